@@ -1,0 +1,38 @@
+# Two commands matter: `make demo` and `make test`. Each sets up what it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: demo test check bench setup docs clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml benchmarks/peers.txt
+	@$(PYTHON) -c 'import sys; sys.exit("rote needs Python 3.10 or newer; set PYTHON=python3.11 or the like") if sys.version_info < (3, 10) else 0'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,subwords,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/peers.txt
+	@touch $@
+
+demo: setup
+	$(BIN)/rote demo
+
+test: check
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+docs: setup
+	$(BIN)/python docs/generate.py
+
+bench: setup
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist rote-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

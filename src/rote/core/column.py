@@ -1,0 +1,48 @@
+"""A column that grows without filling the memory.
+
+Appending keeps arrays in memory up to a limit, then moves them to an unnamed
+temporary file; finishing gives one array, in memory or mapped from that file. So
+a measure over a corpus of any size sees a plain numpy array.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LIMIT = 256 * 1024 * 1024
+
+
+class Column:
+    """Append arrays of one type; `finish` gives them as one."""
+
+    def __init__(self, dtype: Any, limit: int = LIMIT) -> None:
+        self._dtype = np.dtype(dtype)
+        self._limit = limit
+        self._parts: list[NDArray[Any]] = []
+        self._held = 0
+        self._file: Any = None
+
+    def append(self, part: NDArray[Any]) -> None:
+        self._parts.append(np.ascontiguousarray(part, dtype=self._dtype))
+        self._held += part.nbytes
+        if self._held > self._limit:
+            self._spill()
+
+    def finish(self) -> NDArray[Any]:
+        """All parts as one array. The file, if any, lives as long as the array."""
+        if self._file is None:
+            return np.concatenate(self._parts) if self._parts else np.empty(0, self._dtype)
+        self._spill()
+        self._file.flush()
+        return np.memmap(self._file, dtype=self._dtype, mode="r+").view(np.ndarray)
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="rote-")  # noqa: SIM115 - lives with the array
+        for part in self._parts:
+            part.tofile(self._file)
+        self._parts, self._held = [], 0

@@ -1,0 +1,91 @@
+"""Everything rote raises on purpose, so that one `except RoteError` catches it.
+
+RoteError
+├── InputError       a file, line or field that cannot be used; says where and what to do
+├── OptionError      a setting that makes no sense, or that does not fit the data
+├── UnknownName      a measure, tokenizer or reader that does not exist; suggests a near one
+└── MissingExtra     an optional package is not installed; says how to install it
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RoteError(Exception):
+    """Base of all errors that are meant for the user."""
+
+
+class InputError(RoteError):
+    """Something in the input cannot be used.
+
+    Names the place (`file`, `line`, `field`) and the remedy, and keeps them as
+    attributes so that a program can collect what was skipped.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.file = file
+        self.line = line
+        self.field = field
+        self.remedy = remedy
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place += f", line {self.line}" if place else f"line {self.line}"
+        if self.field is not None:
+            place += f", field '{self.field}'" if place else f"field '{self.field}'"
+        text = f"{place}: {self.problem}" if place else self.problem
+        return f"{text}. {self.remedy}" if self.remedy else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors travel from worker processes; the default would lose the keywords.
+        return (_input_error, (self.problem, self.file, self.line, self.field, self.remedy))
+
+
+def _input_error(
+    problem: str, file: str | None, line: int | None, field: str | None, remedy: str | None
+) -> InputError:
+    return InputError(problem, file=file, line=line, field=field, remedy=remedy)
+
+
+class OptionError(RoteError):
+    """A setting that makes no sense, or that does not fit the data."""
+
+
+class UnknownName(RoteError):
+    """A name that is not known, with the nearest one that is."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        super().__init__(kind, name, self.known)
+
+    def __str__(self) -> str:
+        near = difflib.get_close_matches(self.name, self.known, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(self.known)}"
+        return f"unknown {self.kind} '{self.name}': {hint}"
+
+
+class MissingExtra(RoteError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package, self.extra, self.purpose = package, extra, purpose
+        super().__init__(package, extra, purpose)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.purpose} needs the package '{self.package}'. "
+            f"Install it with: pip install 'rote[{self.extra}]'"
+        )

@@ -1,0 +1,96 @@
+"""A layer: one integer column over many texts, the thing that every measure counts.
+
+Words, lower-cased words, tags and so on are layers. Layers made from the same
+words align one to one: item i of `lower` and item i of `word` stand at the same
+characters of the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Integer ids with a vocabulary, their character spans, and where texts end.
+
+    Item i is `vocabulary[ids[i]]` and stands at characters `starts[i]:ends[i]` of
+    its own text. Text t holds the items `text_ends[t-1]:text_ends[t]` (from 0 for
+    t = 0); a text may hold none. `sentence_ends`, where known, are item numbers
+    too: every text end at which the text holds items is also a sentence end.
+    """
+
+    name: str
+    ids: Ids
+    vocabulary: Sequence[str]
+    starts: Ids
+    ends: Ids
+    text_ends: Offsets
+    sentence_ends: Offsets | None = None
+
+    def __len__(self) -> int:
+        """The number of texts."""
+        return len(self.text_ends)
+
+    @property
+    def text_starts(self) -> Offsets:
+        return np.concatenate((np.zeros(1, np.int64), self.text_ends[:-1]))[: len(self)]
+
+    def items(self, text: int) -> list[str]:
+        """The items of one text as strings."""
+        first, last = self.text_starts[text], self.text_ends[text]
+        return [self.vocabulary[i] for i in self.ids[first:last]]
+
+    def spans(self, text: int) -> list[tuple[int, int]]:
+        """The character spans of one text's items."""
+        first, last = self.text_starts[text], self.text_ends[text]
+        return list(zip(self.starts[first:last].tolist(), self.ends[first:last].tolist()))
+
+    def map(self, name: str, function: Callable[[str], str]) -> Layer:
+        """An aligned layer whose items depend only on the items of this one.
+
+        The function is called once per vocabulary entry, not once per item.
+        """
+        vocabulary, new_ids = number(function(entry) for entry in self.vocabulary)
+        return replace(self, name=name, ids=new_ids[self.ids], vocabulary=vocabulary)
+
+
+def number(entries: Iterable[str]) -> tuple[tuple[str, ...], Ids]:
+    """Number strings in order of first appearance: the vocabulary, and each entry's number."""
+    seen: dict[str, int] = {}
+    ids = [seen.setdefault(entry, len(seen)) for entry in entries]
+    return tuple(seen), np.array(ids, dtype=np.int32)
+
+
+def concatenate(layers: Sequence[Layer]) -> Layer:
+    """The texts of several layers as one, with one vocabulary.
+
+    The result depends on the order of the layers alone, not on who made them, so
+    it is the same at any number of workers.
+    """
+    first = layers[0]
+    seen: dict[str, int] = {}
+    ids, text_ends, sentence_ends, base = [], [], [], 0
+    for layer in layers:
+        table = np.array([seen.setdefault(e, len(seen)) for e in layer.vocabulary], np.int32)
+        ids.append(table[layer.ids] if len(table) else layer.ids)
+        text_ends.append(layer.text_ends + base)
+        if layer.sentence_ends is not None:
+            sentence_ends.append(layer.sentence_ends + base)
+        base += len(layer.ids)
+    return Layer(
+        name=first.name,
+        ids=np.concatenate(ids),
+        vocabulary=tuple(seen),
+        starts=np.concatenate([layer.starts for layer in layers]),
+        ends=np.concatenate([layer.ends for layer in layers]),
+        text_ends=np.concatenate(text_ends),
+        sentence_ends=np.concatenate(sentence_ends) if len(sentence_ends) == len(layers) else None,
+    )

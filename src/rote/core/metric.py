@@ -1,0 +1,68 @@
+"""A measure is one record: what it needs, what it computes, which way is up.
+
+The record is all that the driver, the shell, the docs and the contract tests
+know of a measure. The work is split in two: `rows` runs once over all texts and
+may be expensive; `reduce` turns the rows of any group of texts into values and is
+what resampling repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.sample import Need, Sample, Take
+
+Values: TypeAlias = dict[str, float]
+Progress: TypeAlias = Callable[[float], None]
+"""Called with the share of the work done, 0 to 1, by work that may take long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One number that a measure gives for a group of texts."""
+
+    name: str
+    title: str
+    higher: Literal["diverse", "repetitive"]
+    length_sensitive: bool
+    """Whether the number moves when only the amount of text changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The record. Functions take the options object as their last argument.
+
+    rows            (sample, options, progress) -> anything; all texts of all sources
+    reduce          (rows, take, options, rng) -> value name -> number (nan: undefined)
+    standard_errors (rows, take, options) -> for the values with a closed form
+                    (means over texts, means over pairs): their jackknife standard
+                    error; all other values are half-sampled
+    per_text        (rows, options) -> value name -> one number per text (nan: undefined)
+    notes           (rows, take, options) -> what a reader of the numbers must know
+    """
+
+    name: str
+    title: str
+    values: Callable[[Any], tuple[Value, ...]]
+    needs: Callable[[Any], tuple[Need, ...]]
+    options: type
+    rows: Callable[[Sample, Any, Progress], Any]
+    reduce: Callable[[Any, Take, Any, np.random.Generator], Values]
+    citation: str
+    match: Literal["words", "texts"] | None
+    standard_errors: Callable[[Any, Take, Any], Values] | None = None
+    per_text: Callable[[Any, Any], Mapping[str, NDArray[np.float64]]] | None = None
+    notes: Callable[[Any, Take, Any], list[str]] | None = None
+    order_matters: bool = False
+    permutations: int = 499
+    minimum_texts: int = 1
+
+
+def option(default: Any, help: str, **extra: Any) -> Any:
+    """A field of an options dataclass with its help text: flag, form, docs and signature."""
+    return field(default=default, metadata={"help": help, **extra})

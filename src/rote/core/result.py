@@ -1,0 +1,145 @@
+"""What a measure found: unrounded values per source, intervals, comparisons, tables.
+
+The JSON form is a contract with other programs (`schema` 1). Only `report/`
+rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rote.core import plugins
+from rote.core.signature import Signature
+
+SCHEMA = 1
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """How the intervals of a result were made."""
+
+    level: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceResult:
+    """The values of one source. An undefined value is nan and a note says why."""
+
+    texts: int
+    words: int
+    values: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One measure on one set of texts."""
+
+    measure: str
+    signature: Signature
+    by: tuple[str, ...]
+    reference: str | None
+    interval: Interval | None
+    sources: Mapping[str, SourceResult]
+    comparisons: Sequence[Row] = ()
+    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object; undefined numbers become null."""
+        return {
+            "schema": SCHEMA,
+            "measure": self.measure,
+            "signature": str(self.signature),
+            "by": list(self.by),
+            "reference": self.reference,
+            "interval": None
+            if self.interval is None
+            else {"level": self.interval.level, "method": self.interval.method},
+            "sources": {
+                name: {
+                    "texts": source.texts,
+                    "words": source.words,
+                    "values": _plain(source.values),
+                    "intervals": _plain(source.intervals),
+                    "notes": list(source.notes),
+                }
+                for name, source in self.sources.items()
+            },
+            "comparisons": _plain(self.comparisons),
+            "tables": _plain(self.tables),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Result:
+        """The reverse of `to_dict`."""
+        return cls(
+            measure=data["measure"],
+            signature=Signature.parse(data["signature"]),
+            by=tuple(data["by"]),
+            reference=data["reference"],
+            interval=None if data["interval"] is None else Interval(**data["interval"]),
+            sources={
+                name: SourceResult(
+                    texts=source["texts"],
+                    words=source["words"],
+                    values={k: _number(v) for k, v in source["values"].items()},
+                    intervals={
+                        k: (_number(low), _number(high))
+                        for k, (low, high) in source["intervals"].items()
+                    },
+                    notes=tuple(source["notes"]),
+                )
+                for name, source in data["sources"].items()
+            },
+            comparisons=tuple(data["comparisons"]),
+            tables={name: tuple(rows) for name, rows in data["tables"].items()},
+            notes=tuple(data["notes"]),
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        return cls.from_dict(json.loads(text))
+
+    # The pictures live in report/, which core must not import: they are looked up by name.
+    def table(self) -> str:
+        """A readable table of the values, as plain text."""
+        return str(plugins.load("report", "tables").as_text([self]))
+
+    def figure(self) -> Any:
+        """An Altair chart of the values with their intervals."""
+        return plugins.load("report", "figures").values_chart([self])
+
+
+def panel_to_json(results: Sequence[Result], indent: int | None = 2) -> str:
+    """Several measures on the same texts as one JSON object."""
+    panel = {"schema": SCHEMA, "panel": [result.to_dict() for result in results]}
+    return json.dumps(panel, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Numpy scalars and tuples to JSON types, nan and infinities to null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

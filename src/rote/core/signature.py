@@ -1,0 +1,46 @@
+"""What a number depends on, in one line that is printed beside it.
+
+Two results with the same signature on the same texts are the same numbers;
+whatever cannot change a value (jobs, output format) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Ordered name -> setting pairs; printed as `name:setting|name:setting`."""
+
+    settings: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Signature:
+        """From names and values; the version of rote is added at the end."""
+        pairs = [(name, _written(value)) for name, value in settings.items()]
+        return cls((*pairs, ("rote", version("rote"))))
+
+    @classmethod
+    def parse(cls, line: str) -> Signature:
+        """The reverse of `str()`."""
+        pairs = (part.partition(":") for part in line.split("|"))
+        return cls(tuple((name, setting) for name, _, setting in pairs))
+
+    def __str__(self) -> str:
+        return "|".join(f"{name}:{setting}" for name, setting in self.settings)
+
+
+def option_settings(options: Any) -> dict[str, Any]:
+    """The fields of an options dataclass as signature settings."""
+    return {field.name: getattr(options, field.name) for field in fields(options)}
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(_written(item) for item in value)
+    # The two separators must not occur inside a setting, or the line could not be read back.
+    return str(value).replace("|", "/")
