@@ -1,1 +1,82 @@
-"""rote: what is new in the text of language models, and what they repeat."""
+"""rote: what is new in the text of language models, and what they repeat.
+
+    import rote
+    result = rote.lexical("stories.jsonl", by="source", reference="human")
+    print(result.table())
+
+Every measure is a function of this package; `rote.diversity` runs the panel.
+Nothing heavy is imported before it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    __version__: str
+
+    from rote.core.document import Document
+    from rote.core.errors import InputError, MissingExtra, OptionError, RoteError, UnknownName
+    from rote.core.layer import Layer
+    from rote.core.result import Result
+    from rote.core.signature import Signature
+    from rote.corpus import Corpus, ReadOptions, open_corpus
+    from rote.measure import Settings
+    from rote.measure._functions import (
+        compression,
+        diversity,
+        homogenization,
+        lexical,
+        self_repetition,
+    )
+
+_ROOMS = {
+    "rote.core.document": ("Document",),
+    "rote.core.errors": ("InputError", "MissingExtra", "OptionError", "RoteError", "UnknownName"),
+    "rote.core.layer": ("Layer",),
+    "rote.core.result": ("Result",),
+    "rote.core.signature": ("Signature",),
+    "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
+    "rote.measure": ("Settings",),
+    "rote.measure._functions": (
+        *("compression", "diversity", "homogenization", "lexical", "self_repetition"),
+    ),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "Corpus",
+    "Document",
+    "InputError",
+    "Layer",
+    "MissingExtra",
+    "OptionError",
+    "ReadOptions",
+    "Result",
+    "RoteError",
+    "Settings",
+    "Signature",
+    "UnknownName",
+    "__version__",
+    "compression",
+    "diversity",
+    "homogenization",
+    "lexical",
+    "open_corpus",
+    "self_repetition",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("rote")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'rote' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

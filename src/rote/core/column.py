@@ -33,16 +33,17 @@ class Column:
             self._spill()
 
     def finish(self) -> NDArray[Any]:
-        """All parts as one array. The file, if any, lives as long as the array."""
+        """All parts as one array. The file's bytes, if any, live as long as the array maps them."""
         if self._file is None:
             return np.concatenate(self._parts) if self._parts else np.empty(0, self._dtype)
         self._spill()
         self._file.flush()
-        return np.memmap(self._file, dtype=self._dtype, mode="r+").view(np.ndarray)
+        with self._file as file:
+            return np.memmap(file, dtype=self._dtype, mode="r+").view(np.ndarray)
 
     def _spill(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="rote-")  # noqa: SIM115 - lives with the array
+            self._file = tempfile.TemporaryFile(prefix="rote-")  # noqa: SIM115 - finish closes it
         for part in self._parts:
             part.tofile(self._file)
         self._parts, self._held = [], 0

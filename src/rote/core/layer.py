@@ -43,15 +43,18 @@ class Layer:
     def text_starts(self) -> Offsets:
         return np.concatenate((np.zeros(1, np.int64), self.text_ends[:-1]))[: len(self)]
 
+    def slice(self, text: int) -> slice:
+        """Where the items of one text stand in the columns."""
+        return slice(int(self.text_ends[text - 1]) if text else 0, int(self.text_ends[text]))
+
     def items(self, text: int) -> list[str]:
         """The items of one text as strings."""
-        first, last = self.text_starts[text], self.text_ends[text]
-        return [self.vocabulary[i] for i in self.ids[first:last]]
+        return [self.vocabulary[i] for i in self.ids[self.slice(text)]]
 
     def spans(self, text: int) -> list[tuple[int, int]]:
         """The character spans of one text's items."""
-        first, last = self.text_starts[text], self.text_ends[text]
-        return list(zip(self.starts[first:last].tolist(), self.ends[first:last].tolist()))
+        place = self.slice(text)
+        return list(zip(self.starts[place].tolist(), self.ends[place].tolist()))
 
     def map(self, name: str, function: Callable[[str], str]) -> Layer:
         """An aligned layer whose items depend only on the items of this one.

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.metadata
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from rote.core.errors import UnknownName
 
+_KINDS = {"annotate.words": "tokenizer", "corpus": "format", "cli.commands": "command"}
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -33,6 +33,9 @@ def members(room: str) -> dict[str, str]:
         for path in sorted(_folder(room).glob("*.py"))
         if not path.stem.startswith("_")
     }
+    # Half of the time of `rote --help` if imported at the top.
+    import importlib.metadata
+
     found = dict(own)
     for entry in importlib.metadata.entry_points(group=f"rote.{room}"):
         found.setdefault(entry.name, entry.value)
@@ -43,7 +46,7 @@ def load(room: str, name: str) -> ModuleType:
     """Import one member of a room by its name."""
     known = members(room)
     if name not in known:
-        raise UnknownName(room, name, known)
+        raise UnknownName(_KINDS.get(room, room), name, known)
     return importlib.import_module(known[name])
 
 

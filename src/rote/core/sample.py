@@ -69,14 +69,15 @@ class Sample:
         return self.raw
 
     def matched(self, order: Take, words: int) -> Sample:
-        """A sample of exactly `words` words: texts in the given order, the last one cut.
+        """A sample of exactly `words` words: the first texts of a random order, the last one cut.
 
         Columns that are not in the user's own words are cut at the same share of
         the last text, to the nearest item.
         """
         total = np.cumsum(self.words[order])
         count = int(np.searchsorted(total, words)) + 1
-        chosen = order[:count]
+        # Input order, as everywhere, but the text that is cut stands last.
+        chosen = np.append(np.sort(order[: count - 1]), order[count - 1])
         last = int(self.words[chosen[-1]])
         kept = last - int(total[count - 1] - words)
         share = kept / last if last else 1.0

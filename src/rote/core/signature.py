@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from typing import Any
 
 
@@ -21,6 +20,8 @@ class Signature:
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Signature:
         """From names and values; the version of rote is added at the end."""
+        from importlib.metadata import version
+
         pairs = [(name, _written(value)) for name, value in settings.items()]
         return cls((*pairs, ("rote", version("rote"))))
 

@@ -1,0 +1,62 @@
+"""Write the generated pages, or with --check say whether they are up to date.
+
+`docs/cli.md` holds the help of every command. The check also fails for a measure
+without a page and for a link in the documentation that leads nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from rote.cli.main import rote
+from rote.core import plugins
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+REFERENCE = DOCS / "cli.md"
+
+
+def command_line_reference() -> str:
+    """The help texts of all commands as one page."""
+    with click.Context(rote, info_name="rote", terminal_width=88, max_content_width=88) as top:
+        parts = [
+            "# Command line\n\nMade by `make docs` from the commands' own help; do not edit.\n",
+            _section("rote", rote.get_help(top)),
+        ]
+        for name in rote.list_commands(top):
+            found = rote.get_command(top, name)
+            assert found is not None
+            with click.Context(found, info_name=name, parent=top) as context:
+                parts.append(_section(f"rote {name}", found.get_help(context)))
+    return "\n".join(parts)
+
+
+def _section(title: str, text: str) -> str:
+    lines = (line.rstrip() for line in text.splitlines())
+    return f"## {title}\n\n```text\n" + "\n".join(lines) + "\n```\n"
+
+
+def problems() -> list[str]:
+    """What is wrong with the documentation."""
+    found = []
+    if not REFERENCE.exists() or REFERENCE.read_text(encoding="utf-8") != command_line_reference():
+        found.append("docs/cli.md is out of date: run `make docs`")
+    for name in plugins.members("measure"):
+        if not (DOCS / "measures" / f"{name}.md").exists():
+            found.append(f"the measure {name} has no page docs/measures/{name}.md")
+    for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
+            if not (page.parent / target).exists():
+                found.append(f"{page.relative_to(ROOT)} links to {target}, which is not there")
+    return found
+
+
+if __name__ == "__main__":
+    if "--check" not in sys.argv:
+        REFERENCE.write_text(command_line_reference(), encoding="utf-8")
+    elif found := problems():
+        sys.exit("\n".join(found))

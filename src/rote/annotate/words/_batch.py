@@ -1,0 +1,186 @@
+"""A batch of texts as bytes, and spans of it as a Layer: what every tokenizer shares.
+
+A tokenizer finds where the words of a text begin and end; this file turns those
+places into a `word` layer: characters to bytes and back, and one number per
+distinct word. Words are told apart by their bytes, never by a hash alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rote.core.layer import Ids, Layer, Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Texts as one run of UTF-8 bytes, with a NUL before and after each.
+
+    `begins` and `stops` are the places of the texts in `data`; `first` are their
+    first characters, where the whole is taken as one string. Lone surrogates are
+    kept as three bytes each.
+    """
+
+    encoded: bytes
+    data: NDArray[np.uint8]
+    ascii: bool
+    first: Offsets
+    begins: Offsets
+    stops: Offsets
+
+
+def batch(texts: Sequence[str]) -> Batch:
+    """Lay the texts out for the kernels."""
+    string = "\0" + "\0".join(texts) + "\0"
+    encoded = string.encode("utf-8", "surrogatepass")
+    data = np.frombuffer(encoded, np.uint8)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    last = np.cumsum(lengths + 1)
+    first = last - lengths
+    if string.isascii():
+        return Batch(encoded, data, True, first, first, last)
+    return Batch(encoded, data, False, first, bytes_of(data, first), bytes_of(data, last))
+
+
+@njit(cache=True, nogil=True)
+def bytes_of(data: NDArray[np.uint8], characters: Offsets) -> Offsets:
+    """The byte at which each character stands; characters in rising order."""
+    places = np.empty(len(characters), np.int64)
+    byte = 0
+    character = 0
+    for k in range(len(characters)):
+        while character < characters[k]:
+            byte += 1
+            while data[byte] & 0xC0 == 0x80:
+                byte += 1
+            character += 1
+        places[k] = byte
+    return places
+
+
+@njit(cache=True, nogil=True)
+def characters_of(
+    data: NDArray[np.uint8], begins: Offsets, starts: Offsets, ends: Offsets, text_ends: Offsets
+) -> tuple[Ids, Ids]:
+    """The characters, counted in each text, at which its items start and end.
+
+    `starts` and `ends` are bytes of the batch, in rising order and not overlapping.
+    """
+    first = np.empty(len(starts), np.int32)
+    last = np.empty(len(starts), np.int32)
+    item = 0
+    for text in range(len(begins)):
+        byte = begins[text]
+        character = 0
+        while item < text_ends[text]:
+            while byte < starts[item]:
+                character += data[byte] & 0xC0 != 0x80
+                byte += 1
+            first[item] = character
+            while byte < ends[item]:
+                character += data[byte] & 0xC0 != 0x80
+                byte += 1
+            last[item] = character
+            item += 1
+    return first, last
+
+
+@njit(cache=True, nogil=True)
+def intern(data: NDArray[np.uint8], starts: Offsets, ends: Offsets) -> tuple[Ids, Offsets]:
+    """Number the byte strings `data[start:end]` by first appearance.
+
+    Returns each item's number, and for each number the item that first had it. An
+    open table, doubled when half full; equal hashes are compared byte by byte.
+    """
+    ids = np.empty(len(starts), np.int32)
+    first = np.empty(1024, np.int64)
+    begins = np.empty(1024, np.int64)
+    hashes = np.empty(1024, np.uint64)
+    slots = np.full(2048, -1, np.int32)
+    mask = np.uint64(len(slots) - 1)
+    known = 0
+    for item in range(len(starts)):
+        a, b = starts[item], ends[item]
+        value = np.uint64(b - a)
+        for k in range(a, b):
+            value = (value ^ np.uint64(data[k])) * np.uint64(0x9E3779B97F4A7C15)
+        value ^= value >> np.uint64(32)
+        slot = value & mask
+        while True:
+            word = slots[slot]
+            if word < 0:
+                break
+            if hashes[word] == value and ends[first[word]] - begins[word] == b - a:
+                k, c = a, begins[word]
+                while k < b and data[k] == data[c]:
+                    k += 1
+                    c += 1
+                if k == b:
+                    break
+            slot = (slot + np.uint64(1)) & mask
+        if word < 0:
+            word = known
+            slots[slot] = word
+            first[word] = item
+            begins[word] = a
+            hashes[word] = value
+            known += 1
+            if known == len(first):
+                first = np.concatenate((first, np.empty(known, np.int64)))
+                begins = np.concatenate((begins, np.empty(known, np.int64)))
+                hashes = np.concatenate((hashes, np.empty(known, np.uint64)))
+                slots = np.full(4 * known, -1, np.int32)
+                mask = np.uint64(len(slots) - 1)
+                for old in range(known):
+                    slot = hashes[old] & mask
+                    while slots[slot] >= 0:
+                        slot = (slot + np.uint64(1)) & mask
+                    slots[slot] = old
+        ids[item] = word
+    return ids, first[:known].copy()
+
+
+def layer_of_bytes(of: Batch, starts: Offsets, ends: Offsets, text_ends: Offsets) -> Layer:
+    """The `word` layer of byte spans: `starts` and `ends` count from the start of `data`."""
+    first, last = characters_of(of.data, of.begins, starts, ends, text_ends)
+    return _layer(of, starts, ends, first, last, text_ends)
+
+
+def layer_of_spans(texts: Sequence[str], spans: Iterable[Sequence[tuple[int, int]]]) -> Layer:
+    """The `word` layer of character spans, one list of `(start, end)` for each text."""
+    of = batch(texts)
+    lists = list(spans)
+    counts = np.fromiter(map(len, lists), np.int64, len(lists))
+    text_ends = np.cumsum(counts)
+    flat = chain.from_iterable(chain.from_iterable(lists))
+    pairs = np.fromiter(flat, np.int32, 2 * int(counts.sum())).reshape(-1, 2)
+    first, last = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    base = np.repeat(of.first, counts)
+    starts, ends = base + first, base + last
+    if not of.ascii:
+        starts, ends = bytes_of(of.data, starts), bytes_of(of.data, ends)
+    return _layer(of, starts, ends, first, last, text_ends)
+
+
+def _layer(
+    of: Batch, starts: Offsets, ends: Offsets, first: Ids, last: Ids, text_ends: Offsets
+) -> Layer:
+    """Spans in both measures, bytes of the batch and characters of a text, to a layer."""
+    ids, examples = intern(of.data, starts, ends)
+    places = zip(starts[examples].tolist(), ends[examples].tolist())
+    encoded = of.encoded
+    vocabulary = tuple([encoded[a:b].decode("utf-8", "surrogatepass") for a, b in places])
+    return Layer(
+        name="word",
+        ids=ids,
+        vocabulary=vocabulary,
+        starts=first,
+        ends=last,
+        text_ends=text_ends,
+    )

@@ -1,0 +1,280 @@
+"""The `ud` tokenizer as a machine over UTF-8 bytes.
+
+It reads left to right and asks one question at each place that is not white
+space: where does the word that begins here end? The answer looks at the bytes
+around that place only, never at earlier answers, so the time is linear and a
+text is cut the same way alone and in a batch. Every text has a NUL before and
+after it, which no word contains, so no look-ahead needs a bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rote.annotate.words._bytes import (
+    AMPERSAND,
+    APOSTROPHE,
+    AT,
+    BACKTICK,
+    CLOSE,
+    CLOSE_SQUARE,
+    COMMA,
+    DIGITS,
+    DOLLAR,
+    DOT,
+    HASH,
+    HYPHEN,
+    LETTERS,
+    LINKS,
+    PERCENT,
+    PLUS,
+    SLASH,
+    SPACE_BAR,
+    STAR,
+    STOPS,
+    UNDERSCORE,
+    UPPER,
+    Bits,
+    Data,
+    Keys,
+    Kinds,
+    alnum_at,
+    apostrophe_at,
+    bits_of,
+    decode,
+    digits_end,
+    ends_text,
+    follows_word,
+    kernel,
+    kind_at,
+    next_visible,
+    run_end,
+)
+from rote.annotate.words._characters import (
+    DIGIT,
+    EXTEND,
+    FLAG,
+    HIRAGANA,
+    KATAKANA,
+    LETTER,
+    MARK,
+    SINGLE,
+    SPACE,
+)
+from rote.annotate.words._lists import ABBREVIATION, CLIPPED, CLITIC, CUT, FILE, PREFIX, WEAK
+from rote.annotate.words._shapes import (
+    address_end,
+    decoration_end,
+    emoticon_end,
+    number_end,
+    same_end,
+)
+from rote.core.layer import Offsets
+
+
+@kernel
+def dotted_end(data: Data, p: int, q: int, stop: int, kinds: Kinds, found: int) -> int:
+    """The end of the word p:q that a full stop follows: with it or without."""
+    after = data[q + 1]
+    if q - p == 1 and LETTERS[data[p]] and LETTERS[after]:  # U.S., e.g.
+        s = q + 1
+        while LETTERS[data[s]] and data[s + 1] == DOT:
+            s += 2
+        if LETTERS[data[s]]:
+            r = run_end(data, s, kinds)
+            if r == s + 1:
+                return r
+        if s == q + 1:
+            return q
+        if data[s] == DOT:
+            return s - 1 if data[s + 1] == DOT else s
+        return s - 1 if ends_text(data, s, stop) else s
+    if after == DOT and (found & ABBREVIATION == 0 or data[q + 2] == DOT):
+        return q
+    if after != DOT and ends_text(data, q + 1, stop):
+        return q
+    if found & ABBREVIATION:
+        return q + 1
+    following = next_visible(data, q + 1, stop)
+    if found & WEAK:
+        small = LETTERS[following] and not UPPER[following]
+        inside = UPPER[data[p]] and (small or DIGITS[following])
+        return q + 1 if inside or following == COMMA else q
+    if q - p == 1 and DIGITS[following] and not UPPER[data[p]]:  # p. 15
+        return q + 1
+    if q - p == 1 and UPPER[data[p]] and data[p] != ord("I"):  # an initial
+        closed = following in (COMMA, CLOSE, CLOSE_SQUARE)
+        return q + 1 if closed or UPPER[following] else q
+    return q
+
+
+@kernel
+def word_end(data: Data, p: int, stop: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
+    """The end of the word that begins with a letter or a digit at p."""
+    q = run_end(data, p, kinds)
+    c = data[q]
+    if c <= SPACE_BAR and data[q - 1] != UNDERSCORE:
+        found = bits_of(data, p, q, keys, bits)
+        if found < CUT:
+            return number_end(data, p, kinds, keys, bits) if DIGITS[data[p]] else q
+    elif LINKS[c] and data[q + 1] > SPACE_BAR:
+        s = address_end(data, p, q, kinds, keys, bits)
+        if s > p:
+            return s
+    if DIGITS[data[p]]:
+        q = number_end(data, p, kinds, keys, bits)
+        if not LETTERS[data[q - 1]]:
+            return q
+    found = bits_of(data, p, q, keys, bits)
+    if found >= CUT and apostrophe_at(data, q) == 0 and (q - p > 3 or not UPPER[data[p + 1]]):
+        return p + found // CUT
+    while data[q - 1] == UNDERSCORE:  # _emphasis_
+        q -= 1
+    while True:
+        c = data[q]
+        size = apostrophe_at(data, q)
+        if size > 0:
+            r = run_end(data, q + size, kinds)
+            if r == q + size:
+                return q
+            if r == q + size + 1 and data[r - 1] | 32 == ord("t") and data[q - 1] | 32 == ord("n"):
+                return q - 1 if q - p > 1 else r
+            if bits_of(data, q + size, r, keys, bits) & CLITIC:
+                return q
+            q = r
+        elif (c == HYPHEN and found & PREFIX and alnum_at(data, q + 1, kinds)) or (
+            c == DOT and DIGITS[data[q - 1]] and DIGITS[data[q + 1]]  # v2.0
+        ):
+            q = run_end(data, q + 1, kinds)
+        elif c == PLUS and q - p == 1 and data[q + 1] == PLUS:  # C++
+            return q + 2
+        elif c == HASH and q - p == 1 and UPPER[data[p]] and not alnum_at(data, q + 1, kinds):  # C#
+            return q + 1
+        elif c == DOT:
+            return dotted_end(data, p, q, stop, kinds, found)
+        elif c == AMPERSAND and q - p <= 3 and LETTERS[data[q + 1]]:  # R&D
+            r = run_end(data, q + 1, kinds)
+            if r - q > 3 or UPPER[data[q + 1]] != UPPER[data[p]]:
+                return q
+            q = r
+        elif c == SLASH and q - p == 1:  # w/ w/o l/c
+            r = run_end(data, q + 1, kinds)
+            if data[p] | 32 == ord("w"):
+                return r if r - q == 2 or data[q + 1] | 32 == ord("o") else q + 1
+            return r if r - q == 2 and LETTERS[data[q + 1]] and data[p] | 32 != ord("a") else q
+        elif c == DOLLAR and q - p <= 2 and UPPER[data[p]]:  # US$
+            return q + 1
+        elif c in (STAR, DOLLAR):  # f**k
+            s = same_end(data, q)
+            if not LETTERS[data[s]]:
+                return q
+            q = run_end(data, s, kinds)
+        else:
+            return q
+        found = 0
+
+
+@kernel
+def apostrophe_end(data: Data, p: int, size: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
+    """The end of the word that begins with an apostrophe at p: 's, 'em, '90s, ' or ''."""
+    q = p + size
+    r = run_end(data, q, kinds)
+    if r > q:
+        found = bits_of(data, q, r, keys, bits)
+        if follows_word(data, p, kinds):
+            return r if found & CLITIC else q
+        if found & CLIPPED:
+            return r
+        s = digits_end(data, q)
+        if s == q + 2 and (r == s or (r == s + 1 and data[s] == ord("s"))):
+            return r
+        return q
+    again = apostrophe_at(data, q)
+    return q + again if again == size else q
+
+
+@kernel
+def ascii_mark_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
+    """The end of the word that begins with an ASCII mark at p."""
+    c = data[p]
+    q = emoticon_end(data, p, kinds)
+    if q > p:
+        return q
+    if STOPS[c]:
+        if c == DOT and DIGITS[data[p + 1]] and (data[p - 1] <= SPACE_BAR or data[p - 1] == DOLLAR):
+            return number_end(data, p + 1, kinds, keys, bits)
+        if c == DOT and LETTERS[data[p + 1]]:
+            r = run_end(data, p + 1, kinds)
+            if bits_of(data, p + 1, r, keys, bits) & FILE and data[p - 1] <= SPACE_BAR:
+                return r
+        q = p + 1
+        while STOPS[data[q]]:
+            q += 1
+        return q
+    if c in (APOSTROPHE, BACKTICK):
+        return apostrophe_end(data, p, 1, kinds, keys, bits)
+    if c == PLUS and DIGITS[data[p + 1]] and data[p - 1] <= SPACE_BAR:
+        return number_end(data, p + 1, kinds, keys, bits)
+    if c in (DOLLAR, PERCENT, COMMA):
+        return same_end(data, p)
+    if c in (AT, HASH) and data[p - 1] <= SPACE_BAR and LETTERS[data[p + 1]]:  # @name #tag
+        return run_end(data, p + 1, kinds)
+    return max(decoration_end(data, p), p + 1)
+
+
+@kernel
+def other_end(data: Data, p: int, kind: int, size: int, kinds: Kinds) -> int:
+    """The end of the word that begins with a character outside ASCII, not a letter."""
+    q = p + size
+    if kind == FLAG:
+        following, more = kind_at(data, q, kinds)
+        return q + more if following == FLAG else q
+    while True:
+        following, more = kind_at(data, q, kinds)
+        if following == EXTEND:
+            code, _ = decode(data, q)
+            q += more
+            if code == 0x200D and kind == SINGLE:  # joined emoji
+                following, more = kind_at(data, q, kinds)
+                if following == SINGLE:
+                    q += more
+        elif (following == kind and (kind in (HIRAGANA, KATAKANA))) or (
+            kind == MARK and following == MARK and decode(data, q) == decode(data, p)
+        ):
+            q += more
+        else:
+            return q
+
+
+@kernel
+def scan(
+    data: Data, begins: Offsets, stops: Offsets, kinds: Kinds, keys: Keys, bits: Bits
+) -> tuple[Offsets, Offsets, Offsets]:
+    """The words of all texts: where they start and end in `data`, and each text's last."""
+    starts = np.empty(len(data), np.int64)
+    ends = np.empty(len(data), np.int64)
+    text_ends = np.empty(len(begins), np.int64)
+    words = 0
+    for text in range(len(begins)):
+        p, stop = begins[text], stops[text]
+        while p < stop:
+            kind, size = kind_at(data, p, kinds)
+            if kind == SPACE:
+                p += size
+                continue
+            if data[p] == UNDERSCORE:
+                q = decoration_end(data, p)
+            elif kind in (LETTER, DIGIT, EXTEND):
+                q = word_end(data, p, stop, kinds, keys, bits)
+            elif size == 1:
+                q = ascii_mark_end(data, p, kinds, keys, bits)
+            elif apostrophe_at(data, p) == 3:
+                q = apostrophe_end(data, p, 3, kinds, keys, bits)
+            else:
+                q = other_end(data, p, kind, size, kinds)
+            starts[words] = p
+            ends[words] = q
+            words += 1
+            p = q
+        text_ends[text] = words
+    return starts[:words].copy(), ends[:words].copy(), text_ends

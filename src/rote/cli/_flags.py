@@ -1,0 +1,99 @@
+"""Command line flags made from options dataclasses, so that nothing is typed twice."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import click
+
+Options = TypeVar("Options")
+
+
+class CommaSeparated(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """`a,b,c` as a tuple; the items are of one type."""
+
+    def __init__(self, item: type) -> None:
+        self.item = item
+        self.name = f"{item.__name__},..."
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[Any, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(self.item(part.strip()) for part in value.split(",") if part.strip())
+        except ValueError:
+            self.fail(f"{value!r} is not a comma-separated list of {self.item.__name__}", param)
+
+
+class SectionedCommand(click.Command):
+    """A command whose help shows its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if isinstance(param, click.Option) and record is not None:
+                heading = getattr(param, "section", "Help")
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class SectionedOption(click.Option):
+    """An option that knows under which heading of the help it stands."""
+
+    def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+
+
+def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.Option]:
+    """One flag per field of an options dataclass."""
+    hints = typing.get_type_hints(options)
+    return [
+        _flag(field, hints[field.name], section)
+        for field in dataclasses.fields(options)
+        if field.name not in skip
+    ]
+
+
+def build(options: type[Options], given: dict[str, Any]) -> Options:
+    """The options object from what click parsed."""
+    names = {field.name for field in dataclasses.fields(options)}  # type: ignore[arg-type]
+    return options(**{name: value for name, value in given.items() if name in names})
+
+
+def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Option:
+    flag = "--" + field.name.replace("_", "-")
+    declaration, kind = [flag, field.name], _click_type(hint)
+    if hint is bool and field.default is True:
+        declaration[0] = f"{flag}/--no-{flag[2:]}"
+    if "short" in field.metadata:
+        declaration.insert(0, field.metadata["short"])
+    default, help = field.default, field.metadata["help"]
+    return SectionedOption(
+        declaration,
+        section=section,
+        type=None if hint is bool else kind,
+        default=",".join(map(str, default)) if isinstance(default, tuple) else default,
+        help=help[0].upper() + help[1:],
+        show_default=default not in (None, (), False),
+        is_flag=hint is bool,
+        metavar=field.metadata.get("metavar"),
+    )
+
+
+def _click_type(hint: Any) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _click_type(next(a for a in arguments if a is not type(None)))
+    if origin is typing.Literal:
+        return click.Choice(arguments)
+    if origin is tuple:
+        return CommaSeparated(arguments[0])
+    return hint

@@ -1,0 +1,82 @@
+"""The command of a measure, made from its record: one function serves them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import click
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._output import OutputOptions, deliver
+from rote.cli._progress import TerminalReporter
+from rote.core import plugins
+from rote.core.metric import Metric
+
+
+def measure_command(name: str) -> click.Command:
+    """`rote NAME FILE...`"""
+    metric: Metric = plugins.load("measure", name).METRIC
+    return _command(
+        name,
+        plugins.load("measure", name).__doc__ or "",
+        flags(metric.options, "What is measured"),
+        {name: metric.options},
+    )
+
+
+def panel_command(name: str, help: str, measures: dict[str, type], shared: type) -> click.Command:
+    """Several measures at once; `shared` holds the options that all of them take."""
+    return _command(name, help, flags(shared, "What is measured"), measures)
+
+
+def _accepted(
+    measure: str, options: type, given: dict[str, Any], reporter: TerminalReporter
+) -> Any:
+    """The options of one measure; where it lacks the variant, its default, and a remark."""
+    variant = given.get("variant")
+    allowed = get_args(get_type_hints(options).get("variant"))
+    if variant is not None and variant not in allowed:
+        default = allowed[0] if allowed else "exact"
+        reporter.say(f"{measure} has no variant '{variant}': '{default}' is used")
+        given = {**given, "variant": default}
+    return build(options, given)
+
+
+def _command(
+    name: str, help: str, own: list[click.Option], measures: dict[str, type]
+) -> click.Command:
+    from rote.corpus import ReadOptions
+    from rote.measure import Settings
+
+    def run(inputs: tuple[str, ...], **given: Any) -> None:
+        from rote.measure._compute import compute
+
+        output = build(OutputOptions, given)
+        output.format()  # a contradiction is noticed before the work, not after
+        reporter = TerminalReporter(output.quiet)
+        chosen = {
+            measure: _accepted(measure, options, given, reporter)
+            for measure, options in measures.items()
+        }
+        results = compute(
+            chosen,
+            [Path(name) for name in inputs],
+            settings=build(Settings, given),
+            read=build(ReadOptions, given),
+            reporter=reporter,
+        )
+        deliver(results, output, panel=len(measures) > 1)
+
+    return SectionedCommand(
+        name,
+        callback=run,
+        help=help.strip(),
+        params=[
+            click.Argument(["inputs"], metavar="FILE...", nargs=-1, required=True),
+            *own,
+            *flags(Settings, "Comparison"),
+            *flags(ReadOptions, "Reading"),
+            *flags(OutputOptions, "Output"),
+        ],
+    )

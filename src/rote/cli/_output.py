@@ -1,0 +1,81 @@
+"""Where results go: a table on the terminal, or JSON, CSV, LaTeX, figures in files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from rote.core.errors import OptionError
+from rote.core.files import write_atomically
+from rote.core.metric import option
+from rote.core.result import Result, panel_to_json
+
+Format = Literal["table", "json", "csv", "latex"]
+_ENDINGS: dict[str, Format] = {".json": "json", ".csv": "csv", ".tex": "latex", ".txt": "table"}
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """The same on every command that gives results."""
+
+    json: bool = option(False, "Print JSON, unrounded")
+    csv: bool = option(False, "Print CSV, unrounded, one line per source and value")
+    latex: bool = option(False, "Print a LaTeX table")
+    output: Path | None = option(
+        None, "Write there instead of to standard output", short="-o", metavar="FILE"
+    )
+    figure: Path | None = option(
+        None, "Also draw the values (.png, .svg, .html, .json)", metavar="FILE"
+    )
+    quiet: bool = option(False, "No progress bars and remarks", short="-q")
+
+    def format(self) -> Format:
+        chosen: list[Format] = [name for name in get_args(Format) if getattr(self, name, False)]
+        if len(chosen) > 1:
+            raise OptionError(f"choose one of {', '.join('--' + name for name in chosen)}")
+        if chosen:
+            return chosen[0]
+        return _ENDINGS.get(self.output.suffix, "table") if self.output else "table"
+
+
+def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -> None:
+    """Print or write the results in the form that was asked for."""
+    import click
+
+    if options.figure:
+        from rote.report import figures
+
+        figures.save(figures.values_chart(results), options.figure)
+    form = options.format()
+    if form == "table" and options.output is None:
+        from rote.report import tables
+
+        tables.print_results(results, printing_console())
+        return
+    text = _written(results, form, panel=panel)
+    if options.output is None:
+        click.echo(text, nl=not text.endswith("\n"))
+    else:
+        write_atomically(options.output, text)
+
+
+def _written(results: Sequence[Result], form: Format, *, panel: bool) -> str:
+    if form == "json":
+        return panel_to_json(results) if panel else results[0].to_json()
+    from rote.report import tables
+
+    if form == "csv":
+        return tables.as_csv(results)
+    return tables.as_latex(results) if form == "latex" else tables.as_text(results)
+
+
+def printing_console() -> Any:
+    """The console that results are printed to."""
+    import sys
+
+    from rich.console import Console
+
+    # A pipe has no width of its own: wide enough for a handful of sources side by side.
+    return Console() if sys.stdout.isatty() else Console(width=160)

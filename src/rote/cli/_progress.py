@@ -1,0 +1,38 @@
+"""Progress bars and remarks on standard error, so that standard output holds results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rote.core.progress import Advance
+
+
+class TerminalReporter:
+    """Shows stages as progress bars; remarks as dim lines."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+
+    @contextmanager
+    def stage(self, title: str, total: float | None) -> Iterator[Advance]:
+        from rich import progress
+
+        columns: list[Any] = [
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(bar_width=30),
+            progress.TaskProgressColumn(show_speed=total is None),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("left"),
+            progress.TimeRemainingColumn(),
+        ]
+        # Bars go away when the work is done: what stays on the screen is the answer.
+        with progress.Progress(*columns, console=self._console, transient=True) as bars:
+            task = bars.add_task(title, total=total)
+            yield lambda amount: bars.advance(task, amount)
+
+    def say(self, line: str) -> None:
+        self._console.print(line, style="dim", soft_wrap=True)

@@ -1,0 +1,80 @@
+"""Measure the bundled texts: two Bible translations, and a handful of short answers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from rote.cli._progress import TerminalReporter
+
+_HELP = """Measure the bundled texts: two Bible translations, and a handful of short answers.
+
+The King James Version (1611) and its revision, the American Standard Version (1901), are two
+human sources on the same chapters. The short answers were written for rote, half of them in the
+manner of a language model. Tables and figures go to a folder that is named at the end.
+
+Needs the packages of the extra `demo`: pip install 'rote[demo]'
+"""
+# Chapters of each translation: enough to see what differs, few enough for a minute.
+_TEXTS = 150
+_STUDIES = {
+    "translations": (
+        ("bible:kjv", "bible:asv"),
+        "kjv",
+        "the Bible in two translations, by chapter",
+    ),
+    "answers": (("example:answers",), "plain", "short answers, plain and model-like"),
+}
+
+
+@click.command("demo", help=_HELP)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("rote-demo"),
+    show_default=True,
+    help="Folder for tables and figures",
+)
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Cores to use")
+def command(output: Path, jobs: int) -> None:
+
+    from rote.cli._output import printing_console
+    from rote.core import plugins
+    from rote.core.files import write_atomically
+    from rote.core.result import panel_to_json
+    from rote.measure import PANEL, Settings
+    from rote.measure._compute import compute
+    from rote.report import figures, tables
+
+    output.mkdir(parents=True, exist_ok=True)
+    console, reporter = printing_console(), TerminalReporter()
+    written = []
+    for name, (inputs, reference, title) in _STUDIES.items():
+        results = compute(
+            {measure: plugins.load("measure", measure).METRIC.options() for measure in PANEL},
+            [Path(name) for name in inputs],
+            settings=Settings(by=("source",), reference=reference, sample=_TEXTS, jobs=jobs),
+            reporter=reporter,
+        )
+        console.print(f"\n[bold]{title}[/bold]")
+        tables.print_results(results, console)
+        for ending, text in (
+            ("json", panel_to_json(results)),
+            ("csv", tables.as_csv(results)),
+            ("tex", tables.as_latex(results)),
+            ("txt", tables.as_text(results)),
+        ):
+            written.append(output / f"{name}.{ending}")
+            write_atomically(written[-1], text)
+        for kind, chart in (
+            ("values", figures.values_chart(results)),
+            ("curves", figures.curve_chart(results)),
+        ):
+            written.append(output / f"{name}-{kind}.png")
+            figures.save(chart, written[-1])
+    console.print(f"\nTables and figures are in [bold]{output}[/bold]:")
+    for path in written:
+        console.print(f"  {path}", highlight=False)

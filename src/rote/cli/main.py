@@ -1,0 +1,68 @@
+"""The command `rote`: finds its subcommands by name and imports only the one that runs."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rote.core import plugins
+from rote.core.errors import RoteError, UnknownName
+
+COMMANDS = "cli.commands"
+
+
+class Rote(click.Group):
+    """Measures come from `measure/`, other commands from `cli/commands/`; none is imported here."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*plugins.members(COMMANDS), *plugins.members("measure")]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in plugins.members(COMMANDS):
+            command: click.Command = plugins.load(COMMANDS, name).command
+            return command
+        if name in plugins.members("measure"):
+            from rote.cli._measure import measure_command
+
+            return measure_command(name)
+        raise click.UsageError(str(UnknownName("command", name, self.list_commands(ctx))), ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, room in (("Commands", COMMANDS), ("Measures", "measure")):
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name, plugins.summary(room, name)) for name in plugins.members(room)]
+                )
+
+
+@click.command(cls=Rote, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="rote")
+def rote() -> None:
+    """What is new in the text of language models, and what they repeat.
+
+    Every measure takes files (JSONL, JSON, Parquet, CSV, plain text, folders, globs, - for
+    standard input; also .gz and .zst) and compares the sources in them:
+
+    \b
+      rote diversity stories.jsonl --by source --reference human
+      rote lexical human.jsonl model.jsonl
+      rote demo
+    """
+
+
+def main() -> None:
+    """Run the command; errors meant for the user come without a traceback, exit code 2."""
+    try:
+        rote.main(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except RoteError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)

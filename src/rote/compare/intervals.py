@@ -1,0 +1,76 @@
+"""How sure a value is: half-samples of texts, or the jackknife where a formula exists.
+
+Diversity and repetition are not sums over texts, and a text drawn twice looks like
+repetition, so texts are never drawn with replacement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare._resample import draws
+from rote.core.metric import Values
+from rote.core.progress import Advance
+from rote.core.sample import Take
+
+HALF_SAMPLES = 200
+
+
+def half_sample_errors(
+    reduce: Callable[[Take, np.random.Generator], Values],
+    take: Take,
+    *,
+    seed: int,
+    purpose: str,
+    jobs: int = 1,
+    advance: Advance = lambda amount: None,
+) -> Values:
+    """Standard error of each value by the delete-half jackknife.
+
+    The standard deviation over 200 half-samples without replacement; for an odd
+    number of texts scaled by sqrt(m / (n - m)), which is 1 when n is even.
+    """
+    n, m = len(take), len(take) // 2
+    if m < 1:
+        return {}
+
+    def one(rng: np.random.Generator) -> Values:
+        return reduce(np.sort(rng.choice(take, m, replace=False)), rng)
+
+    table = draws(one, count=HALF_SAMPLES, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
+    scale = math.sqrt(m / (n - m))
+    return {name: scale * _deviation(column) for name, column in table.items()}
+
+
+def mean_error(values: NDArray[np.float64]) -> float:
+    """Jackknife standard error of a mean over texts (nan entries are left out)."""
+    defined = values[~np.isnan(values)]
+    return _deviation(defined) / math.sqrt(len(defined)) if len(defined) > 1 else math.nan
+
+
+def pair_mean_error(row_sums: NDArray[np.float64]) -> float:
+    """Jackknife standard error, over texts, of a mean over unordered pairs.
+
+    `row_sums[i]` is the sum over the pairs that text i is part of.
+    """
+    n = len(row_sums)
+    if n < 3:
+        return math.nan
+    total = row_sums.sum() / 2
+    without = (total - row_sums) / ((n - 1) * (n - 2) / 2)
+    return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
+
+
+def around(value: float, error: float, level: float) -> tuple[float, float]:
+    """The interval at the given level: value -+ z standard errors."""
+    reach = NormalDist().inv_cdf((1 + level) / 2) * error
+    return (value - reach, value + reach)
+
+
+def _deviation(values: NDArray[np.float64]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan

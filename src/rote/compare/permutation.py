@@ -1,0 +1,104 @@
+"""Does a source differ from the reference? Labels are permuted, and p-values corrected.
+
+Where sources answer the same prompts (`doc_id`), labels are exchanged only among
+texts with the same doc_id, so that what the prompts themselves demand cannot look
+like a difference between sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare._resample import draws
+from rote.core.metric import Values
+from rote.core.progress import Advance
+from rote.core.sample import Take
+
+Strata = NDArray[np.int64]
+"""For every text the number of its doc_id; -1 where it has none."""
+
+
+def shared_strata(a: Take, b: Take, strata: Strata) -> int:
+    """How many doc_ids have texts in both groups."""
+    common = np.intersect1d(strata[a], strata[b])
+    return int((common >= 0).sum())
+
+
+def permuted_differences(
+    reduce: Callable[[Take, np.random.Generator], Values],
+    a: Take,
+    b: Take,
+    *,
+    strata: Strata,
+    count: int,
+    seed: int,
+    purpose: str,
+    jobs: int = 1,
+    advance: Advance = lambda amount: None,
+) -> dict[str, NDArray[np.float64]]:
+    """value(a) - value(b) for every value, `count` times with the labels permuted.
+
+    Labels move within a doc_id that both groups share; where no doc_id is shared,
+    among all texts.
+    """
+    pooled = np.concatenate((a, b))
+    labels = np.concatenate((np.ones(len(a), bool), np.zeros(len(b), bool)))
+    paired = shared_strata(a, b, strata) > 0
+    stratum = strata[pooled] if paired else np.zeros(len(pooled), np.int64)
+
+    def one(rng: np.random.Generator) -> Values:
+        shuffled = _shuffled_within(labels, stratum, rng)
+        left = reduce(np.sort(pooled[shuffled]), rng)
+        right = reduce(np.sort(pooled[~shuffled]), rng)
+        return {name: left[name] - right[name] for name in left}
+
+    return draws(one, count=count, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
+
+
+def p_value(permuted: NDArray[np.float64], observed: float) -> float:
+    """Two-sided: how often permuted labels give a difference at least as large."""
+    permuted = permuted[~np.isnan(permuted)]
+    if np.isnan(observed) or len(permuted) == 0:
+        return float("nan")
+    # Differences equal up to rounding count as equal, else p would depend on the order of sums.
+    at_least = np.abs(permuted) >= abs(observed) - 1e-12 * max(1.0, abs(observed))
+    return float((1 + at_least.sum()) / (1 + len(permuted)))
+
+
+def matched_p_value(permuted: NDArray[np.float64], observed: float) -> float:
+    """The same for a difference between length-matched values.
+
+    Permuted groups are of about equal length where doc_ids pair them, so their
+    differences are free of the effect of length; where they are not (unequal
+    numbers of texts), that effect is their mean, and is taken out.
+    """
+    return p_value(permuted - np.nanmean(permuted), observed) if len(permuted) else float("nan")
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down correction; undefined p-values stay undefined and do not count."""
+    values = np.asarray(p, dtype=np.float64)
+    corrected = np.full(len(values), np.nan)
+    defined = np.flatnonzero(~np.isnan(values))
+    highest = 0.0
+    for rank, index in enumerate(defined[np.argsort(values[defined], kind="stable")]):
+        highest = max(highest, min(1.0, (len(defined) - rank) * values[index]))
+        corrected[index] = highest
+    return [float(value) for value in corrected]
+
+
+def _shuffled_within(
+    labels: NDArray[np.bool_], stratum: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Labels permuted among the texts of each stratum; texts without one keep theirs."""
+    keys = rng.random(len(labels))
+    by_stratum = np.argsort(stratum, kind="stable")
+    by_key = np.lexsort((keys, stratum))
+    shuffled = np.empty_like(labels)
+    shuffled[by_stratum] = labels[by_key]
+    alone = stratum < 0
+    shuffled[alone] = labels[alone]
+    return shuffled

@@ -1,0 +1,31 @@
+"""Writing files so that a half-written one never stands under the final name."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from rote.core.errors import OptionError
+
+
+def write_atomically(path: Path, content: str) -> None:
+    """Write beside the target, then rename over it."""
+    if not path.parent.is_dir():
+        raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    # mkstemp makes private files; a result should be as readable as any other file.
+    current = os.umask(0)
+    os.umask(current)
+    return current

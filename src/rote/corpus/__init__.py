@@ -1,0 +1,27 @@
+"""Files to Documents, as a stream, with errors that name file, line and field.
+
+`open_corpus` takes paths, folders, globs, standard input, lists or dicts of texts;
+the Corpus it gives can be read again and again, or shard by shard in other
+processes. A file in this folder whose name does not begin with `_` is a reader.
+"""
+
+from __future__ import annotations
+
+from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
+from rote.corpus._corpus import Corpus
+from rote.corpus._open import Input, open_corpus
+from rote.corpus._options import ReadOptions
+from rote.corpus._shard import Batch, Shard
+
+__all__ = [
+    "Batch",
+    "Corpus",
+    "DuplicateIds",
+    "Fingerprint",
+    "Input",
+    "Problems",
+    "ReadOptions",
+    "Shard",
+    "digest",
+    "open_corpus",
+]

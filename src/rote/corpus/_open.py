@@ -1,0 +1,214 @@
+"""`open_corpus`: from anything that can be input to a Corpus."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from rote.core import plugins
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.corpus._corpus import Corpus
+from rote.corpus._fields import Origin
+from rote.corpus._names import short_names
+from rote.corpus._options import ReadOptions
+from rote.corpus._paths import Found, find_files, suffixes
+from rote.corpus._shard import Part
+from rote.corpus._spool import STDIN, sniff, spool, spool_stdin
+from rote.corpus._streams import check_encoding, raw_pieces
+from rote.corpus.memory import length
+from rote.corpus.text import WholeFile
+
+Name: TypeAlias = "str | Path"
+Texts: TypeAlias = "Sequence[str] | Sequence[Document]"
+Input: TypeAlias = (
+    "Name | Sequence[Name] | Texts | Mapping[str, Texts | Name | Sequence[Path]] | Corpus"
+)
+
+_TEXTS = "texts"
+
+
+def open_corpus(inputs: Input, options: ReadOptions | None = None) -> Corpus:
+    """Open files, folders, globs, `-`, `bible:kjv`, lists of texts, or a dict source -> texts.
+
+    Nothing is read yet but standard input; what cannot be found is an error at once.
+    """
+    if isinstance(inputs, Corpus):
+        return inputs
+    options = options or ReadOptions()
+    check_encoding(options.encoding)
+    sources = inputs if isinstance(inputs, Mapping) else {None: inputs}
+    opening = _Opening(options)
+    try:
+        for source, value in sources.items():
+            opening.add(value, source)
+        return opening.corpus()
+    except BaseException:
+        for path in opening.temporary:
+            path.unlink()
+        raise
+
+
+class _Opening:
+    """What has been found so far, in order."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self.items: list[tuple[Part | Found, str | None]] = []
+        self.remarks: list[str] = []
+        self.temporary: list[Path] = []
+        self.seen: set[Path] = set()
+
+    def add(self, value: object, source: str | None) -> None:
+        if isinstance(value, (str, Path)):
+            self.add_name(value, source)
+            return
+        if not isinstance(value, Sequence) or isinstance(value, bytes):
+            raise InputError(
+                f"input of type {type(value).__name__}",
+                remedy="Give a path, a list of paths or texts, a dict source -> texts, or a Corpus",
+            )
+        if _are_names(value):
+            for name in value:
+                self.add_name(name, source)
+        elif not value:
+            where = f" for '{source}'" if source is not None else ""
+            raise InputError(f"no input: the list{where} is empty", remedy="Give texts or paths")
+        else:
+            name = source if source is not None else _TEXTS
+            origin = Origin(name, name, name, source)
+            size = sum(map(length, value))
+            self.items.append((Part("memory", value, origin, size), source))
+
+    def add_name(self, name: Name, source: str | None) -> None:
+        text = str(name)
+        reader, _, rest = text.partition(":")
+        if text == "-":
+            self.items.append((self._stdin(), source))
+        elif _is_named(text):
+            module = plugins.load("corpus", reader)
+            if hasattr(module, "named"):
+                self.items.append((module.named(rest), source))
+            else:
+                self._files(Path(rest), replace(self.options, format=reader), source)
+        else:
+            self._files(Path(text), self.options, source)
+
+    def _files(self, path: Path, options: ReadOptions, source: str | None) -> None:
+        found, remarks = find_files(path, options)
+        self.remarks += remarks
+        again = 0
+        for file in found:
+            real = file.path.resolve()
+            if real in self.seen:
+                again += 1
+            else:
+                self.seen.add(real)
+                self.items.append((file, source))
+        if again:
+            times = "a file that was" if again == 1 else f"{again} files that were"
+            self.remarks.append(f"{path}: {times} named before, read once")
+
+    def _stdin(self) -> Part:
+        path = spool_stdin()
+        self.temporary.append(path)
+        size = path.stat().st_size
+        origin = Origin(STDIN, "stdin", "stdin")
+        reader, compression = sniff(path)
+        if self.options.format is not None:
+            return self._seekable(Part(self.options.format, path, origin, size, compression))
+        kind = "text, one document per line" if reader == "text" else reader
+        self.remarks.append(f"{STDIN}: read as {kind} (guessed; --format chooses another)")
+        plain = "line" if self.options.plain == "file" else None
+        return self._seekable(Part(reader, path, origin, size, compression, plain))
+
+    def _seekable(self, part: Part) -> Part:
+        """Unpack what a reader can only read by jumping about in it."""
+        if not part.compression or not getattr(
+            plugins.load("corpus", part.reader), "NEEDS_SEEKING", False
+        ):
+            return part
+        pieces = raw_pieces(part.where, part.compression, part.origin.file)
+        path = spool(piece for piece, _ in pieces)
+        self.temporary.append(path)
+        return replace(part, where=path, compression="", size=path.stat().st_size)
+
+    def corpus(self) -> Corpus:
+        if not self.items:
+            raise InputError("no input: the dict is empty", remedy="Give source -> texts")
+        files = [item for item, _ in self.items if isinstance(item, Found)]
+        names = iter(short_names([f.stem for f in files], [f.path for f in files]))
+        parts = list(self._parts(names))
+        return Corpus(parts, self.options, remarks=self.remarks, temporary=self.temporary)
+
+    def _parts(self, names: Iterator[str]) -> Iterator[Part]:
+        whole: list[Part] = []
+        for item, source in self.items:
+            part = item
+            if isinstance(part, Found):
+                part = self._seekable(_part(part, next(names), self.options))
+            if source is not None:
+                origin = replace(part.origin, label=source, source=source)
+                part = replace(part, origin=origin)
+            if part.reader == "text" and (part.plain or self.options.plain) == "file":
+                if whole and whole[-1].origin.label != part.origin.label:
+                    yield _merged(whole)
+                    whole = []
+                whole.append(part)
+                continue
+            if whole:
+                yield _merged(whole)
+                whole = []
+            yield part
+        if whole:
+            yield _merged(whole)
+
+
+def _part(found: Found, name: str, options: ReadOptions) -> Part:
+    whole = found.reader == "text" and options.plain == "file" and found.in_folder
+    label = found.path.absolute().parent.name if whole else name
+    origin = Origin(str(found.path), name, label or name)
+    return Part(found.reader, found.path, origin, found.size, found.compression)
+
+
+def _merged(parts: Sequence[Part]) -> Part:
+    """Text files of one label that are one document each, as one part: there may be very many."""
+    files = tuple(WholeFile(p.where, p.origin, p.compression, p.size) for p in parts)
+    origin = parts[0].origin
+    if len(parts) > 1:
+        origin = replace(origin, file=os.path.dirname(origin.file) or ".")
+    return Part("text", files, origin, sum(part.size for part in parts))
+
+
+def _are_names(values: Sequence[object]) -> bool:
+    """Paths, or strings that all name something; a list of texts names nothing."""
+    if any(isinstance(value, Path) for value in values):
+        return all(isinstance(value, (str, Path)) for value in values)
+    if not values or not all(isinstance(value, str) for value in values):
+        return False
+    named = [value for value in values if isinstance(value, str) and _exists(value)]
+    if named and len(named) < len(values):
+        raise InputError(
+            f"{len(named)} of {len(values)} strings name files ('{named[0]}'), the others do not",
+            remedy="Give files as Path objects, and texts as a dict {'texts': [...]}",
+        )
+    return bool(named)
+
+
+def _is_named(text: str) -> bool:
+    reader, colon, _ = text.partition(":")
+    return bool(colon) and reader in plugins.members("corpus") and not os.path.exists(text)
+
+
+def _exists(text: str) -> bool:
+    if not text.strip() or "\n" in text or len(text) > 1000:
+        return False
+    if os.path.exists(text) or _is_named(text):
+        return True
+    # Question marks are frequent in texts, and a search through folders is slow.
+    like_path = os.sep in text or text.lower().endswith((*suffixes(), ".gz", ".zst"))
+    return like_path and glob.has_magic(text) and bool(glob.glob(text, recursive=True))

@@ -1,0 +1,158 @@
+"""From what a user names (files, folders, globs) to a list of files, each with its reader."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from rote.core import plugins
+from rote.core.errors import InputError, UnknownName
+from rote.corpus._options import ReadOptions
+from rote.corpus._streams import COMPRESSIONS, unreadable
+
+_DATASET = ("state.json", "dataset_dict.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file (or a saved data set) and how it is read; `stem` is its path without suffixes."""
+
+    path: Path
+    reader: str
+    stem: Path
+    size: int
+    compression: str = ""
+    in_folder: bool = False
+
+
+@cache
+def suffixes() -> dict[str, str]:
+    """Suffix -> reader, asked of the readers themselves."""
+    table: dict[str, str] = {}
+    for name in plugins.members("corpus"):
+        for suffix in plugins.load("corpus", name).SUFFIXES:
+            table.setdefault(suffix, name)
+    return table
+
+
+def split_name(path: Path) -> tuple[Path, str | None, str]:
+    """The path without its suffixes, the reader they call for, and the compression."""
+    compression = COMPRESSIONS.get(path.suffix.lower(), "")
+    bare = path.with_suffix("") if compression else path
+    reader = suffixes().get(bare.suffix.lower())
+    return (bare.with_suffix("") if reader else bare), reader, compression
+
+
+def find_files(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]]:
+    """The files that a path, folder or glob stands for, sorted, and what was left out."""
+    if options.format is not None and options.format not in plugins.members("corpus"):
+        raise UnknownName("format", options.format, plugins.members("corpus"))
+    if os.path.exists(path):
+        return _expand(path, options)
+    if not glob.has_magic(str(path)):
+        raise missing(path)
+    found: list[Found] = []
+    skipped = 0
+    for name in sorted(glob.glob(str(path), recursive=True)):
+        match = Path(name)
+        if match.is_dir():
+            if "**" not in str(path):  # which finds what is in the folder by itself
+                found += [file for file, _ in _walk(match, options) if file]
+        elif file := _file(match, options, in_folder=True):
+            found.append(file)
+        else:
+            skipped += 1
+    if not found:
+        raise InputError(
+            "the pattern matches no file that can be read",
+            file=str(path),
+            remedy="Check it with ls, and quote it so that the shell leaves it alone",
+        )
+    return found, _left_out(str(path), skipped)
+
+
+def _expand(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]]:
+    if not path.is_dir():
+        file = _file(path, options, in_folder=False)
+        if file is None:
+            raise _unknown(path)
+        return [file], []
+    walked = list(_walk(path, options))
+    found = [file for file, _ in walked if file]
+    skipped = [name for file, name in walked if not file]
+    if not found:
+        shown = f"it holds {', '.join(skipped[:3])}" if skipped else "it is empty"
+        raise InputError(
+            f"no file in this folder can be read ({shown})",
+            file=str(path),
+            remedy=f"Known suffixes: {' '.join(suffixes())}; others are read with --format",
+        )
+    return found, _left_out(str(path), len(skipped))
+
+
+def _walk(folder: Path, options: ReadOptions) -> Iterator[tuple[Found | None, str]]:
+    """All files below a folder in sorted order; a saved data set counts as one file."""
+    if any((folder / name).exists() for name in _DATASET):
+        size = sum(file.stat().st_size for file in folder.rglob("*.arrow"))
+        yield Found(folder, "arrow", folder, size), folder.name
+        return
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise unreadable(str(folder), error) from None
+    for entry in entries:
+        if entry.is_dir():
+            if not entry.name.startswith(".") and not entry.is_symlink():
+                yield from _walk(Path(entry.path), options)
+        elif entry.name.startswith("."):
+            yield None, entry.name
+        else:
+            yield _file(Path(entry.path), options, in_folder=True), entry.name
+
+
+def _file(path: Path, options: ReadOptions, *, in_folder: bool) -> Found | None:
+    stem, reader, compression = split_name(path)
+    reader = options.format or reader
+    if reader is None:
+        return None
+    return Found(path, reader, stem, path.stat().st_size, compression, in_folder)
+
+
+def _left_out(where: str, count: int) -> list[str]:
+    if not count:
+        return []
+    files = "file was" if count == 1 else "files were"
+    return [f"{where}: {count} hidden {files} left out, or of unknown suffix (--format reads them)"]
+
+
+def missing(path: Path) -> InputError:
+    """No such file: with the nearest names that there are."""
+    folder = path.parent
+    if not folder.is_dir():
+        return InputError(
+            f"no such file: there is no folder {folder}", file=str(path), remedy="Check the path"
+        )
+    names = [entry.name for entry in os.scandir(folder)]
+    near = difflib.get_close_matches(path.name, names, n=2)
+    remedy = (
+        f"Did you mean {' or '.join(str(folder / name) for name in near)}?"
+        if near
+        else ("Check the path; one text alone is given as a list, [text]")
+    )
+    return InputError("no such file", file=str(path), remedy=remedy)
+
+
+def _unknown(path: Path) -> InputError:
+    suffix = path.suffix
+    readers = ", ".join(dict.fromkeys(suffixes().values()))
+    if suffix.lower() in (".bz2", ".xz", ".zip", ".tar", ".7z"):
+        remedy = "Unpack it, or compress it with gzip or zstd"
+    else:
+        remedy = f"Say how to read it with --format ({readers})"
+    problem = f"unknown suffix '{suffix}'" if suffix else "the file has no suffix"
+    return InputError(problem, file=str(path), remedy=remedy)

@@ -1,0 +1,195 @@
+"""Bytes of a file as a stream of pieces, whatever its compression.
+
+Every piece comes with the number of bytes of the file used so far. Damage is
+raised as InputError after all that stands before it was given out.
+"""
+
+from __future__ import annotations
+
+import codecs
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rote.core.errors import InputError, OptionError
+from rote.corpus._shard import Part
+
+COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
+MAGIC = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd"}
+_KINDS = {"gz": "gzip", "zst": "zstd"}
+
+# Decompressed text may be hundreds of times as large as what it was made from, so
+# little is read at a time.
+_PLAIN, _GZ, _ZST, _PIECE = 2**20, 2**16, 2**14, 2**20
+
+Pieces = Iterator[tuple[bytes, int]]
+
+
+def check_encoding(encoding: str) -> None:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise OptionError(f"unknown encoding '{encoding}': try utf-8, utf-16 or latin-1") from None
+
+
+def shard_encoding(encoding: str) -> str:
+    """The encoding of what `text_pieces` gives: one in which a newline is one byte."""
+    return encoding if "\n".encode(encoding) == b"\n" else "utf-8"
+
+
+def text_pieces(part: Part, encoding: str) -> Pieces:
+    """The decompressed bytes without a byte order mark, lines ending in a plain newline byte."""
+    pieces = raw_pieces(part.where, part.compression, part.origin.file)
+    if shard_encoding(encoding) != encoding:
+        return _transcoded(pieces, encoding, part.origin.file)
+    return _without_mark(pieces)
+
+
+def raw_pieces(path: Path, compression: str, file: str) -> Pieces:
+    """The decompressed bytes of a file."""
+    try:
+        with open(path, "rb") as raw:
+            if compression == "gz":
+                yield from _members(raw, _Gzip, _GZ, compression, file)
+            elif compression == "zst":
+                yield from _members(raw, _zstd_frames(), _ZST, compression, file)
+            else:
+                while piece := raw.read(_PLAIN):
+                    yield piece, raw.tell()
+    except OSError as error:
+        raise unreadable(file, error) from None
+
+
+def unreadable(file: str, error: OSError) -> InputError:
+    return InputError(
+        f"cannot be read ({(error.strerror or str(error)).lower()})",
+        file=file,
+        remedy="Check the path and its permissions",
+    )
+
+
+class _Gzip:
+    """One gzip member, given out in pieces of bounded size."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(31)
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        while data and not self._inflate.eof:
+            yield self._inflate.decompress(data, _PIECE)
+            data = self._inflate.unconsumed_tail
+
+    def flush(self) -> bytes:
+        return self._inflate.flush()
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def unused(self) -> bytes:
+        # Tapes and some tools fill up the last block with zeros.
+        return self._inflate.unused_data.lstrip(b"\0")
+
+
+def _zstd_frames() -> Callable[[], Any]:
+    import zstandard
+
+    # Files made with `zstd --long` need a large window.
+    machine = zstandard.ZstdDecompressor(max_window_size=2**31)
+
+    class Frame:
+        def __init__(self) -> None:
+            self._object = machine.decompressobj()
+
+        def pieces(self, data: bytes) -> Iterator[bytes]:
+            try:
+                yield self._object.decompress(data)
+            except zstandard.ZstdError as error:
+                raise zlib.error(str(error)) from None
+
+        def flush(self) -> bytes:
+            return b""
+
+        @property
+        def eof(self) -> bool:
+            return self._object.eof
+
+        @property
+        def unused(self) -> bytes:
+            return self._object.unused_data
+
+    return Frame
+
+
+def _members(
+    raw: BinaryIO, new: Callable[[], Any], step: int, compression: str, file: str
+) -> Pieces:
+    """Decompress member after member (gzip) or frame after frame (zstd)."""
+    kind = _KINDS[compression]
+    member, fresh = new(), True
+    real = raw.read(4).startswith(MAGIC[compression])
+    raw.seek(0)
+    while data := raw.read(step):
+        while data:
+            try:
+                for piece in member.pieces(data):
+                    yield piece, raw.tell()
+            except zlib.error as error:
+                raise _damaged(kind, file, real=real, why=str(error)) from None
+            fresh, data = member.eof, member.unused if member.eof else b""
+            if fresh:
+                member = new()
+    if not fresh:
+        rest = member.flush()
+        if rest:
+            yield rest, raw.tell()
+        if not member.eof:
+            raise InputError(
+                f"the file is cut short: its {kind} data end in the middle",
+                file=file,
+                remedy="Copy or download it again; --on-error skip uses what stands before the cut",
+            )
+
+
+def _damaged(kind: str, file: str, *, real: bool, why: str) -> InputError:
+    if not real:
+        return InputError(
+            f"this is not a {kind} file, although its name says so",
+            file=file,
+            remedy="Rename it to what it is, or compress it",
+        )
+    return InputError(
+        f"the {kind} data are damaged ({why})",
+        file=file,
+        remedy="Copy or download it again; --on-error skip uses what stands before the damage",
+    )
+
+
+def _without_mark(pieces: Pieces) -> Pieces:
+    start = b""
+    for piece, used in pieces:
+        start += piece
+        if len(start) >= len(codecs.BOM_UTF8):
+            yield start.removeprefix(codecs.BOM_UTF8), used
+            yield from pieces
+            return
+    if start and start != codecs.BOM_UTF8:
+        yield start, used
+
+
+def _transcoded(pieces: Pieces, encoding: str, file: str) -> Pieces:
+    """UTF-16 and the like as UTF-8, since lines are found by their newline byte."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    used = 0
+    try:
+        for piece, used in pieces:
+            yield decoder.decode(piece).removeprefix("\ufeff").encode("utf-8"), used
+        yield decoder.decode(b"", final=True).encode("utf-8"), used
+    except UnicodeError as error:
+        raise InputError(
+            f"not valid {encoding} ({error})",
+            file=file,
+            remedy="Name the right encoding with --encoding",
+        ) from None

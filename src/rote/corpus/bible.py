@@ -1,0 +1,82 @@
+"""Two public-domain Bible translations from PyPI, by chapter: bible:kjv and bible:asv."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from rote.core.document import Document
+from rote.core.errors import MissingExtra, UnknownName
+from rote.corpus._fields import Fields, Origin
+from rote.corpus._options import ReadOptions
+from rote.corpus._shard import Numbered, Part, Shard
+
+SUFFIXES = ()
+VERSIONS = ("kjv", "asv")
+_LAST_OLD = 39  # Malachi is the 39th of 66 books
+
+
+def named(rest: str) -> Part:
+    """The part for `bible:REST`."""
+    if rest not in VERSIONS:
+        raise UnknownName("Bible translation", rest, VERSIONS)
+    size = len(_load(rest).scripture_content)
+    return Part("bible", rest, Origin(f"bible:{rest}", rest, rest), size)
+
+
+def inspect(part: Part, options: ReadOptions) -> Fields:
+    return Fields()
+
+
+def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
+    """One shard per book."""
+    bible = _load(part.where)
+    first = told = 0
+    for book, verses in groupby(bible.verse_start_indices, lambda verse: int(verse) // 10**6):
+        ids = list(verses)
+        end = bible.verse_end_indices[ids[-1]] if book < 66 else part.size
+        records = partial(_chapters, part.where, book, first + 1)
+        yield Shard(part.origin, fields, options, end - told, records)
+        first += ids[-1] // 1000 % 1000
+        told = end
+
+
+def _chapters(version: str, book: int, first: int) -> Iterator[Numbered]:
+    """The chapters of a book, numbered through the whole Bible from `first` on."""
+    bible = _load(version)
+    title = next(str(entry.title) for entry in bible.short_titles if entry.value == book)
+    content, ends = bible.scripture_content, bible.verse_end_indices
+    texts: dict[int, list[str]] = {}
+    for verse, start in bible.verse_start_indices.items():
+        if verse // 10**6 == book:
+            texts.setdefault(verse // 1000 % 1000, []).append(content[start : ends[verse]])
+    for number, (chapter, verses) in enumerate(texts.items(), first):
+        name = f"{title} {chapter}"
+        meta = {
+            "source": version,
+            "doc_id": name,
+            "book": title,
+            "chapter": chapter,
+            "testament": "old" if book <= _LAST_OLD else "new",
+        }
+        yield number, Document(f"{name} ({version.upper()})", _plain(verses), meta)
+
+
+def _plain(verses: list[str]) -> str:
+    """Verses joined by spaces, without the brackets around words that translators supplied.
+
+    An opening bracket may follow a full stop directly ("God.[Selah"), hence a space.
+    """
+    return " ".join(" ".join(verses).replace("[", " ").replace("]", "").split())
+
+
+def _load(version: str) -> Any:
+    try:
+        module = importlib.import_module(f"pythonbible_{version}.plain_text_readers_bible")
+    except ImportError:
+        package = f"pythonbible-{version}"
+        raise MissingExtra(package, "demo", f"reading bible:{version}") from None
+    return module.bible

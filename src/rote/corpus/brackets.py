@@ -1,0 +1,163 @@
+"""Bracketed constituency trees (.mrg, .ptb, .brackets), as in the Penn Treebank.
+
+One document per file; with `--plain line` one per tree, with `--plain paragraph` one per
+run of trees between blank lines. A tree may stand on one line or on many. Its words
+make the text: single spaces between them, each tree on a line of its own. Traces
+(-NONE-) are left out with whatever holds nothing else. Words, tags and trees stand in
+the document's meta as plain lists, for the annotator `given`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.corpus._blocks import Block, cut_blocks
+from rote.corpus._bracket_trees import Tree, parse_trees
+from rote.corpus._fields import Fields, Origin
+from rote.corpus._linewise import block_shards, decode, empty
+from rote.corpus._options import ReadOptions
+from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+from rote.corpus._streams import shard_encoding, text_pieces
+
+SUFFIXES = (".mrg", ".ptb", ".brackets")
+
+
+def inspect(part: Part, options: ReadOptions) -> Fields:
+    whole = _plain(part, options) == "file"
+    remark = "one document per file (--plain line makes one per tree)" if whole else ""
+    return Fields(remark=remark)
+
+
+def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
+    plain = _plain(part, options)
+    if plain == "paragraph":
+        yield from block_shards(part, fields, options, _paragraphs, "paragraph")
+        return
+    origin, encoding = part.origin, shard_encoding(options.encoding)
+    blocks = cut_blocks(text_pieces(part, options.encoding), SHARD_BYTES, origin.file)
+    found = False
+    try:
+        for block in _whole_trees(blocks) if plain == "line" else _whole_file(blocks):
+            found = found or not block.data.isspace()
+            parse = _each_tree if plain == "line" else _one_document
+            records = partial(parse, block.data, block.first_line, encoding, origin)
+            yield Shard(origin, fields, options, block.size, records)
+        if not found:
+            raise empty(origin)
+    except InputError as error:
+        yield Shard(origin, fields, options, 0, partial(failed, error))
+
+
+def _plain(part: Part, options: ReadOptions) -> str:
+    return part.plain or options.plain
+
+
+def _whole_file(blocks: Iterable[Block]) -> Iterator[Block]:
+    held = list(blocks)
+    if held:
+        yield Block(b"".join(b.data for b in held), 1, sum(b.size for b in held))
+
+
+def _whole_trees(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks that end where no tree is open."""
+    import numpy as np
+
+    data, line, size = b"", 1, 0
+    for block in blocks:
+        data, size = data + block.data, size + block.size
+        letters = np.frombuffer(data, np.uint8)
+        depth = np.cumsum((letters == ord("(")).astype(np.int32) - (letters == ord(")")))
+        closed = np.flatnonzero((letters == ord("\n")) & (depth <= 0))
+        if len(closed):
+            cut = int(closed[-1]) + 1
+            yield Block(data[:cut], line, size)
+            line += data.count(b"\n", 0, cut)
+            data, size = data[cut:], 0
+    if data:
+        yield Block(data, line, size)
+
+
+def _each_tree(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:
+    for line, tree in _trees(data, first_line, encoding, origin):
+        if isinstance(tree, InputError):
+            yield line, tree
+        elif tree.words:
+            yield line, _document([tree], f"{origin.name}:{line}")
+
+
+def _one_document(
+    data: bytes, first_line: int, encoding: str, origin: Origin
+) -> Iterator[Numbered]:
+    yield from _joined(data, first_line, encoding, origin, origin.name)
+
+
+def _paragraphs(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:
+    lines: list[bytes] = []
+    start = first_line
+    for number, raw in enumerate((*data.split(b"\n"), b""), first_line):
+        if raw and not raw.isspace():
+            start = start if lines else number
+            lines.append(raw)
+        elif lines:
+            yield from _joined(b"\n".join(lines), start, encoding, origin, f"{origin.name}:{start}")
+            lines = []
+
+
+def _joined(
+    data: bytes, first_line: int, encoding: str, origin: Origin, identity: str
+) -> Iterator[Numbered]:
+    """All trees as one document; the first problem stands for the whole."""
+    trees: list[Tree] = []
+    for _, tree in _trees(data, first_line, encoding, origin):
+        if isinstance(tree, InputError):
+            yield first_line, tree
+            return
+        trees.append(tree)
+    if any(tree.words for tree in trees):
+        yield first_line, _document(trees, identity)
+
+
+def _trees(
+    data: bytes, first_line: int, encoding: str, origin: Origin
+) -> Iterator[tuple[int, Tree | InputError]]:
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        try:  # which says what is wrong, counting from the start of the line
+            decode(data.split(b"\n")[line - first_line], encoding, line, origin)
+        except InputError as problem:
+            yield line, problem
+        return
+    yield from parse_trees(text, first_line, origin)
+
+
+def _document(trees: list[Tree], identity: str) -> Document:
+    places: dict[str, list[int]] = {"starts": [], "ends": [], "sentence_ends": []}
+    form: list[str] = []
+    xpos: list[str] = []
+    nodes: dict[str, list[str]] = {"label": [], "function": []}
+    spans: dict[str, list[int]] = {"parent": [], "first": [], "last": []}
+    position = 0
+    for tree in trees:
+        if not tree.words:
+            continue
+        items, known = len(form), len(nodes["label"])
+        for word in tree.words:
+            places["starts"].append(position)
+            places["ends"].append(position + len(word))
+            position += len(word) + 1
+        form += tree.words
+        xpos += tree.tags
+        nodes["label"] += tree.labels
+        nodes["function"] += tree.functions
+        spans["parent"] += [parent + known if parent >= 0 else -1 for parent in tree.parents]
+        spans["first"] += [first + items for first in tree.firsts]
+        spans["last"] += [last + items for last in tree.lasts]
+        places["sentence_ends"].append(len(form))
+    text = "\n".join(" ".join(tree.words) for tree in trees if tree.words)
+    annotation = {**places, "form": form, "xpos": xpos, "tree": {**nodes, **spans}}
+    return Document(identity, text, {"annotation": annotation})

@@ -1,0 +1,212 @@
+"""Tables with a header (.csv, .tsv, .tab); fields in quotes may hold line ends."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from rote.core.errors import InputError
+from rote.corpus._fields import SKIP, Fields, Origin, find_fields
+from rote.corpus._linewise import empty
+from rote.corpus._options import ReadOptions
+from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+from rote.corpus._streams import shard_encoding, text_pieces
+
+SUFFIXES = (".csv", ".tsv", ".tab")
+_SAMPLE = 100
+_FIELD_LIMIT = 2**26
+# Stands for a NUL, which csv refuses in some versions of Python; no encoding gives it.
+_NUL = "\udc00"
+_DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+
+Row = tuple[int, "list[str] | InputError"]
+
+
+def inspect(part: Part, options: ReadOptions) -> Fields:
+    table = _Table(part, options)
+    try:
+        header = table.header()
+        rows = list(islice(table.rows(), _SAMPLE))
+    except InputError:
+        return find_fields([], options, part.origin.file)  # reported when it is read
+    found = _records(rows, header, options.encoding, part.origin)
+    sample = [record for _, record in found if isinstance(record, dict)]
+    expected = "\t" if _is_tsv(part) else ","
+    other = table.delimiter != expected
+    note = f"columns are separated by {_DELIMITERS[table.delimiter]}" if other else ""
+    return find_fields(sample, options, part.origin.file, note)
+
+
+def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
+    table, origin = _Table(part, options), part.origin
+    header: list[str] = []
+    rows: list[Row] = []
+    told, cut, found = 0, SHARD_BYTES, False
+
+    def shard() -> Shard:
+        records = partial(_records, rows, header, options.encoding, origin)
+        return Shard(origin, fields, options, table.used - told, records)
+
+    try:
+        header = table.header()
+        for row in table.rows():
+            rows.append(row)
+            found = True
+            if table.taken >= cut:
+                yield shard()
+                told, cut, rows = table.used, cut + SHARD_BYTES, []
+        if not found:
+            raise InputError(
+                "no rows follow the header",
+                file=origin.file,
+                remedy="The first row has to name the columns; --on-error skip leaves the file out",
+            )
+        yield shard()
+    except InputError as error:
+        yield shard()
+        yield Shard(origin, fields, options, 0, partial(failed, error))
+
+
+class _Table:
+    """Rows of a file as they come; `used` counts its bytes, `taken` characters of its lines."""
+
+    def __init__(self, part: Part, options: ReadOptions) -> None:
+        # The limit of the csv module belongs to the process. Its default is too low for
+        # texts; a limit there has to be, or a quote left open would take in the whole file.
+        csv.field_size_limit(_FIELD_LIMIT)
+        self.used = self.taken = 0
+        self.delimiter = "\t"
+        self._part = part
+        self._encoding = shard_encoding(options.encoding)
+        self._pieces = text_pieces(part, options.encoding)
+        self._lines = self._decoded()
+        self._damage: InputError | None = None
+
+    def header(self) -> list[str]:
+        """The names of the columns; finds out what separates them."""
+        first = next(self._lines, "")
+        while first and first.isspace():
+            first = next(self._lines, "")
+        if not first:
+            raise self._damage or empty(self._part.origin)
+        if not _is_tsv(self._part):
+            self.delimiter = max(_DELIMITERS, key=first.count)
+        lines = self._chained(first)
+        self._reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+        _, header = next(self.rows())
+        if isinstance(header, InputError):
+            raise header
+        twice = next((name for name in header if header.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(
+                f"two columns are named '{twice}'",
+                file=self._part.origin.file,
+                line=1,
+                field=twice,
+                remedy="Rename one of them; the first row has to name the columns",
+            )
+        return header
+
+    def rows(self) -> Iterator[Row]:
+        """Rows with the number of their first line; blank lines are no rows."""
+        while True:
+            number = self._reader.line_num + 1
+            try:
+                row = next(self._reader, None)
+            except csv.Error as error:
+                yield number, self._broken(number, str(error))
+                continue
+            if row is None:
+                break
+            if row:
+                yield number, row
+        if self._damage is not None:
+            found, number = self._damage, self._reader.line_num + 1
+            file = self._part.origin.file
+            raise InputError(found.problem, file=file, line=number, remedy=found.remedy)
+
+    def _broken(self, number: int, why: str) -> InputError:
+        limit = "field larger" in why or "end of data" in why
+        return InputError(
+            f"broken CSV ({'a quote is not closed' if limit else why})",
+            file=self._part.origin.file,
+            line=number,
+            remedy=f'Quotes inside quotes are doubled (""); {SKIP}',
+        )
+
+    def _chained(self, first: str) -> Iterator[str]:
+        yield first
+        yield from self._lines
+
+    def _decoded(self) -> Iterator[str]:
+        """Lines as text; bytes that do not decode are kept, to be reported with their row."""
+        rest = b""
+        try:
+            for piece, used in self._pieces:
+                self.used = used
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    yield self._line(line + b"\n")
+        except InputError as error:
+            self._damage = error
+            return
+        if rest:
+            yield self._line(rest)
+
+    def _line(self, raw: bytes) -> str:
+        self.taken += len(raw)
+        return raw.decode(self._encoding, "surrogateescape").replace("\0", _NUL)
+
+
+def _is_tsv(part: Part) -> bool:
+    return any(suffix in (".tsv", ".tab") for suffix in part.where.suffixes[-2:])
+
+
+def _records(
+    rows: list[Row], header: list[str], encoding: str, origin: Origin
+) -> Iterator[Numbered]:
+    for number, row in rows:
+        if isinstance(row, InputError):
+            yield number, row
+            continue
+        try:
+            yield number, _record(row, header, encoding, number, origin)
+        except InputError as error:
+            yield number, error
+
+
+def _record(
+    row: list[str], header: list[str], encoding: str, number: int, origin: Origin
+) -> dict[str, Any]:
+    if len(row) != len(header):
+        raise InputError(
+            f"the row has {len(row)} columns, the header {len(header)}",
+            file=origin.file,
+            line=number,
+            remedy=f"Put texts that hold the separator in quotes; {SKIP}",
+        )
+    for name, value in zip(header, row):
+        if not value.isascii():
+            _check(value, name, encoding, number, origin)
+    return dict(zip(header, row))
+
+
+def _check(value: str, name: str, encoding: str, number: int, origin: Origin) -> None:
+    """Refuse what was kept in `_Table._line` although it did not decode."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = ord(value[error.start]) - 0xDC00
+        nul = value[error.start] == _NUL
+        problem = "a NUL byte" if nul else f"not valid {encoding}: byte 0x{code:02x}"
+        raise InputError(
+            f"{problem} at character {error.start}",
+            file=origin.file,
+            line=number,
+            field=name,
+            remedy=f"Name the right encoding with --encoding, e.g. "
+            f"{'utf-16' if nul else 'latin-1'}; {SKIP}",
+        ) from None

@@ -1,0 +1,82 @@
+"""One JSON object per line (.jsonl, .ndjson)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from rote.core.errors import InputError
+from rote.corpus._fields import SKIP, Fields, Origin, find_fields, kind_of
+from rote.corpus._linewise import block_shards, decode, first_block
+from rote.corpus._options import ReadOptions
+from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._streams import shard_encoding
+
+SUFFIXES = (".jsonl", ".ndjson")
+SAMPLE = 100
+
+
+def inspect(part: Part, options: ReadOptions, note: str = "") -> Fields:
+    data = first_block(part, options)
+    encoding = shard_encoding(options.encoding)
+    found = islice(records(data, 1, encoding, part.origin), SAMPLE)
+    sample = [record for _, record in found if isinstance(record, dict)]
+    return find_fields(sample, options, part.origin.file, note)
+
+
+def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
+    return block_shards(part, fields, options, records)
+
+
+def records(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:
+    """Parse a block of lines; blank lines are no records."""
+    # Takes less time for short records than json.loads; what it does not accept goes the
+    # slow way, which says what is wrong.
+    parse = json.JSONDecoder().raw_decode
+    for number, raw in enumerate(data.split(b"\n"), first_line):
+        if not raw or raw.isspace():
+            continue
+        try:
+            line = raw.decode(encoding)
+            record, end = parse(line)
+        except (ValueError, RecursionError):
+            record = end = None
+        if type(record) is dict and (end == len(line) or line[end:].isspace()):
+            yield number, record
+            continue
+        try:
+            yield number, _record(decode(raw, encoding, number, origin), number, origin)
+        except InputError as error:
+            yield number, error
+
+
+def _record(line: str, number: int, origin: Origin) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"broken JSON at column {error.colno} ({error.msg})",
+            file=origin.file,
+            line=number,
+            remedy=_remedy(line, number),
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"unusable JSON ({error})", file=origin.file, line=number, remedy=_remedy(line, number)
+        ) from None
+    if type(record) is not dict:
+        raise InputError(
+            f"the line is {kind_of(record)}, not a JSON object",
+            file=origin.file,
+            line=number,
+            remedy=_remedy(line, number),
+        )
+    return record
+
+
+def _remedy(line: str, number: int) -> str:
+    if number == 1 and line.strip() in ("[", "{"):
+        return "A JSON value over several lines is read with --format json"
+    return f"Each line has to be one object in braces; {SKIP}"

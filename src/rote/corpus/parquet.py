@@ -1,0 +1,76 @@
+"""Parquet files; each shard is a slice of rows, read where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from rote.core.errors import InputError
+from rote.corpus._fields import Fields, Origin, find_fields
+from rote.corpus._linewise import empty
+from rote.corpus._options import ReadOptions
+from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+
+SUFFIXES = (".parquet", ".pq")
+NEEDS_SEEKING = True  # a compressed one is unpacked to a temporary file first
+_SAMPLE = 100
+# Parquet is compressed, by about this factor for text; rows of all lengths come in one file.
+_FACTOR = 4
+_MAX_ROWS = 10_000
+
+
+def inspect(part: Part, options: ReadOptions) -> Fields:
+    found = _rows(part.where, 0, _SAMPLE, part.origin)
+    sample = [record for _, record in found if isinstance(record, dict)]
+    return find_fields(sample, options, part.origin.file)
+
+
+def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
+    origin, told = part.origin, 0
+    try:
+        count = _count(part)
+    except InputError as error:
+        yield Shard(origin, fields, options, part.size, partial(failed, error))
+        return
+    step = max(1, min(_MAX_ROWS, count * SHARD_BYTES // (_FACTOR * part.size)))
+    for start in range(0, count, step):
+        length = min(step, count - start)
+        used = part.size * (start + length) // count
+        records = partial(_rows, part.where, start, length, origin)
+        yield Shard(origin, fields, options, used - told, records)
+        told = used
+
+
+def _count(part: Part) -> int:
+    import polars as pl
+
+    if not part.size:
+        raise empty(part.origin)
+    try:
+        count = int(pl.scan_parquet(part.where, glob=False).select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise _unusable(part.origin, error) from None
+    if not count:
+        raise empty(part.origin)
+    return count
+
+
+def _rows(path: Path, start: int, length: int, origin: Origin) -> Iterator[Numbered]:
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path, glob=False).slice(start, length).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        yield start + 1, _unusable(origin, error)
+        return
+    yield from enumerate(frame.iter_rows(named=True), start + 1)
+
+
+def _unusable(origin: Origin, error: BaseException) -> InputError:
+    why = str(error).split("\n", 1)[0]
+    return InputError(
+        f"this is not a whole Parquet file ({why})",
+        file=origin.file,
+        remedy="Copy or download it again, or say what it is with --format",
+    )

@@ -1,0 +1,117 @@
+"""Plain text (.txt, .text, .md): one document per file, line or paragraph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.corpus._fields import Fields, Origin
+from rote.corpus._linewise import block_shards, decode, empty
+from rote.corpus._options import ReadOptions
+from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard
+from rote.corpus._streams import shard_encoding, text_pieces
+
+SUFFIXES = (".txt", ".text", ".md")
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is one document."""
+
+    path: Path
+    origin: Origin
+    compression: str
+    size: int
+
+
+def inspect(part: Part, options: ReadOptions) -> Fields:
+    whole = _plain(part, options) == "file"
+    remark = "one document per file (--plain line or paragraph cuts them)" if whole else ""
+    return Fields(remark=remark)
+
+
+def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
+    plain = _plain(part, options)
+    if plain == "line":
+        return block_shards(part, fields, options, _lines)
+    if plain == "paragraph":
+        return block_shards(part, fields, options, _paragraphs, "paragraph")
+    return _file_shards(part, fields, options)
+
+
+def _plain(part: Part, options: ReadOptions) -> str:
+    return part.plain or options.plain
+
+
+def _file_shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
+    """Runs of small files: a folder of a hundred thousand is not as many pieces of work."""
+    files: Sequence[WholeFile] = part.where
+    start = size = 0
+    for number, file in enumerate(files, 1):
+        size += file.size
+        if size >= SHARD_BYTES or number == len(files):
+            records = partial(_files, files[start:number], start + 1, options.encoding)
+            yield Shard(part.origin, fields, options, size, records)
+            start, size = number, 0
+
+
+def _files(files: Sequence[WholeFile], first: int, encoding: str) -> Iterator[Numbered]:
+    for number, file in enumerate(files, first):
+        try:
+            text = _whole(file, encoding)
+        except InputError as error:
+            yield number, error
+        else:
+            yield number, Document(file.origin.name, text, {})
+
+
+def _whole(file: WholeFile, encoding: str) -> str:
+    part = Part("text", file.path, file.origin, file.size, file.compression)
+    data = b"".join(piece for piece, _ in text_pieces(part, encoding))
+    encoding = shard_encoding(encoding)
+    if not data or data.isspace():
+        raise empty(file.origin)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        # Once more by line, for an error that names it.
+        lines = enumerate(data.split(b"\n"), 1)
+        text = "\n".join(decode(raw, encoding, number, file.origin) for number, raw in lines)
+    return text.replace("\r\n", "\n")
+
+
+def _lines(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:
+    """A document for each line that is not blank."""
+    for number, raw in enumerate(data.split(b"\n"), first_line):
+        try:
+            line = decode(raw, encoding, number, origin).removesuffix("\r")
+        except InputError as error:
+            yield number, error
+        else:
+            if line and not line.isspace():
+                yield number, {"text": line}
+
+
+def _paragraphs(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:
+    """A document for each run of lines between blank ones."""
+    paragraph: list[str] = []
+    start = first_line
+    bad: InputError | None = None
+    for number, raw in enumerate((*data.split(b"\n"), b""), first_line):
+        if raw and not raw.isspace():
+            if not paragraph and bad is None:
+                start = number
+            try:
+                paragraph.append(decode(raw, encoding, number, origin).removesuffix("\r"))
+            except InputError as error:
+                bad = bad or error
+        elif bad is not None:
+            yield start, bad
+            paragraph, bad = [], None
+        elif paragraph:
+            yield start, {"text": "\n".join(paragraph)}
+            paragraph = []

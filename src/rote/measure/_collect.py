@@ -1,0 +1,268 @@
+"""From a corpus to one sample: read, tokenize and group, piece by piece.
+
+Each shard becomes a piece in a worker; pieces are joined here in the order of the
+input, so the sample is the same at any number of jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.annotate import layers, words
+from rote.core.column import Column
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.core.layer import Layer
+from rote.core.progress import Reporter
+from rote.core.sample import Need, RawText, Sample, Take
+from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, Shard, digest
+from rote.run import map_ordered
+
+RAW = "text"
+_PARALLEL = "doc_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One shard, ready to be joined. Its documents hold no text and no fields any more."""
+
+    batch: Batch
+    size: int
+    sample: Sample
+    groups: list[str]
+    doc_ids: list[str | None]
+    digests: list[bytes]
+    fields: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The work on one shard; small and picklable, since it travels to worker processes."""
+
+    needs: tuple[Need, ...]
+    tokenizer: str
+    by: tuple[str, ...]
+
+    def __call__(self, shard: Shard) -> Piece:
+        batch = _grouped(shard.read(), self.by, skip=shard.options.on_error == "skip")
+        documents = batch.documents
+        return Piece(
+            batch=replace(batch, documents=[Document(d.id, "") for d in documents]),
+            size=shard.size,
+            sample=self._sample([document.text for document in documents]),
+            groups=[_group(document, self.by, batch.label) for document in documents],
+            doc_ids=[_written(document.meta.get(_PARALLEL)) for document in documents],
+            digests=[digest(document) for document in documents],
+            fields=frozenset(documents[0].meta) if documents else frozenset(),
+        )
+
+    def _sample(self, texts: list[str]) -> Sample:
+        made: dict[str, Layer] = {}
+
+        def words_by(name: str) -> Layer:
+            if name not in made:
+                made[name] = words.get(name)(texts)
+            return made[name]
+
+        own = words_by(self.tokenizer)
+        return Sample(
+            words=own.text_ends - own.text_starts,
+            layers={
+                need: layers.derive(words_by(need.tokenizer or self.tokenizer), need.layer)
+                for need in self.needs
+                if need.layer != RAW
+            },
+            raw=_raw(texts) if any(need.layer == RAW for need in self.needs) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A sample, which texts belong to which source, and what was seen on the way.
+
+    `strata` holds each text's number in `doc_ids` (-1: none); `fields` are those of the
+    first record.
+    """
+
+    sample: Sample
+    groups: dict[str, Take]
+    strata: NDArray[np.int64]
+    doc_ids: tuple[str, ...]
+    ids: list[str]
+    fingerprint: str
+    problems: Problems
+    fields: frozenset[str]
+
+    def sampled(self, count: int, seed: int) -> Collected:
+        """At most `count` texts of each source, drawn at random.
+
+        The draw ranks texts by a hash of their doc_id, so sources that answer the
+        same prompts stay paired, and the order of the input does not matter.
+        """
+        drawn = {
+            source: sorted(take, key=lambda text: self._rank(text, seed))[:count]
+            for source, take in self.groups.items()
+        }
+        chosen = np.sort(np.concatenate([np.array(take, np.int64) for take in drawn.values()]))
+        return replace(
+            self,
+            sample=self.sample.take(chosen),
+            groups={
+                source: np.searchsorted(chosen, np.sort(take)) for source, take in drawn.items()
+            },
+            strata=self.strata[chosen],
+            ids=[self.ids[text] for text in chosen],
+        )
+
+    def _rank(self, text: int, seed: int) -> tuple[bytes, bytes]:
+        parallel = self.doc_ids[self.strata[text]] if self.strata[text] >= 0 else self.ids[text]
+        return _hash(parallel, seed), _hash(self.ids[text], seed)
+
+
+def collect(
+    corpus: Corpus,
+    needs: Sequence[Need],
+    *,
+    tokenizer: str,
+    by: tuple[str, ...],
+    jobs: int,
+    reporter: Reporter,
+) -> Collected:
+    """Read the whole corpus once."""
+    wanted = tuple(dict.fromkeys(needs))
+    joined = _Joined(wanted)
+    members: dict[str, list[int]] = {}
+    doc_numbers: dict[str, int] = {}
+    strata: list[int] = []
+    ids: list[str] = []
+    problems, fingerprint = Problems(), Fingerprint()
+    duplicates = DuplicateIds(corpus.options.on_error)
+    fields: frozenset[str] = frozenset()
+
+    with reporter.stage("reading", corpus.size) as advance:
+        for piece in map_ordered(Preparation(wanted, tokenizer, by), corpus.shards(), jobs):
+            batch = duplicates.check(piece.batch)
+            problems.add(batch.problems)
+            kept = np.flatnonzero(np.isin(piece.batch.lines, batch.lines))
+            for number in kept:
+                members.setdefault(piece.groups[number], []).append(len(ids))
+                doc_id = piece.doc_ids[number]
+                known = -1 if doc_id is None else doc_numbers.setdefault(doc_id, len(doc_numbers))
+                strata.append(known)
+                ids.append(piece.batch.documents[number].id)
+            fingerprint.add(piece.digests[number] for number in kept)
+            complete = len(kept) == len(piece.groups)
+            joined.append(piece.sample if complete else piece.sample.take(kept))
+            fields = fields or piece.fields
+            advance(piece.size)
+    return Collected(
+        sample=joined.finish(),
+        groups={name: np.array(texts, np.int64) for name, texts in members.items()},
+        strata=np.array(strata, np.int64),
+        doc_ids=tuple(doc_numbers),
+        ids=ids,
+        fingerprint=fingerprint.hexdigest(),
+        problems=problems,
+        fields=fields,
+    )
+
+
+class _Joined:
+    """A sample as it grows, in columns that move to disk when they get large."""
+
+    def __init__(self, needs: tuple[Need, ...]) -> None:
+        self._words = Column(np.int64)
+        self._layers = {need: _JoinedLayer() for need in needs if need.layer != RAW}
+        self._raw = Column(np.uint8)
+        self._raw_ends = Column(np.int64)
+        self._raw_size = 0
+        self._has_raw = any(need.layer == RAW for need in needs)
+
+    def append(self, sample: Sample) -> None:
+        self._words.append(sample.words)
+        for need, layer in sample.layers.items():
+            self._layers[need].append(layer)
+        if sample.raw is not None:
+            self._raw.append(sample.raw.data)
+            self._raw_ends.append(sample.raw.ends + self._raw_size)
+            self._raw_size += len(sample.raw.data)
+
+    def finish(self) -> Sample:
+        raw = RawText(self._raw.finish(), self._raw_ends.finish()) if self._has_raw else None
+        layers = {need: joined.finish(need.layer) for need, joined in self._layers.items()}
+        return Sample(self._words.finish(), layers, raw)
+
+
+class _JoinedLayer:
+    """A layer as it grows; spans are not kept, since no count over groups needs them."""
+
+    def __init__(self) -> None:
+        self._ids, self._ends = Column(np.int32), Column(np.int64)
+        self._numbers: dict[str, int] = {}
+        self._items = 0
+
+    def append(self, layer: Layer) -> None:
+        numbers = self._numbers
+        table = [numbers.setdefault(entry, len(numbers)) for entry in layer.vocabulary]
+        self._ids.append(np.array(table, np.int32)[layer.ids] if table else layer.ids)
+        self._ends.append(layer.text_ends + self._items)
+        self._items += len(layer.ids)
+
+    def finish(self, name: str) -> Layer:
+        nothing = np.empty(0, np.int32)
+        vocabulary = tuple(self._numbers)
+        return Layer(name, self._ids.finish(), vocabulary, nothing, nothing, self._ends.finish())
+
+
+def _hash(name: str, seed: int) -> bytes:
+    salt = seed.to_bytes(8, "little")
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest()
+
+
+def _raw(texts: list[str]) -> RawText:
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return RawText(np.frombuffer(b"".join(encoded), np.uint8), ends)
+
+
+def _group(document: Document, by: tuple[str, ...], label: str) -> str:
+    return "|".join(str(document.meta[name]) for name in by) if by else label
+
+
+def _written(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _grouped(batch: Batch, by: tuple[str, ...], *, skip: bool) -> Batch:
+    """The batch without records that lack a field of `by`; raises unless they are skipped."""
+    missing = {
+        number: next(name for name in by if document.meta.get(name) is None)
+        for number, document in enumerate(batch.documents)
+        if any(document.meta.get(name) is None for name in by)
+    }
+    if not missing:
+        return batch
+    problems = [
+        InputError(
+            "the field that --by names is missing",
+            file=batch.file,
+            line=batch.lines[number],
+            field=name,
+            remedy=f"The record has: {', '.join(batch.documents[number].meta) or 'no other field'}",
+        )
+        for number, name in missing.items()
+    ]
+    if not skip:
+        raise problems[0]
+    kept = [number for number in range(len(batch.documents)) if number not in missing]
+    return replace(
+        batch,
+        documents=[batch.documents[number] for number in kept],
+        lines=[batch.lines[number] for number in kept],
+        problems=[*batch.problems, *problems],
+    )

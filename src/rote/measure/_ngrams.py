@@ -1,0 +1,190 @@
+"""Numbers for the n-grams of all texts.
+
+N-grams are numbered exactly, each from the numbers of the two (n-1)-grams in it,
+one 64-bit key. Those that stand only once get no number: anything longer around
+them stands only once too and never has to be looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+
+Array: TypeAlias = NDArray[Any]
+Integer: TypeAlias = int | np.integer[Any]
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+EMPTY = -1
+ONCE = -1
+AHEAD = 256
+
+
+def number_ngrams(
+    ids: Array, starts: Array, ends: Array, kinds: int, longest: int
+) -> Iterator[tuple[int, Array, int, int]]:
+    """For n = 1, 2, ... `longest`: n, numbers by place, how many there are, how many stand once.
+
+    `numbers[p]` belongs to the n-gram that starts at p: ONCE if it stands nowhere
+    else, without meaning where a text holds no such n-gram. It is the same array
+    each time, overwritten for the next n.
+    """
+    check_countable(ids)
+    numbers, repeated, once = number_words(ids, kinds)
+    yield 1, numbers, repeated, once
+    for n in range(2, longest + 1):
+        repeated, once = lengthen(numbers, starts, ends, n)
+        yield n, numbers, repeated, once
+
+
+def check_countable(ids: Array) -> None:
+    """Numbers of n-grams are 32-bit: refuse what would overflow instead of miscounting."""
+    if len(ids) >= 2**31:
+        raise OptionError(
+            "exact sets of n-grams hold at most 2,147,483,647 words: take fewer texts, "
+            "or leave the measure out (for lexical: ngram_max 0)"
+        )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _slot(key: Integer, size: int) -> Integer:
+    spread = np.uint64(key) * GOLDEN
+    spread ^= spread >> np.uint64(32)
+    return np.int64((spread * GOLDEN) >> np.uint64(20)) & (size - 1)
+
+
+@njit(cache=True, nogil=True)
+def _grown(table: Array) -> Array:
+    size = 2 * len(table)
+    larger = np.full((size, 2), EMPTY, np.int64)
+    for number in range(len(table)):
+        key = table[number, 0]
+        if key != EMPTY:
+            slot = _slot(key, size)
+            while larger[slot, 0] != EMPTY:
+                slot = (slot + 1) & (size - 1)
+            larger[slot, 0] = key
+            larger[slot, 1] = table[number, 1]
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def number_words(ids: Array, kinds: int) -> tuple[Array, int, int]:
+    """Numbers of the words that stand more than once; how many do, and how many do not."""
+    counts = np.zeros(kinds, np.int64)
+    for word in ids:
+        counts[word] += 1
+    renumbered = np.full(kinds, ONCE, np.int32)
+    repeated = 0
+    once = 0
+    for word in range(kinds):
+        if counts[word] > 1:
+            renumbered[word] = repeated
+            repeated += 1
+        else:
+            once += counts[word]
+    numbers = np.empty(len(ids), np.int32)
+    for place in range(len(ids)):
+        numbers[place] = renumbered[ids[place]]
+    return numbers, repeated, once
+
+
+@njit(cache=True, nogil=True)
+def _look_up(
+    table: Array, kinds: int, keys: Array, places: Array, numbers: Array, again: Array
+) -> int:
+    """Number the n-grams with these keys, new ones from `kinds` on; the next free number."""
+    size = len(table)
+    # All first slots are read before any is acted on, so that memory is waited for once.
+    slots = np.empty(len(keys), np.int64)
+    heads = np.empty(len(keys), np.int64)
+    for step in range(len(keys)):
+        slots[step] = _slot(keys[step], size)
+        heads[step] = table[slots[step], 0]
+    for step in range(len(keys)):
+        key = keys[step]
+        slot = slots[step]
+        if heads[step] != key:
+            while table[slot, 0] != key and table[slot, 0] != EMPTY:
+                slot = (slot + 1) & (size - 1)
+        if table[slot, 0] == EMPTY:
+            table[slot, 0] = key
+            table[slot, 1] = kinds
+            again[kinds] = False
+            kinds += 1
+        else:
+            again[table[slot, 1]] = True
+        numbers[places[step]] = table[slot, 1]
+    return kinds
+
+
+@njit(cache=True, nogil=True)
+def lengthen(numbers: Array, starts: Array, ends: Array, n: int) -> tuple[int, int]:
+    """Turn the numbers of (n-1)-grams into those of n-grams, in place.
+
+    Gives how many n-grams stand more than once, and how many only once.
+    """
+    candidates = 0
+    once = 0
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text] - n + 1):
+            if numbers[place] != ONCE and numbers[place + 1] != ONCE:
+                candidates += 1
+            else:
+                once += 1
+
+    table = np.full((1 << 16, 2), EMPTY, np.int64)
+    again = np.empty(candidates, np.bool_)
+    keys = np.empty(AHEAD, np.int64)
+    places = np.empty(AHEAD, np.int64)
+    kinds = 0
+    waiting = 0
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text] - n + 1):
+            # Writing at a place is safe: only the place before it reads it, and has done so.
+            if numbers[place] == ONCE or numbers[place + 1] == ONCE:
+                numbers[place] = ONCE
+                continue
+            keys[waiting] = (np.int64(numbers[place]) << 32) | np.int64(numbers[place + 1])
+            places[waiting] = place
+            waiting += 1
+            if waiting == AHEAD:
+                kinds = _look_up(table, kinds, keys, places, numbers, again)
+                waiting = 0
+                if 3 * (kinds + AHEAD) > 2 * len(table):
+                    table = _grown(table)
+    kinds = _look_up(table, kinds, keys[:waiting], places[:waiting], numbers, again)
+
+    renumbered = np.full(kinds, ONCE, np.int32)
+    repeated = 0
+    for number in range(kinds):
+        if again[number]:
+            renumbered[number] = repeated
+            repeated += 1
+        else:
+            once += 1
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text] - n + 1):
+            if numbers[place] != ONCE:
+                numbers[place] = renumbered[numbers[place]]
+    return repeated, once
+
+
+@njit(cache=True, nogil=True)
+def joined(ids: Array, starts: Array, ends: Array, take: Array) -> Array:
+    """The items of the chosen texts one after another."""
+    total = 0
+    for text in take:
+        total += ends[text] - starts[text]
+    result = np.empty(total, ids.dtype)
+    filled = 0
+    for text in take:
+        length = ends[text] - starts[text]
+        result[filled : filled + length] = ids[starts[text] : ends[text]]
+        filled += length
+    return result

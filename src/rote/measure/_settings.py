@@ -1,0 +1,38 @@
+"""What every measure can be asked for: grouping, reference, intervals, tests, jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rote.core.errors import OptionError
+from rote.core.metric import option
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings common to all measures; the shell's flags are made from this class."""
+
+    by: tuple[str, ...] = option((), "Fields that tell sources apart; without it each file is one")
+    reference: str | None = option(None, "The source that the others are compared with")
+    tokenizer: str = option("ud", "Tokenizer by name, or the path of a tokenizer.json")
+    sample: int | None = option(None, "At most this many texts of each source, drawn at random")
+    interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
+    permutations: int | None = option(
+        None, "Permutations of each test against the reference; 0 leaves tests out"
+    )
+    matched: bool = option(True, "Also give values at equal size, and a curve over sizes")
+    per_text: bool = option(False, "Also give the values of each text (JSON, table 'texts')")
+    seed: int = option(0, "Seed of everything that is drawn at random")
+    jobs: int = option(1, "How many cores to use; results do not depend on it")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.interval < 1:
+            raise OptionError(f"interval must be at least 0 and below 1, not {self.interval}")
+        if self.jobs < 1:
+            raise OptionError(f"jobs must be at least 1, not {self.jobs}")
+        if self.sample is not None and self.sample < 1:
+            raise OptionError(f"sample must be at least 1, not {self.sample}")
+        if self.permutations is not None and self.permutations < 0:
+            raise OptionError(f"permutations must not be negative, not {self.permutations}")
+        if self.seed < 0:
+            raise OptionError(f"seed must not be negative, not {self.seed}")

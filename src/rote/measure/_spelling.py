@@ -1,0 +1,69 @@
+"""Write chosen texts as bytes into one buffer: raw text, or items joined by spaces."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+SPACE = 32
+
+
+@njit(cache=True, nogil=True)
+def spelled_lengths(ids: Array, starts: Array, ends: Array, word_ends: Array) -> Array:
+    """Bytes of each text when its items are joined by single spaces."""
+    lengths = np.zeros(len(starts), np.int64)
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text]):
+            word = ids[place]
+            lengths[text] += word_ends[word] - (word_ends[word - 1] if word else 0)
+        if ends[text] > starts[text]:
+            lengths[text] += ends[text] - starts[text] - 1
+    return lengths
+
+
+@njit(cache=True, nogil=True)
+def spelled_texts(
+    ids: Array,
+    starts: Array,
+    ends: Array,
+    words: Array,
+    word_ends: Array,
+    take: Array,
+    size: int,
+    separator: int,
+) -> Array:
+    """The chosen texts, items joined by spaces, the separator after every text."""
+    out = np.empty(size, np.uint8)
+    filled = 0
+    for text in take:
+        for place in range(starts[text], ends[text]):
+            word = ids[place]
+            if place > starts[text]:
+                out[filled] = SPACE
+                filled += 1
+            for letter in range(word_ends[word - 1] if word else 0, word_ends[word]):
+                out[filled] = words[letter]
+                filled += 1
+        out[filled] = separator
+        filled += 1
+    return out
+
+
+@njit(cache=True, nogil=True)
+def raw_texts(
+    data: Array, starts: Array, ends: Array, take: Array, size: int, separator: int
+) -> Array:
+    """The chosen raw texts, the separator after every text."""
+    out = np.empty(size, np.uint8)
+    filled = 0
+    for text in take:
+        length = ends[text] - starts[text]
+        out[filled : filled + length] = data[starts[text] : ends[text]]
+        out[filled + length] = separator
+        filled += length + 1
+    return out

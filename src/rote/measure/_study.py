@@ -1,0 +1,307 @@
+"""One measure on one sample: values, intervals, tests, values at equal size.
+
+Everything here is written against the record (`Metric`), so it is the same for
+every measure. A source, a half-sample and a permuted group are all arrays of text
+numbers given to the measure's `reduce`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare._resample import generator
+from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors
+from rote.compare.matching import Drawing, curve, matched, planned_draws, unequal
+from rote.compare.permutation import (
+    holm,
+    matched_p_value,
+    p_value,
+    permuted_differences,
+    shared_strata,
+)
+from rote.core.metric import Metric, Value, Values
+from rote.core.progress import Advance, Reporter
+from rote.core.result import Interval, Result, SourceResult
+from rote.core.sample import Sample, Take
+from rote.core.signature import Signature, option_settings
+from rote.measure._settings import Settings
+
+_FEW_TEXTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is measured, whatever the measure: texts, sources, settings."""
+
+    sample: Sample
+    groups: Mapping[str, Take]
+    strata: NDArray[np.int64]
+    ids: list[str]
+    settings: Settings
+    tokenizers: Mapping[str | None, str]
+    """Signature of the user's tokenizer (None) and of those that variants ask for."""
+    fingerprint: str
+    reporter: Reporter
+
+
+def measure(metric: Metric, options: Any, study: Study) -> Result:
+    """Run one measure over all sources of a study."""
+    return _Run(metric, options, study).result()
+
+
+class _Run:
+    """One measure at work; the rows are computed once, when it is made."""
+
+    def __init__(self, metric: Metric, options: Any, study: Study) -> None:
+        self.metric, self.options, self.study = metric, options, study
+        self.settings = study.settings
+        self.values: tuple[Value, ...] = metric.values(options)
+        with study.reporter.stage(f"{metric.name}: counting", 1.0) as advance:
+            done = 0.0
+
+            def progress(share: float) -> None:
+                nonlocal done
+                advance(share - done)
+                done = share
+
+            self.rows = metric.rows(study.sample, options, progress)
+
+    def reduce(self, take: Take, rng: np.random.Generator) -> Values:
+        return self.metric.reduce(self.rows, take, self.options, rng)
+
+    def result(self) -> Result:
+        seed = self.settings.seed
+        found = {
+            source: self.reduce(take, generator(seed, f"value {source}"))
+            for source, take in self.study.groups.items()
+        }
+        errors = self.standard_errors() if self.settings.interval else {}
+        equal = self.matched_tables()
+        comparisons, notes = self.comparisons(found, equal.get("matched", ()))
+        return Result(
+            measure=self.metric.name,
+            signature=self.signature(),
+            by=self.settings.by,
+            reference=self.settings.reference,
+            interval=self.interval() if self.settings.interval else None,
+            sources={
+                source: self.source_result(source, values, errors.get(source, {}))
+                for source, values in found.items()
+            },
+            comparisons=comparisons,
+            tables={"values": self.value_table(), **equal, **self.text_table()},
+            notes=tuple(notes),
+        )
+
+    def signature(self) -> Signature:
+        needs = self.metric.needs(self.options)
+        used = dict.fromkeys(
+            self.study.tokenizers[need.tokenizer] for need in needs if need.layer != "text"
+        )
+        settings = {"measure": self.metric.name, **option_settings(self.options)}
+        if used:
+            settings["tokenizer"] = tuple(used)
+        settings["sample"] = self.settings.sample or "all"
+        settings["seed"] = self.settings.seed
+        settings["texts"] = self.study.fingerprint[:12]
+        return Signature.of(settings)
+
+    # Intervals
+
+    def closed_form(self) -> set[str]:
+        """Names of the values whose standard error has a formula."""
+        if self.metric.standard_errors is None:
+            return set()
+        nothing = np.empty(0, np.int64)
+        return set(self.metric.standard_errors(self.rows, nothing, self.options))
+
+    def interval(self) -> Interval:
+        closed = [value.title for value in self.values if value.name in self.closed_form()]
+        if len(closed) == len(self.values):
+            method = "jackknife over texts"
+        else:
+            method = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement"
+            if closed:
+                method += f"; jackknife over texts for {', '.join(closed)}"
+        return Interval(self.settings.interval, method)
+
+    def standard_errors(self) -> dict[str, Values]:
+        groups, closed = self.study.groups, self.closed_form()
+        errors: dict[str, Values] = {source: {} for source in groups}
+        if closed != {value.name for value in self.values}:
+            total = HALF_SAMPLES * len(groups)
+            with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
+                for source, take in groups.items():
+                    errors[source] = half_sample_errors(
+                        self.reduce,
+                        take,
+                        seed=self.settings.seed,
+                        purpose=f"interval {source}",
+                        jobs=self.settings.jobs,
+                        advance=advance,
+                    )
+        if self.metric.standard_errors is not None:
+            for source, take in groups.items():
+                errors[source] |= self.metric.standard_errors(self.rows, take, self.options)
+        return errors
+
+    def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
+        take = self.study.groups[source]
+        intervals = {
+            name: around(values[name], error, self.settings.interval)
+            for name, error in errors.items()
+            if not (math.isnan(error) or math.isnan(values[name]))
+        }
+        notes = list(self.metric.notes(self.rows, take, self.options) if self.metric.notes else ())
+        if self.settings.interval and len(take) < _FEW_TEXTS:
+            how = "no interval" if len(take) < 2 else "the interval is rough"
+            notes.append(f"{len(take)} text{'s' * (len(take) != 1)} only: {how}")
+        return SourceResult(
+            texts=len(take),
+            words=int(self.study.sample.words[take].sum()),
+            values=values,
+            intervals=intervals,
+            notes=tuple(notes),
+        )
+
+    # Tests against the reference
+
+    def permutations(self) -> int:
+        count = self.settings.permutations
+        return self.metric.permutations if count is None else count
+
+    def comparisons(
+        self, found: Mapping[str, Values], equal_sizes: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """One row per source and value, and what has to be said about the tests."""
+        reference, count = self.settings.reference, self.permutations()
+        if reference is None or count == 0 or len(self.study.groups) < 2:
+            return [], []
+        if not getattr(self.rows, "resamplable", True):
+            return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
+        others = [source for source in self.study.groups if source != reference]
+        matched_means = {(row["source"], row["value"]): row["mean"] for row in equal_sizes}
+        rows = []
+        total = count * len(others)
+        with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
+            for source in others:
+                permuted = self.permuted(source, reference, advance)
+                shared = shared_strata(
+                    self.study.groups[source], self.study.groups[reference], self.study.strata
+                )
+                for value in self.values:
+                    name = value.name
+                    row: dict[str, Any] = {
+                        "source": source,
+                        "reference": reference,
+                        "value": name,
+                        "difference": found[source][name] - found[reference][name],
+                        "permutations": count,
+                        "shared_doc_ids": shared,
+                    }
+                    row["p"] = p_value(permuted[name], row["difference"])
+                    if (source, name) in matched_means:
+                        gap = matched_means[source, name] - matched_means[reference, name]
+                        row["matched_difference"] = gap
+                        row["matched_p"] = matched_p_value(permuted[name], gap)
+                    rows.append(row)
+        for value in self.values:
+            family = [row for row in rows if row["value"] == value.name]
+            for p in ("p", "matched_p"):
+                if all(p in row for row in family):
+                    for row, corrected in zip(family, holm([row[p] for row in family])):
+                        row[f"{p}_corrected"] = corrected
+        return rows, []
+
+    def permuted(
+        self, source: str, reference: str, advance: Advance
+    ) -> dict[str, NDArray[np.float64]]:
+        return permuted_differences(
+            self.reduce,
+            self.study.groups[source],
+            self.study.groups[reference],
+            strata=self.study.strata,
+            count=self.permutations(),
+            seed=self.settings.seed,
+            purpose=f"test {source} {reference}",
+            jobs=self.settings.jobs,
+            advance=advance,
+        )
+
+    # Equal sizes
+
+    def matched_tables(self) -> dict[str, list[dict[str, Any]]]:
+        unit = self.metric.match
+        moving = [value.name for value in self.values if value.length_sensitive]
+        if not self.settings.matched or unit is None or not moving:
+            return {}
+        sample = self.study.sample
+        sizes = {
+            source: int(sample.words[take].sum()) if unit == "words" else len(take)
+            for source, take in self.study.groups.items()
+        }
+        if not all(sizes.values()):
+            return {}
+
+        def draw_words(take: Take, size: int, rng: np.random.Generator) -> Values:
+            part = sample.matched(rng.permutation(take), size)
+            rows = self.metric.rows(part, self.options, lambda share: None)
+            everything = np.arange(len(part), dtype=np.int64)
+            return self.metric.reduce(rows, everything, self.options, rng)
+
+        def draw_texts(take: Take, size: int, rng: np.random.Generator) -> Values:
+            return self.reduce(np.sort(rng.choice(take, size, replace=False)), rng)
+
+        draw = draw_words if unit == "words" else draw_texts
+        total = planned_draws(sizes, unit)
+        with self.study.reporter.stage(f"{self.metric.name}: equal sizes", total) as advance:
+            drawing = Drawing(
+                unit=unit,
+                draw=lambda take, size, rng: {
+                    name: value for name, value in draw(take, size, rng).items() if name in moving
+                },
+                seed=self.settings.seed,
+                jobs=self.settings.jobs,
+                advance=advance,
+            )
+            tables = {"curve": curve(self.study.groups, sizes, drawing)}
+            if unequal(sizes):
+                tables["matched"] = matched(self.study.groups, sizes, drawing)
+        return tables
+
+    # Tables
+
+    def value_table(self) -> list[dict[str, Any]]:
+        """What each value is: a reader of the JSON need not know the measure."""
+        return [
+            {
+                "value": value.name,
+                "title": value.title,
+                "higher": value.higher,
+                "length_sensitive": value.length_sensitive,
+            }
+            for value in self.values
+        ]
+
+    def text_table(self) -> dict[str, list[dict[str, Any]]]:
+        if not self.settings.per_text or self.metric.per_text is None:
+            return {}
+        columns = self.metric.per_text(self.rows, self.options)
+        return {
+            "texts": [
+                {
+                    "source": source,
+                    "id": self.study.ids[text],
+                    "words": int(self.study.sample.words[text]),
+                    **{name: float(column[text]) for name, column in columns.items()},
+                }
+                for source, take in self.study.groups.items()
+                for text in take
+            ]
+        }

@@ -1,0 +1,211 @@
+"""How well the texts compress together: original bytes / compressed bytes.
+
+The compression ratio of Shaib et al. (2024): what repeats, within a text or
+between texts, is stored once. On `--layer pos` it is the ratio CR-POS of their
+paper on syntactic templates.
+
+Direction: higher is more repetitive. Length: the ratio grows with the amount of
+text until the codec's memory is full, so compare groups of different size by the
+length-matched values. Order: gzip looks back 32 KiB, zstd (level 3) 2 MiB, xz
+(preset 6) 8 MiB; texts farther apart than that do not see each other, so the order
+of the texts matters.
+
+Variants. `exact`: items joined by single spaces, texts by newlines, compressed once;
+gzip at level 9 without a file name in its header. `package`: as `diversity` 0.3.1:
+texts joined by spaces, gzip applied twice, and 11 bytes for the file name that the
+package's temporary file puts into the header; xz once, no zstd; left unrounded here.
+"""
+
+from __future__ import annotations
+
+import lzma
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError, UnknownName
+from rote.core.layer import Ids, Offsets
+from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.sample import Need, Sample, Take
+
+CODECS = ("gzip", "xz", "zstd")
+CHUNK = 4 * 1024 * 1024
+FILE_NAME_IN_HEADER = 11
+# The package writes the time of day into the inner gzip header, which its second pass
+# cannot compress; a fixed time takes the same room and gives the same size each time.
+INNER_HEADER = b"\x1f\x8b\x08\x00\x21\x43\x65\x67\x02\xff"
+GZIP_CONTAINER = 31
+
+Bytes: TypeAlias = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `compression`."""
+
+    variant: Literal["exact", "package"] = option(
+        "exact", "exact definition, or what the diversity package computes"
+    )
+    layer: str = option("text", "text (the raw text) or any layer, its items joined by spaces")
+    codecs: tuple[str, ...] = option(("gzip",), "gzip, xz, zstd: one value each")
+    gzip_level: int = option(9, "level of gzip, 0 to 9")
+    xz_preset: int = option(6, "preset of xz, 0 to 9")
+    zstd_level: int = option(3, "level of zstd, 1 to 22")
+
+    def __post_init__(self) -> None:
+        for codec in self.codecs:
+            if codec not in CODECS:
+                raise UnknownName("codec", codec, CODECS)
+        if not self.codecs:
+            raise OptionError(f"codecs is empty: name at least one of {', '.join(CODECS)}")
+        if self.variant == "package" and "zstd" in self.codecs:
+            raise OptionError("variant package knows gzip and xz only: leave zstd out of codecs")
+        for name, low, high in (("gzip_level", 0, 9), ("xz_preset", 0, 9), ("zstd_level", 1, 22)):
+            if not low <= getattr(self, name) <= high:
+                raise OptionError(f"{name} must lie between {low} and {high}")
+
+
+class Compressor(Protocol):
+    def compress(self, data: Any, /) -> bytes: ...
+
+    def flush(self) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What to write for each text: raw bytes, or item numbers and how items are spelled.
+
+    `lengths` are the bytes of each text without separators. Nothing is written in
+    advance: groups are spelled piece by piece on their way into the compressor.
+    """
+
+    lengths: NDArray[np.int64]
+    column: Bytes | Ids
+    starts: Offsets
+    ends: Offsets
+    spelling: tuple[Bytes, Offsets] | None
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    return tuple(Value(c, f"{c} compression ratio", "repetitive", True) for c in options.codecs)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (Need(options.layer),)
+
+
+def rows(sample: Sample, options: Options, progress: Progress) -> Rows:
+    if options.layer == "text":
+        raw = sample.text()
+        starts = np.concatenate((np.zeros(1, np.int64), raw.ends[:-1]))[: len(raw)]
+        return Rows(raw.ends - starts, raw.data, starts, raw.ends, None)
+    from rote.measure._spelling import spelled_lengths
+
+    layer = sample.layer(Need(options.layer))
+    encoded = [entry.encode() for entry in layer.vocabulary]
+    words = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
+    word_ends = np.cumsum([len(entry) for entry in encoded], dtype=np.int64)
+    starts, ends = layer.text_starts, layer.text_ends
+    lengths = spelled_lengths(layer.ids, starts, ends, word_ends)
+    return Rows(lengths, layer.ids, starts, ends, (words, word_ends))
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    size = _joined_size(rows, take)
+    found: Values = {}
+    for codec in options.codecs:
+        if not rows.lengths[take].any():
+            found[codec] = np.nan
+            continue
+        pieces = _pieces(rows, take, ord(" ") if options.variant == "package" else ord("\n"))
+        if options.variant == "package" and codec == "gzip":
+            found[codec] = size / _size_after_two(pieces, options.gzip_level)
+        else:
+            found[codec] = size / _size_after(pieces, _compressor(codec, options, size))
+    return found
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    return [] if rows.lengths[take].any() else ["no bytes to compress: the ratio is undefined"]
+
+
+def _joined_size(rows: Rows, take: Take) -> int:
+    return int(rows.lengths[take].sum()) + max(len(take) - 1, 0)
+
+
+def _pieces(rows: Rows, take: Take, separator: int) -> Iterator[Bytes]:
+    """The joined texts in pieces of some megabytes, so that memory stays flat."""
+    from rote.measure._spelling import raw_texts, spelled_texts
+
+    ends = np.cumsum(rows.lengths[take] + 1)
+    first = 0
+    while first < len(take):
+        before = int(ends[first - 1]) if first else 0
+        last = max(int(np.searchsorted(ends, before + CHUNK)), first + 1)
+        size = int(ends[last - 1]) - before
+        part = take[first:last]
+        if rows.spelling is None:
+            piece = raw_texts(rows.column, rows.starts, rows.ends, part, size, separator)
+        else:
+            piece = spelled_texts(
+                rows.column, rows.starts, rows.ends, *rows.spelling, part, size, separator
+            )
+        # The separator stands between texts, not after the last one.
+        yield piece if last < len(take) else piece[:-1]
+        first = last
+
+
+def _compressor(codec: str, options: Options, size: int) -> Compressor:
+    if codec == "xz":
+        return lzma.LZMACompressor(preset=options.xz_preset)
+    if codec == "zstd":
+        import zstandard
+
+        # The size is told in advance because zstd chooses its tables by it.
+        return zstandard.ZstdCompressor(level=options.zstd_level).compressobj(size=size)
+    return zlib.compressobj(options.gzip_level, wbits=GZIP_CONTAINER)
+
+
+def _size_after(pieces: Iterator[Bytes], compressor: Compressor) -> int:
+    size = sum(len(compressor.compress(piece)) for piece in pieces)
+    return size + len(compressor.flush())
+
+
+def _size_after_two(pieces: Iterator[Bytes], level: int) -> int:
+    """Bytes of gzip(gzip(x)) in a file whose header holds the package's file name."""
+    first: Compressor = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
+    second: Compressor = zlib.compressobj(level, wbits=GZIP_CONTAINER)
+    written = len(second.compress(INNER_HEADER))
+    checksum = size = 0
+    for piece in pieces:
+        written += len(second.compress(first.compress(piece)))
+        checksum = zlib.crc32(piece.data, checksum)
+        size += len(piece)
+    trailer = struct.pack("<LL", checksum, size & 0xFFFFFFFF)
+    written += len(second.compress(first.flush() + trailer)) + len(second.flush())
+    return written + FILE_NAME_IN_HEADER
+
+
+METRIC = Metric(
+    name="compression",
+    title="Compression ratio",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
+        "Text Diversity; on tags: Shaib, Elazar, Li and Wallace (2024), Detection and "
+        "Measurement of Syntactic Templates in Generated Text"
+    ),
+    match="words",
+    notes=notes,
+    order_matters=True,
+    permutations=99,
+)

@@ -1,0 +1,276 @@
+"""How alike the texts are: ROUGE-L and BLEU between all pairs.
+
+The homogenization score of Padmakumar and He (2024) as Shaib et al. (2024) use it: the
+mean over pairs of texts of ROUGE-L F, 2 LCS / (length + length), and the mean over
+ordered pairs of sentence BLEU-4 (smoothing `exp`, effective order, on a scale of 0
+to 1, as sacrebleu's `sentence_bleu`).
+
+Direction: higher is more repetitive. Length: the mean does not depend on how many
+texts there are, but longer texts score higher; texts without words are left out.
+
+All pairs of up to `KEPT_TEXTS` texts are kept in memory and any group is summed
+from them. Beyond that, each group's pairs are scored when first asked for, and
+permutation tests are not possible (`Rows.resamplable`).
+
+Variants. `exact`: the words of the chosen tokenizer and layer. `package`: ROUGE-L
+as `diversity` 0.3.1: the words of rouge-score, a text without words scores 0 with
+all others, and where no pair has anything in common the value is 1.0 (the package
+takes a sum of 0 for texts that are all the same); left unrounded here. BLEU is
+not given: the package downloads its scorer at run time and divides a corpus BLEU by
+the number of pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError, UnknownName
+from rote.core.layer import Ids, Offsets
+from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.sample import Need, Sample, Take
+
+SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
+KEPT_TEXTS = 5_000
+ROWS_AT_A_TIME = 32
+
+Floats: TypeAlias = NDArray[np.float64]
+Ngrams: TypeAlias = tuple[Ids, Ids, Offsets, int]
+"""Of one n: the n-grams that several texts hold, text after text; counts; ends; kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `homogenization`."""
+
+    variant: Literal["exact", "package"] = option(
+        "exact", "exact definition, or what the diversity package computes"
+    )
+    layer: str = option("lower", "layer to compare (variant exact)")
+    scores: tuple[str, ...] = option(("rouge_l", "bleu"), "rouge_l, bleu: one value each")
+    max_texts: int = option(10_000, "a group with more texts is sampled down to this many")
+    sample_seed: int = option(0, "seed of that sample")
+
+    def __post_init__(self) -> None:
+        for score in self.scores:
+            if score not in SCORES:
+                raise UnknownName("score", score, SCORES)
+        if not given(self):
+            raise OptionError("scores must name rouge_l, or bleu (not in variant package)")
+        if self.max_texts < 2:
+            raise OptionError(f"max_texts must be at least 2, not {self.max_texts}")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words of all texts and, for BLEU, their n-grams (`_shared.shared_sets`)."""
+
+    ids: Ids
+    starts: Offsets
+    ends: Offsets
+    kinds: int
+    ngrams: tuple[Ngrams, ...]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return self.ends - self.starts
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The scores of all pairs, or what is needed to score the pairs of a group."""
+
+    texts: Texts
+    pairs: dict[str, Floats]
+    resamplable: bool
+    threads: int
+    scored: dict[bytes, dict[str, Floats]] = field(default_factory=dict)
+    lock: Any = field(default_factory=Lock)
+
+
+def given(options: Options) -> tuple[str, ...]:
+    """Names of the values that these options lead to."""
+    package = options.variant == "package"
+    return tuple(name for name in options.scores if not (package and name == "bleu"))
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    return tuple(Value(name, SCORES[name], "repetitive", True) for name in given(options))
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (_need(options),)
+
+
+def rows(sample: Sample, options: Options, progress: Progress, *, threads: int = 1) -> Rows:
+    """Scores of all pairs where they can be kept. Threads change the time, not the result."""
+    from rote.measure._pairs import keep_rows
+
+    layer = sample.layer(_need(options))
+    names = given(options)
+    starts, ends, kinds = layer.text_starts, layer.text_ends, len(layer.vocabulary)
+    ngrams = _ngrams(layer.ids, starts, ends, kinds) if "bleu" in names else ()
+    texts = Texts(layer.ids, starts, ends, kinds, ngrams)
+    count = len(layer)
+    if count > KEPT_TEXTS:
+        progress(1.0)
+        return Rows(texts, {}, resamplable=False, threads=threads)
+    pairs = {name: np.empty(count * (count - 1) // 2) for name in names}
+    everything = np.arange(count, dtype=np.int64)
+    for first, found in _scored_blocks(texts, everything, names, threads):
+        for name, scores in found.items():
+            keep_rows(pairs[name], scores, first)
+        left = max(count - first - ROWS_AT_A_TIME, 0)
+        progress(1.0 - (left / count) ** 2)
+    return Rows(texts, pairs, resamplable=True, threads=threads)
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    chosen = _chosen(rows, take, options)
+    count = len(chosen)
+    if count < 2:
+        return dict.fromkeys(given(options), np.nan)
+    found = {
+        name: float(sums.sum() / (count * (count - 1)))
+        for name, sums in _sums(rows, chosen, options).items()
+    }
+    if options.variant == "package" and found["rouge_l"] == 0:
+        found["rouge_l"] = 1.0
+    return found
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    """Jackknife over texts: leaving a text out leaves its pairs out."""
+    chosen = _chosen(rows, take, options)
+    count = len(chosen)
+    if count < 3:
+        return dict.fromkeys(given(options), np.nan)
+    found: Values = {}
+    for name, sums in _sums(rows, chosen, options).items():
+        without = (sums.sum() / 2 - sums) / ((count - 1) * (count - 2) / 2)
+        found[name] = float(np.sqrt((count - 1) * np.mean((without - without.mean()) ** 2)))
+    return found
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    found = []
+    empty = int((rows.texts.lengths[take] == 0).sum())
+    if empty:
+        done = "scored 0 with all others" if options.variant == "package" else "left out"
+        found.append(f"{done}: {empty:,} of {len(take):,} texts without words")
+    remaining = len(take) if options.variant == "package" else len(take) - empty
+    if remaining > options.max_texts:
+        found.append(
+            f"all pairs of {options.max_texts:,} texts drawn at random from {remaining:,} "
+            "(max_texts)"
+        )
+    if remaining < 2:
+        found.append("fewer than two texts: there is no pair to compare")
+    return found
+
+
+def _need(options: Options) -> Need:
+    return Need("word", "rouge") if options.variant == "package" else Need(options.layer)
+
+
+def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngrams, ...]:
+    """For n = 1 to 4 what `invert` needs: n-grams that several texts hold, with counts."""
+    from rote.measure._bleu import BLEU_LENGTHS
+    from rote.measure._ngrams import number_ngrams
+    from rote.measure._shared import shared_sets
+
+    return tuple(
+        shared_sets(numbers, starts, ends, n, repeated)[1:]
+        for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, BLEU_LENGTHS)
+    )
+
+
+def _chosen(rows: Rows, take: Take, options: Options) -> Take:
+    """The texts of a group that are compared."""
+    chosen = take if options.variant == "package" else take[rows.texts.lengths[take] > 0]
+    if len(chosen) <= options.max_texts:
+        return chosen
+    rng = np.random.default_rng(options.sample_seed)
+    return np.sort(rng.choice(chosen, options.max_texts, replace=False))
+
+
+def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
+    """By score: the sum of each chosen text's scores with the other chosen ones."""
+    from rote.measure._pairs import row_sums
+
+    if rows.resamplable:
+        count = len(rows.texts.starts)
+        return {name: row_sums(pairs, count, chosen) for name, pairs in rows.pairs.items()}
+    key = hashlib.blake2b(chosen.tobytes()).digest()
+    with rows.lock:  # the value and its error ask for the same sums: score the pairs once
+        if key not in rows.scored:
+            sums = {name: np.zeros(len(chosen)) for name in given(options)}
+            for first, found in _scored_blocks(rows.texts, chosen, tuple(sums), rows.threads):
+                for name, scores in found.items():
+                    sums[name][first : first + len(scores)] += scores.sum(axis=1)
+                    sums[name] += scores.sum(axis=0)
+            rows.scored[key] = sums
+        return rows.scored[key]
+
+
+def _scored_blocks(
+    texts: Texts, chosen: Take, names: tuple[str, ...], threads: int
+) -> Iterator[tuple[int, dict[str, Floats]]]:
+    """Blocks of rows of the pair matrix in order, whatever the number of threads."""
+    score = _scorer(texts, chosen, names)
+    firsts = list(range(0, len(chosen), ROWS_AT_A_TIME))
+    with ThreadPoolExecutor(threads) as pool:
+        # A few blocks ahead of the reader, so that memory does not fill with rows.
+        for begin in range(0, len(firsts), 4 * threads):
+            part = firsts[begin : begin + 4 * threads]
+            yield from zip(part, pool.map(score, part))
+
+
+def _scorer(
+    texts: Texts, chosen: Take, names: tuple[str, ...]
+) -> Callable[[int], dict[str, Floats]]:
+    """A function that scores the block of rows that starts at the given text."""
+    from rote.measure._bleu import bleu_rows, invert, match_rows
+    from rote.measure._lcs import rouge_rows
+
+    starts, ends = texts.starts[chosen], texts.ends[chosen]
+    lists = [invert(*ngrams, chosen) for ngrams in texts.ngrams]
+
+    def score(first: int) -> dict[str, Floats]:
+        last = min(first + ROWS_AT_A_TIME, len(chosen))
+        found = {}
+        if "rouge_l" in names:
+            found["rouge_l"] = rouge_rows(texts.ids, starts, ends, texts.kinds, first, last)
+        if "bleu" in names:
+            matches = np.stack([match_rows(*part, first, last) for part in lists])
+            found["bleu"] = bleu_rows(matches, ends - starts, first)
+        return found
+
+    return score
+
+
+METRIC = Metric(
+    name="homogenization",
+    title="Homogenization",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Padmakumar and He (2024), Does Writing with Language Models Reduce Content Diversity?; "
+        "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
+        "Text Diversity"
+    ),
+    match=None,
+    standard_errors=standard_errors,
+    notes=notes,
+    minimum_texts=2,
+)

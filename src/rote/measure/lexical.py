@@ -1,0 +1,289 @@
+"""How varied the words are: Unique-n, n-gram diversity, TTR, MATTR, MTLD, HD-D, entropy.
+
+Unique-n is the lexical diversity of Guo, Shang and Clavel (2025): distinct / total over a
+fixed number of n-grams drawn from the group's texts. MATTR, MTLD and HD-D are
+taken of each text and averaged, as `lexicalrichness` computes them.
+
+Direction: higher is more diverse, for every value. Length: TTR, n-gram diversity
+and entropy move with the amount of text; Unique-n does so only while a group holds
+fewer n-grams than are drawn; MATTR, MTLD and HD-D do not depend on how many texts
+there are. Compare groups of different size by the length-matched values.
+
+Variants. `exact`: the words of the chosen tokenizer and layer. `paper`: all
+values on the words of that paper's program (tokenizer `paper-b`). `package`: only
+`ngram_diversity`, as `diversity` 0.3.1 has it: split at single spaces, all texts
+joined, n-grams running across the joints; left unrounded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.layer import Ids, Offsets
+from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.sample import Need, Sample, Take
+
+UNIQUE_LENGTHS = (1, 2, 3)
+SHORT_FOR_MTLD = 50
+TEXTS_AT_A_TIME = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `lexical`."""
+
+    variant: Literal["exact", "paper", "package"] = option(
+        "exact", "exact definition, the paper's tokens, or what the diversity package computes"
+    )
+    layer: str = option("lower", "layer to count over (variant exact)")
+    sample_ngrams: int = option(
+        40_000, "n-grams drawn for each Unique-n; all where there are fewer"
+    )
+    ngram_max: int = option(4, "longest n-gram in ngram_diversity; 0 leaves it out")
+    window: int = option(50, "words in a window of MATTR")
+    threshold: float = option(0.72, "type-token ratio at which a factor of MTLD is full")
+    draws: int = option(42, "words drawn from a text for HD-D")
+
+    def __post_init__(self) -> None:
+        if self.sample_ngrams < 1 or self.window < 1 or self.draws < 1:
+            raise OptionError("sample_ngrams, window and draws must be at least 1")
+        if not 0 < self.threshold < 1:
+            raise OptionError(f"threshold must lie between 0 and 1, not {self.threshold}")
+        if self.ngram_max < (1 if self.variant == "package" else 0):
+            raise OptionError("ngram_max must be at least 1, or 0 to leave ngram_diversity out")
+
+
+@dataclass(frozen=True, slots=True)
+class NgramSets:
+    """Distinct n-grams of every text for one n; see `_shared.shared_sets`."""
+
+    own: NDArray[np.int64]
+    shared: Ids
+    shared_ends: Offsets
+    shared_kinds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The words of all texts as they came, values per text, sets for n = 2, 3, ..."""
+
+    ids: Ids
+    starts: Offsets
+    ends: Offsets
+    kinds: int
+    texts: Mapping[str, NDArray[np.float64]]
+    sets: tuple[NgramSets, ...]
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    diversity = Value("ngram_diversity", "n-gram diversity", "diverse", True)
+    if options.variant == "package":
+        return (diversity,)
+    unique = (Value(f"unique_{n}", f"Unique-{n}", "diverse", True) for n in UNIQUE_LENGTHS)
+    return (
+        *unique,
+        Value("unique", "mean of Unique-1, 2, 3", "diverse", True),
+        Value("ttr", "type-token ratio", "diverse", True),
+        *((diversity,) if options.ngram_max else ()),
+        Value("mattr", "MATTR", "diverse", False),
+        Value("mtld", "MTLD", "diverse", False),
+        Value("hdd", "HD-D", "diverse", False),
+        Value("entropy", "entropy of words (bits)", "diverse", True),
+    )
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (_need(options),)
+
+
+def rows(sample: Sample, options: Options, progress: Progress) -> Rows:
+    layer = sample.layer(_need(options))
+    starts, ends = layer.text_starts, layer.text_ends
+    kinds = len(layer.vocabulary)
+    if options.variant == "package":
+        return Rows(layer.ids, starts, ends, kinds, {}, ())
+    share = 0.5 if options.ngram_max > 1 else 1.0
+    texts = _texts(layer.ids, starts, ends, kinds, options, lambda done: progress(share * done))
+    sets = _sets(layer.ids, starts, ends, kinds, options.ngram_max)
+    progress(1.0)
+    return Rows(layer.ids, starts, ends, kinds, texts, sets)
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    from rote.measure._richness import ttr_and_entropy
+    from rote.measure._sampling import distinct_share
+
+    if options.variant == "package":
+        return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
+    found: Values = {}
+    for n in UNIQUE_LENGTHS:
+        seed = rng.integers(0, 2**64, dtype=np.uint64)
+        found[f"unique_{n}"] = float(
+            distinct_share(rows.ids, rows.starts, rows.ends, take, n, options.sample_ngrams, seed)
+        )
+    found["unique"] = sum(found.values()) / len(UNIQUE_LENGTHS)
+    ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds)
+    found["ttr"] = float(ttr)
+    if options.ngram_max:
+        found["ngram_diversity"] = float(ttr) + _diversity_beyond_words(rows, take)
+    for name in ("mattr", "mtld", "hdd"):
+        defined = _defined(rows, name, take)
+        found[name] = float(np.mean(defined)) if len(defined) else np.nan
+    found["entropy"] = float(entropy)
+    return found
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    """Of the means over texts: the jackknife, which is s / sqrt(n) for a mean."""
+    found: Values = {}
+    for name in ("mattr", "mtld", "hdd") if options.variant != "package" else ():
+        defined = _defined(rows, name, take)
+        known = len(defined) > 1
+        found[name] = float(np.std(defined, ddof=1) / np.sqrt(len(defined))) if known else np.nan
+    return found
+
+
+def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+    return rows.texts
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    lengths = (rows.ends - rows.starts)[take]
+    longest = int(lengths.max(initial=0))
+    found = []
+    if options.ngram_max and options.variant == "package":
+        if lengths.sum() < options.ngram_max:
+            found.append(f"fewer than {options.ngram_max} words: ngram_diversity is undefined")
+        return found
+    totals = {n: int(np.maximum(lengths - n + 1, 0).sum()) for n in UNIQUE_LENGTHS}
+    few = [f"{total:,} for n = {n}" for n, total in totals.items() if total < options.sample_ngrams]
+    if few:
+        found.append(
+            f"Unique-n: fewer than {options.sample_ngrams:,} n-grams, all of them used: "
+            + ", ".join(few)
+        )
+    if longest < options.ngram_max:
+        found.append(f"no text of {options.ngram_max} words: ngram_diversity is undefined")
+    for name, least in (("mattr", options.window), ("hdd", options.draws)):
+        short = int((lengths < least).sum())
+        if short:
+            found.append(f"{name}: left out {_of(short, lengths)} with fewer than {least} words")
+    empty = int((lengths == 0).sum())
+    if empty:
+        found.append(f"mtld: left out {_of(empty, lengths)} without words")
+    short = int(((lengths > 0) & (lengths < SHORT_FOR_MTLD)).sum())
+    if short:
+        found.append(
+            f"mtld: {_of(short, lengths)} with fewer than {SHORT_FOR_MTLD} words, "
+            "where it is unstable"
+        )
+    return found
+
+
+def _of(count: int, lengths: NDArray[np.int64]) -> str:
+    return f"{count:,} of {len(lengths):,} texts"
+
+
+def _need(options: Options) -> Need:
+    if options.variant == "paper":
+        return Need("word", "paper-b")
+    if options.variant == "package":
+        return Need("word", "spaces")
+    return Need(options.layer)
+
+
+def _texts(
+    ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
+) -> dict[str, NDArray[np.float64]]:
+    """MATTR, MTLD, HD-D and TTR of every text."""
+    from rote.measure import _richness
+
+    found = {name: np.empty(len(starts)) for name in ("mattr", "mtld", "hdd", "ttr")}
+    for first in range(0, len(starts), TEXTS_AT_A_TIME):
+        part = slice(first, first + TEXTS_AT_A_TIME)
+        words = (ids, starts[part], ends[part], kinds)
+        found["mattr"][part] = _richness.mattr_of_texts(*words, options.window)
+        found["mtld"][part] = _richness.mtld_of_texts(*words, options.threshold)
+        found["hdd"][part] = _richness.hdd_of_texts(*words, options.draws)
+        found["ttr"][part] = _richness.ttr_of_texts(*words)
+        progress(min(first + TEXTS_AT_A_TIME, len(starts)) / len(starts))
+    return found
+
+
+def _sets(
+    ids: Ids, starts: Offsets, ends: Offsets, kinds: int, longest: int
+) -> tuple[NgramSets, ...]:
+    """The sets of 2-grams, 3-grams, ... up to `longest`."""
+    from rote.measure._ngrams import number_ngrams
+    from rote.measure._shared import shared_sets
+
+    if longest < 2:
+        return ()
+    found = []
+    for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, longest):
+        if n > 1:
+            own, shared, _, shared_ends, several = shared_sets(numbers, starts, ends, n, repeated)
+            found.append(NgramSets(own, shared, shared_ends, several))
+    return tuple(found)
+
+
+def _diversity_beyond_words(rows: Rows, take: Take) -> float:
+    """The terms n = 2, 3, ... of n-gram diversity."""
+    from rote.measure._sampling import ngram_total
+    from rote.measure._shared import distinct_in_group
+
+    summed = 0.0
+    for n, sets in enumerate(rows.sets, start=2):
+        total = ngram_total(rows.starts, rows.ends, take, n)
+        if not total:
+            return np.nan
+        summed += (
+            distinct_in_group(sets.own, sets.shared, sets.shared_ends, sets.shared_kinds, take)
+            / total
+        )
+    return summed
+
+
+def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
+    """N-gram diversity of the chosen texts read as one, as the package reads them."""
+    from rote.measure._ngrams import joined, number_ngrams
+
+    ids = joined(rows.ids, rows.starts, rows.ends, take)
+    if len(ids) < longest:
+        return np.nan
+    start, end = np.zeros(1, np.int64), np.array([len(ids)], np.int64)
+    summed = 0.0
+    for n, _, repeated, once in number_ngrams(ids, start, end, rows.kinds, longest):
+        summed += (repeated + once) / (len(ids) - n + 1)
+    return summed
+
+
+def _defined(rows: Rows, name: str, take: Take) -> NDArray[np.float64]:
+    chosen = rows.texts[name][take]
+    return chosen[~np.isnan(chosen)]
+
+
+METRIC = Metric(
+    name="lexical",
+    title="Lexical diversity",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language "
+        "Models; Covington and McFall (2010) for MATTR; McCarthy and Jarvis (2007, 2010) for "
+        "HD-D and MTLD"
+    ),
+    match="words",
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+)

@@ -1,0 +1,114 @@
+"""How much of a text other texts say too: n-grams shared between texts.
+
+The self-repetition score of Salkar et al. (2022) as Shaib et al. (2024) use it: the
+mean over texts of ln(1 + s), where s sums, over the text's distinct n-grams, the
+number of other texts in the group that hold the n-gram.
+
+Direction: higher is more repetitive. Length: the score grows with the number of
+texts, and with their length; compare groups of different size by the
+length-matched values (same number of texts).
+
+Variants. `exact`: the words of the chosen tokenizer and layer; a text with fewer
+than n words has no n-gram and is left out. `package`: as `diversity` 0.3.1: words
+split at white space, case kept, and such a text counts as ln(1) = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.layer import Ids, Offsets
+from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.sample import Need, Sample, Take
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `self-repetition`."""
+
+    variant: Literal["exact", "package"] = option(
+        "exact", "exact definition, or what the diversity package computes"
+    )
+    layer: str = option("lower", "layer to count over (variant exact)")
+    n: int = option(4, "words in an n-gram")
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise OptionError(f"n must be at least 1, not {self.n}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Each text's length and its n-grams that other texts hold; see `_shared.shared_sets`."""
+
+    lengths: NDArray[np.int64]
+    shared: Ids
+    shared_ends: Offsets
+    shared_kinds: int
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    return (Value("self_repetition", f"self-repetition of {options.n}-grams", "repetitive", True),)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (_need(options),)
+
+
+def rows(sample: Sample, options: Options, progress: Progress) -> Rows:
+    from rote.measure._ngrams import number_ngrams
+    from rote.measure._shared import shared_sets
+
+    layer = sample.layer(_need(options))
+    starts, ends = layer.text_starts, layer.text_ends
+    kinds = len(layer.vocabulary)
+    *_, (n, numbers, repeated, _) = number_ngrams(layer.ids, starts, ends, kinds, options.n)
+    progress(0.8)
+    _, shared, _, shared_ends, shared_kinds = shared_sets(numbers, starts, ends, n, repeated)
+    progress(1.0)
+    return Rows(ends - starts, shared, shared_ends, shared_kinds)
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    from rote.measure._shared import texts_elsewhere
+
+    counted = take if options.variant == "package" else take[rows.lengths[take] >= options.n]
+    if not len(counted):
+        return {"self_repetition": np.nan}
+    summed = texts_elsewhere(rows.shared, rows.shared_ends, rows.shared_kinds, counted)
+    return {"self_repetition": float(np.mean(np.log1p(summed)))}
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    short = int((rows.lengths[take] < options.n).sum())
+    if not short:
+        return []
+    done = "counted as 0" if options.variant == "package" else "left out"
+    return [f"{done}: {short:,} of {len(take):,} texts with fewer than {options.n} words"]
+
+
+def _need(options: Options) -> Need:
+    return Need("word", "whitespace") if options.variant == "package" else Need(options.layer)
+
+
+METRIC = Metric(
+    name="self-repetition",
+    title="Self-repetition",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Salkar, Trikalinos, Wallace and Nenkova (2022), Self-Repetition in Abstractive Neural "
+        "Summarizers; Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the "
+        "Measurement of Text Diversity"
+    ),
+    match="texts",
+    notes=notes,
+)

@@ -1,0 +1,181 @@
+"""Results as tables: for the terminal, CSV, LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rote.core.result import Result
+from rote.report._grid import Cell, GridRow, grid, ordered_sources, rounded, rounded_like
+
+_CELL_WIDTH = 19
+_CSV_COLUMNS = (
+    *("measure", "source", "texts", "words", "value", "estimate", "low", "high"),
+    *("difference", "p", "p_corrected", "matched", "matched_sd", "matched_at"),
+    *("matched_difference", "matched_p_corrected"),
+)
+
+
+def print_results(results: Sequence[Result], console: Any) -> None:
+    """Print a readable table of one or several measures to a rich console."""
+    sources = ordered_sources(results)
+    rows = [row for result in results for row in grid(result)]
+    for block in _blocks(sources, results[0].reference, console.width):
+        console.print(_rich_table(results, rows, block))
+    for line in _legend(results, rows):
+        console.print(line, style="dim", highlight=False)
+    for line in _notes(results):
+        console.print(f"note: {line}", highlight=False)
+    for result in results:
+        console.print(str(result.signature), style="dim", highlight=False, soft_wrap=True)
+
+
+def as_text(results: Sequence[Result], width: int = 120) -> str:
+    """The same table as plain text."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    print_results(results, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def as_csv(results: Sequence[Result]) -> str:
+    """Long form, unrounded: one line per measure, source and value."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_CSV_COLUMNS)
+    for result in results:
+        for row in grid(result):
+            for source, cell in row.cells.items():
+                found = result.sources[source]
+                numbers = [cell.estimate, cell.low, cell.high, cell.difference, cell.p]
+                numbers += [cell.p_corrected, cell.matched, cell.matched_sd]
+                writer.writerow(
+                    [row.measure, source, found.texts, found.words, row.value]
+                    + [_unrounded(number) for number in numbers]
+                    + [row.matched_at]
+                    + [_unrounded(cell.matched_difference), _unrounded(cell.matched_p_corrected)]
+                )
+    return out.getvalue()
+
+
+def as_latex(results: Sequence[Result]) -> str:
+    """A booktabs table: values down, sources across."""
+    sources = ordered_sources(results)
+    lines = [
+        r"\begin{tabular}{l" + "r" * len(sources) + "}",
+        r"\toprule",
+        " & ".join(["", *map(_tex, sources)]) + r" \\",
+        r"\midrule",
+    ]
+    for row in (row for result in results for row in grid(result)):
+        cells = [_tex_cell(row.cells[s]) if s in row.cells else "--" for s in sources]
+        lines.append(" & ".join([_tex(row.title), *cells]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [f"% {result.signature}" for result in results]
+    return "\n".join(lines) + "\n"
+
+
+def _unrounded(number: float) -> str:
+    return "" if math.isnan(number) else repr(number)
+
+
+def _blocks(sources: list[str], reference: str | None, width: int) -> Iterable[list[str]]:
+    """As many sources side by side as fit; the reference stands in every block."""
+    fit = max(1, (width - 28) // max(_CELL_WIDTH, 2 + max(map(len, sources))))
+    if len(sources) <= fit:
+        return [sources]
+    others = [source for source in sources if source != reference]
+    first = [reference] if reference in sources else []
+    blocks = math.ceil(len(others) / max(1, fit - len(first)))
+    step = math.ceil(len(others) / blocks)
+    return [first + others[i : i + step] for i in range(0, len(others), step)]
+
+
+def _rich_table(results: Sequence[Result], rows: list[GridRow], sources: list[str]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("")
+    for source in sources:
+        style = "bold" if source == results[0].reference else ""
+        table.add_column(source, justify="right", header_style=style or "none", no_wrap=True)
+    first = results[0]
+    for what in ("texts", "words"):
+        counts = [f"{getattr(first.sources[s], what):,}" for s in sources]
+        table.add_row(what, *counts, style="dim")
+    measure = ""
+    for row in rows:
+        if row.measure != measure:
+            measure = row.measure
+            table.add_section()
+            table.add_row(f"[bold]{measure}[/bold]")
+        title = f"  {row.title}" + (" ~" if row.length_sensitive else "")
+        table.add_row(title, *(_shown(row.cells.get(s)) for s in sources))
+        if row.matched_at and any(not math.isnan(c.matched) for c in row.cells.values()):
+            cells = (_shown_matched(row.cells.get(s)) for s in sources)
+            table.add_row(f"    at {row.matched_at}", *cells, style="dim")
+    return table
+
+
+def _shown(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    reach = rounded_like(cell.reach, cell.estimate)
+    # A blank in place of the arrow keeps the digits in line.
+    return rounded(cell.estimate) + (f" ±{reach}" if reach else "") + (cell.mark or " ")
+
+
+def _shown_matched(cell: Cell | None) -> str:
+    if cell is None or math.isnan(cell.matched):
+        return ""
+    spread = rounded_like(cell.matched_sd, cell.matched)
+    return f"{rounded(cell.matched)} ±{spread}{cell.matched_mark or ' '}"
+
+
+def _legend(results: Sequence[Result], rows: list[GridRow]) -> list[str]:
+    lines = []
+    interval = next((r.interval for r in results if r.interval), None)
+    if interval:
+        lines.append(f"± reach of the {interval.level:.0%} interval")
+    if any(result.comparisons for result in results):
+        lines.append(
+            f"▲ ▼ above or below {results[0].reference}: permutation test, Holm-corrected p < 0.05"
+        )
+    if any(row.length_sensitive for row in rows):
+        lines.append(
+            "~ moves with the amount of text; the line below it, where there is one, compares "
+            "equal amounts (mean ± standard deviation of draws)"
+        )
+    return lines
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    """Every note once, with the sources that it is about."""
+    about: dict[str, list[str]] = {}
+    for result in results:
+        for line in result.notes:
+            about.setdefault(line, [])
+        for source, found in result.sources.items():
+            for line in found.notes:
+                about.setdefault(f"{result.measure}: {line}", []).append(source)
+    return [f"{line} ({', '.join(who)})" if who else line for line, who in about.items()]
+
+
+def _tex(text: str) -> str:
+    escapes = {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}"}
+    escapes |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(escapes.get(c, c) for c in text)
+
+
+def _tex_cell(cell: Cell) -> str:
+    reach = rounded_like(cell.reach, cell.estimate)
+    if math.isnan(cell.estimate):
+        return "--"
+    shown = rounded(cell.estimate).replace(",", "{,}")
+    mark = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", "": ""}[cell.mark]
+    return f"${shown}{mark}" + (rf" \pm {reach}$" if reach else "$")

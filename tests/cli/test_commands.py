@@ -1,0 +1,184 @@
+"""The shell as a user meets it: every command, its output forms, its errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+from rote.core import plugins
+from rote.core.errors import RoteError
+
+FAST = ["--permutations", "9", "--no-matched", "-q"]
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, list(arguments))
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> str:
+    rows = [
+        {"id": f"{source}{n}", "source": source, "doc_id": n, "text": f"{opening} number {n} {n}."}
+        for source, opening in (("human", "A plain text"), ("model", "As a testament, a text"))
+        for n in range(6)
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+def test_help_lists_every_measure_without_importing_any() -> None:
+    code = (
+        "import sys; from rote.cli.main import rote\n"
+        "rote.main(['--help'], standalone_mode=False)\n"
+        "heavy = {'numpy', 'numba', 'polars', 'scipy', 'rich', 'altair', 'zstandard'}\n"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in plugins.members("measure"):
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize("name", [*plugins.members("measure"), *plugins.members("cli.commands")])
+def test_every_command_has_help(name: str) -> None:
+    found = invoke(name, "--help")
+    assert found.exit_code == 0
+    assert f"rote {name}" in found.output
+
+
+@pytest.mark.parametrize("name", [*plugins.members("measure"), "diversity"])
+def test_every_measure_prints_a_table(name: str, answers: str) -> None:
+    found = invoke(name, answers, "--by", "source", "--reference", "human", *FAST)
+    assert found.exit_code == 0, found.output
+    assert "human" in found.output
+    assert "model" in found.output
+    assert f"measure:{'lexical' if name == 'diversity' else name}|" in found.output
+
+
+def test_json_is_the_result_alone(answers: str) -> None:
+    found = invoke("lexical", answers, "--by", "source", "--json", *FAST)
+    data = json.loads(found.stdout)
+    assert data["measure"] == "lexical"
+    assert set(data["sources"]) == {"human", "model"}
+
+
+def test_the_panel_is_one_json_object(answers: str) -> None:
+    data = json.loads(invoke("diversity", answers, "--json", *FAST).stdout)
+    assert [part["measure"] for part in data["panel"]][:2] == ["lexical", "compression"]
+
+
+def test_csv_has_a_line_per_source_and_value(answers: str) -> None:
+    found = invoke("lexical", answers, "--by", "source", "--csv", *FAST)
+    rows = list(csv.DictReader(found.stdout.splitlines()))
+    assert {row["source"] for row in rows} == {"human", "model"}
+    assert all(float(row["low"]) <= float(row["estimate"]) for row in rows if row["low"])
+
+
+def test_latex_and_figures_are_written(answers: str, tmp_path: Path) -> None:
+    table, figure = tmp_path / "t.tex", tmp_path / "f.svg"
+    found = invoke("lexical", answers, "-o", str(table), "--figure", str(figure), *FAST)
+    assert found.exit_code == 0, found.output
+    assert found.stdout == ""
+    assert r"\toprule" in table.read_text()
+    assert figure.read_text().startswith("<svg")
+
+
+def test_standard_input_is_read(answers: str) -> None:
+    text = Path(answers).read_text()
+    found = CliRunner().invoke(rote, ["lexical", "-", "--json", *FAST], input=text)
+    assert json.loads(found.stdout)["sources"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by", "sauce"], "answers.jsonl, line 1, field 'sauce': the field that --by names"),
+        (["--by", "source", "--reference", "humans"], "did you mean 'human'?"),
+        (["--by", "id", "--reference", "human0"], "the field that --by names is missing"),
+        (["--by", "text", "--reference", "x"], "the field that --by names is missing"),
+        (["--by", "doc_id,source", "--reference", "1|human"], "only one text"),
+        (["--tokenizer", "udd"], "unknown tokenizer 'udd': did you mean 'ud'?"),
+        (["--layer", "lowr"], "did you mean 'lower'?"),
+        (["--text-field", "txt"], "field 'txt': the field is missing"),
+        (["--interval", "95"], "interval must be at least 0 and below 1"),
+        (["--jobs", "0"], "jobs must be at least 1"),
+        (["--json", "--csv"], "choose one of"),
+        (["--figure", "f.bmp"], "figures end in one of"),
+    ],
+)
+def test_errors_say_what_is_wrong(answers: str, arguments: list[str], message: str) -> None:
+    found = invoke("lexical", answers, *arguments, *FAST)
+    assert isinstance(found.exception, RoteError), found.output
+    assert message in str(found.exception)
+
+
+def test_an_error_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"text": "fine"}\n{"text": 3}\n')
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from rote.cli.main import main; main()",
+            "lexical",
+            str(path),
+            "-q",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert f"error: {path}, line 2, field 'text': the text is a number" in done.stderr
+
+
+def test_an_unknown_command_gets_a_suggestion() -> None:
+    found = invoke("lexcal")
+    assert found.exit_code == 2
+    assert "did you mean 'lexical'?" in found.output
+
+
+def test_skipped_records_are_counted_and_listed(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"text": "one two three"}\n{"text": ""}\nnot json\n{"text": "four five"}\n')
+    found = invoke(
+        "lexical", str(path), "--on-error", "skip", "--permutations", "9", "--no-matched"
+    )
+    assert found.exit_code == 0, found.output
+    assert "skipped 2 records" in found.stderr
+    assert "line 2, field 'text': the text is empty" in found.stderr
+    assert "line 3" in found.stderr
+
+
+def test_duplicate_ids_stop_or_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "twice.jsonl"
+    path.write_text("\n".join(f'{{"id": "{i}", "text": "text {i} of"}}' for i in "abab"))
+    assert "stands in line 1 already" in str(invoke("lexical", str(path), *FAST).exception)
+    found = invoke("lexical", str(path), "--on-error", "skip", "--json", *FAST)
+    assert next(iter(json.loads(found.stdout)["sources"].values()))["texts"] == 2
+
+
+def test_a_sample_keeps_parallel_texts_together(answers: str) -> None:
+    found = invoke(
+        "lexical",
+        answers,
+        "--by",
+        "source",
+        "--reference",
+        "human",
+        "--sample",
+        "3",
+        "--json",
+        *FAST,
+    )
+    data = json.loads(found.stdout)
+    assert {source["texts"] for source in data["sources"].values()} == {3}
+    assert {row["shared_doc_ids"] for row in data["comparisons"]} == {3}

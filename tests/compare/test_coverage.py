@@ -1,0 +1,68 @@
+"""The interval is honest: over repeated draws from a large pool it covers what it should.
+
+A diversity score has no true value apart from the amount of text, so the target is
+its mean over many samples of the same size. The pool is real language: paragraphs
+of six sentences from a Bible translation, in which phrases come again as they do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rote.compare.intervals import around, half_sample_errors
+from rote.core import plugins
+from rote.core.metric import Metric
+from rote.core.sample import Sample, Take
+from rote.corpus import open_corpus
+
+from ..measure.samples import sample_of
+
+TEXTS, SAMPLES = 80, 150
+
+
+@pytest.fixture(scope="module")
+def pool() -> list[list[str]]:
+    text = " ".join(document.text for document in open_corpus("bible:kjv"))
+    sentences = text.replace(":", ".").replace(";", ".").lower().split(". ")
+    return [" ".join(sentences[i : i + 6]).split() for i in range(0, len(sentences) - 6, 6)]
+
+
+def coverage(name: str, pool: list[list[str]]) -> dict[str, float]:
+    """Share of the intervals that hold the mean over all samples, for every value."""
+    metric: Metric = plugins.load("measure", name).METRIC
+    options = metric.options()
+    rng = np.random.default_rng(3)
+    sample: Sample = sample_of(pool, *metric.needs(options))
+    rows = metric.rows(sample, options, lambda share: None)
+
+    def reduce(take: Take, generator: np.random.Generator) -> dict[str, float]:
+        return metric.reduce(rows, take, options, generator)
+
+    found = []
+    for number in range(SAMPLES):
+        take = np.sort(rng.choice(len(pool), TEXTS, replace=False))
+        values = reduce(take, rng)
+        errors = half_sample_errors(reduce, take, seed=number, purpose="coverage", jobs=2)
+        if metric.standard_errors:
+            errors |= metric.standard_errors(rows, take, options)
+        found.append({v: (values[v], around(values[v], errors[v], 0.95)) for v in values})
+    covered = {}
+    for value in found[0]:
+        estimates = np.array([row[value][0] for row in found])
+        if np.isnan(estimates).any():
+            continue
+        target = estimates.mean()
+        intervals = [row[value][1] for row in found]
+        covered[value] = float(np.mean([low <= target <= high for low, high in intervals]))
+    return covered
+
+
+@pytest.mark.parametrize("name", ["lexical", "self-repetition", "compression", "homogenization"])
+def test_95_percent_intervals_cover_about_95_percent(name: str, pool: list[list[str]]) -> None:
+    covered = coverage(name, pool)
+    assert covered
+    # 150 samples: the share itself has a standard error of 2 points. Values that rest on
+    # rare coincidences (Unique-3, n-gram diversity) come out a little below, at 88 to 92.
+    for value, share in covered.items():
+        assert share >= 0.86, (value, share)

@@ -1,0 +1,100 @@
+"""Permutation tests: exact cases by hand, the right size under no difference, Holm by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rote.compare.permutation import (
+    _shuffled_within,
+    holm,
+    matched_p_value,
+    p_value,
+    permuted_differences,
+    shared_strata,
+)
+
+
+def mean_test(a, b, strata=None, count=499, seed=0, jobs=1):  # type: ignore[no-untyped-def]
+    data = np.concatenate((a, b)).astype(float)
+    left, right = np.arange(len(a)), np.arange(len(a), len(data))
+    strata = np.full(len(data), -1) if strata is None else np.array(strata)
+
+    def reduce(take, rng):  # type: ignore[no-untyped-def]
+        return {"mean": float(data[take].mean())}
+
+    found = permuted_differences(
+        reduce,
+        left,
+        right,
+        strata=strata,
+        count=count,
+        seed=seed,
+        purpose="t",
+        jobs=jobs,
+    )
+    return p_value(found["mean"], float(data[left].mean() - data[right].mean()))
+
+
+def test_a_clear_difference_gets_the_smallest_p() -> None:
+    assert mean_test(np.arange(10) + 100, np.arange(10), count=199) == 1 / 200
+
+
+def test_equal_texts_get_p_one() -> None:
+    assert mean_test(np.ones(5), np.ones(5)) == 1.0
+
+
+def test_labels_move_within_a_doc_id_only() -> None:
+    # Prompts differ hugely, sources by 1 in every pair: only the paired test can see it.
+    prompts = np.arange(10) * 1000.0
+    ids = list(range(10))
+    assert mean_test(prompts + 1, prompts, [*ids, *ids], count=499) < 0.01
+    assert mean_test(prompts + 1, prompts, count=499) > 0.5
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(-1, 3)), min_size=1, max_size=20))
+def test_every_stratum_keeps_its_number_of_labels(pairs: list[tuple[bool, int]]) -> None:
+    labels = np.array([label for label, _ in pairs])
+    strata = np.array([stratum for _, stratum in pairs])
+    shuffled = _shuffled_within(labels, strata, np.random.default_rng(0))
+    for stratum in set(strata.tolist()):
+        assert shuffled[strata == stratum].sum() == labels[strata == stratum].sum()
+    assert np.array_equal(shuffled[strata < 0], labels[strata < 0])
+
+
+def test_under_no_difference_p_is_uniform() -> None:
+    rng = np.random.default_rng(5)
+    p = [mean_test(rng.normal(size=12), rng.normal(size=12), count=99) for _ in range(300)]
+    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.035)
+    assert np.mean(p) == pytest.approx(0.5, abs=0.06)
+
+
+def test_p_does_not_depend_on_jobs() -> None:
+    a, b = np.arange(8), np.arange(8) + 1
+    assert mean_test(a, b, jobs=1) == mean_test(a, b, jobs=2)
+
+
+def test_shared_doc_ids_are_counted_once_and_missing_ones_never() -> None:
+    strata = np.array([0, 1, -1, 0, 2, -1])
+    assert shared_strata(np.array([0, 1, 2]), np.array([3, 4, 5]), strata) == 1
+
+
+def test_holm_by_hand() -> None:
+    # sorted: 0.01*4, 0.02*3, 0.03*2 -> not below the one before, 0.5*1
+    assert holm([0.02, 0.5, 0.01, 0.03]) == pytest.approx([0.06, 0.5, 0.04, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    corrected = holm([0.01, math.nan])
+    assert corrected[0] == 0.01
+    assert math.isnan(corrected[1])
+
+
+def test_a_matched_difference_is_held_against_the_spread_alone() -> None:
+    # All permuted differences lie near 5: the effect of unequal length, not of the source.
+    permuted = np.array([4.9, 5.0, 5.1, 5.0])
+    assert matched_p_value(permuted, 0.05) == 3 / 5  # deviations 0.1, 0, 0.1, 0
+    assert matched_p_value(permuted, 1.0) == 1 / 5
+    assert p_value(permuted, 5.05) == 2 / 5

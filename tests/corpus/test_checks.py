@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.corpus import Batch, DuplicateIds, Problems, open_corpus
+
+from .files import complaint, jsonl_bytes, skipped
+
+
+def test_the_same_id_twice_in_a_file_names_both_lines(write):
+    rows = [{"id": i, "text": f"text {n}"} for n, i in enumerate("abcab")]
+    path = write("a.jsonl", jsonl_bytes(rows))
+    error = complaint(path)
+    assert (error.file, error.line) == (str(path), 4)
+    assert "the id 'a' stands in line 1 already" in str(error)
+    assert "--id-field" in str(error)
+    texts, problems = skipped(path)
+    assert texts == ["text 0", "text 1", "text 2"]
+    assert [problem.line for problem in problems] == [4, 5]
+
+
+def test_the_same_id_in_two_files_is_no_duplicate(write):
+    paths = [write(name, '{"id": "x", "text": "one"}\n') for name in ("a.jsonl", "b.jsonl")]
+    assert len(list(open_corpus(paths))) == 2
+
+
+@given(st.lists(st.lists(st.integers(0, 60), max_size=20), max_size=12))
+def test_duplicates_are_found_across_batches(batches):
+    check, line = DuplicateIds("skip"), 0
+    first: dict[int, int] = {}
+    for ids in batches:
+        lines = list(range(line + 1, line + len(ids) + 1))
+        line += len(ids)
+        expected = []
+        for i, number in zip(ids, lines):
+            if first.setdefault(i, number) != number:
+                expected.append((number, f"the id '{i}' stands in line {first[i]} already"))
+        batch = Batch([Document(str(i), "x") for i in ids], "f", "f", lines, [])
+        checked = check.check(batch)
+        assert [(p.line, p.problem) for p in checked.problems] == expected
+        assert checked.lines == [n for n in lines if n not in {p[0] for p in expected}]
+        assert len(checked.documents) == len(checked.lines)
+
+
+def test_a_duplicate_stops_unless_it_is_skipped():
+    batch = Batch([Document("x", "a"), Document("x", "b")], "f", "f", [3, 8], [])
+    with pytest.raises(InputError, match="f, line 8: the id 'x' stands in line 3 already"):
+        DuplicateIds().check(batch)
+
+
+def test_problems_are_all_counted_and_some_kept():
+    problems = Problems()
+    problems.add(InputError(f"problem {i}") for i in range(2500))
+    assert len(problems) == problems.count == 2500
+    assert [problem.problem for problem in problems][-1] == "problem 999"
+
+
+def test_each_pass_counts_its_own_problems():
+    texts, problems = skipped(["one", "", "three"])
+    assert len(problems) == 1
+    assert texts == ["one", "three"]

@@ -1,0 +1,165 @@
+"""What every measure must do, run over every file in measure/ by itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from rote.core import plugins
+from rote.core.metric import Metric
+from rote.core.result import Result
+from rote.corpus import ReadOptions
+from rote.measure import PANEL, Settings
+from rote.measure._compute import compute
+
+NAMES = sorted(plugins.members("measure"))
+QUICK = Settings(permutations=9, matched=False)
+
+VARIED = [
+    "The heron stood in the shallow water and waited for something to move.",
+    "Nobody had opened the letter, although it lay there for a week in plain sight.",
+    "My uncle repaired clocks; none of them ever agreed about the time again.",
+    "Rain came down so hard that the cellar filled, and the cat moved upstairs.",
+    "She read the timetable twice and still took the wrong train to the coast.",
+    "Six oranges, a lamp and half a loaf: that was the whole of the inheritance.",
+]
+REPEATED = ["The heron stood in the shallow water and waited for something to move."] * 6
+
+
+def metric_of(name: str) -> Metric:
+    found: Metric = plugins.load("measure", name).METRIC
+    return found
+
+
+def run(name: str, texts: Any, settings: Settings = QUICK, **options: Any) -> Result:
+    return compute({name: metric_of(name).options(**options)}, texts, settings=settings)[0]
+
+
+def values(result: Result, source: str = "texts") -> dict[str, float]:
+    return dict(result.sources[source].values)
+
+
+def variants(name: str) -> tuple[str, ...]:
+    return get_args(get_type_hints(metric_of(name).options).get("variant"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_record_is_complete(name: str) -> None:
+    metric = metric_of(name)
+    assert metric.name == name
+    assert metric.title
+    assert metric.citation
+    assert plugins.summary("measure", name).endswith(".")
+    assert all("help" in field.metadata for field in fields(metric.options))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_option_names_do_not_collide_with_the_common_ones(name: str) -> None:
+    common = {field.name for kind in (Settings, ReadOptions) for field in fields(kind)}
+    assert not common & {field.name for field in fields(metric_of(name).options)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_declared_value_is_given_and_no_other(name: str) -> None:
+    for variant in variants(name):
+        result = run(name, VARIED, variant=variant)
+        declared = [
+            value.name for value in metric_of(name).values(metric_of(name).options(variant=variant))
+        ]
+        assert list(values(result)) == declared
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_texts_does_not_matter_unless_declared(name: str) -> None:
+    forwards, backwards = values(run(name, VARIED)), values(run(name, VARIED[::-1]))
+    if metric_of(name).order_matters:
+        assert list(forwards) == list(backwards)
+    else:
+        assert forwards == pytest.approx(backwards, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_repeated_text_moves_every_value_in_its_direction(name: str) -> None:
+    varied, repeated = values(run(name, VARIED)), values(run(name, REPEATED))
+    for value in metric_of(name).values(metric_of(name).options()):
+        if math.isnan(varied[value.name]) or math.isnan(repeated[value.name]):
+            continue
+        # Values of single texts cannot see that the same text comes again.
+        if value.higher == "diverse":
+            assert repeated[value.name] <= varied[value.name] + 1e-9 or not value.length_sensitive
+        else:
+            assert repeated[value.name] > varied[value.name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("texts", [["One short text."], ["!"], ["word"], ["a b", "c d"]])
+def test_very_little_text_gives_numbers_or_nan_never_a_crash(name: str, texts: list[str]) -> None:
+    found = values(run(name, texts))
+    assert found
+    assert all(isinstance(value, float) for value in found.values())
+    assert not any(math.isinf(value) for value in found.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_undefined_value_comes_with_a_note(name: str) -> None:
+    result = run(name, ["word"])
+    source = result.sources["texts"]
+    if any(math.isnan(value) for value in source.values.values()):
+        assert source.notes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_round_trip(name: str) -> None:
+    settings = Settings(reference="a", permutations=9, per_text=True)
+    result = run(name, {"a": VARIED, "b": REPEATED}, settings)
+    assert Result.from_json(result.to_json()).to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_difference_from_the_reference_is_found(name: str) -> None:
+    varied = [
+        f"{text} {number} {word}" for number, word in enumerate("abcdefgh") for text in VARIED
+    ]
+    repeated = [f"{text} again" for text in REPEATED * 8]
+    settings = Settings(reference="varied", permutations=99, matched=False)
+    result = run(name, {"varied": varied, "repeated": repeated}, settings)
+    assert min(row["p_corrected"] for row in result.comparisons) < 0.05
+    assert {row["value"] for row in result.comparisons} == set(values(result, "varied"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_byte_identical_at_any_number_of_jobs(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(VARIED + REPEATED + VARIED[::-1]))
+    read = ReadOptions(plain="line", on_error="skip")
+    results = [
+        compute(
+            {name: metric_of(name).options()},
+            path,
+            settings=Settings(permutations=9, jobs=jobs),
+            read=read,
+        )[0].to_json()
+        for jobs in (1, 2)
+    ]
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equal_sizes_are_given_for_what_moves_with_length(name: str) -> None:
+    metric = metric_of(name)
+    result = run(name, {"few": VARIED * 5, "many": VARIED * 20}, Settings())
+    moving = [v.name for v in metric.values(metric.options()) if v.length_sensitive]
+    if metric.match is None or not moving:
+        assert "matched" not in result.tables
+    else:
+        assert {row["value"] for row in result.tables["matched"]} == set(moving)
+        assert len({row[metric.match] for row in result.tables["matched"]}) == 1
+        assert {row["source"] for row in result.tables["curve"]} == {"few", "many"}
+
+
+def test_the_panel_names_measures_that_exist() -> None:
+    assert set(PANEL) <= set(NAMES)

@@ -1,0 +1,207 @@
+"""Homogenization: worked values, rouge-score, sacrebleu, the package."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from rouge_score import rouge_scorer
+from sacrebleu.metrics import BLEU
+
+from rote.core.errors import OptionError, UnknownName
+from rote.core.metric import Values
+from rote.measure import homogenization
+from rote.measure.homogenization import METRIC, Options, Rows
+
+from .peers import diversity_homogenization
+from .samples import everything, ignore, sample_of
+
+
+def rows_of(texts: list[list[str]], options: Options, threads: int = 1) -> Rows:
+    sample = sample_of(texts, *METRIC.needs(options))
+    return homogenization.rows(sample, options, ignore, threads=threads)
+
+
+def values_of(texts: list[list[str]], take: list[int] | None = None, **settings: Any) -> Values:
+    options = Options(**settings)
+    chosen = np.arange(len(texts)) if take is None else np.array(take, np.int64)
+    return METRIC.reduce(rows_of(texts, options), chosen, options, np.random.default_rng(0))
+
+
+def words(seed: int, lengths: list[int], kinds: int = 30) -> list[list[str]]:
+    rng = random.Random(seed)
+    return [[f"w{int(rng.paretovariate(0.7)) % kinds}" for _ in range(k)] for k in lengths]
+
+
+def test_worked_example() -> None:
+    texts = [list("abcd"), list("acbd"), list("ax")]
+    found = values_of(texts)
+    # LCS: abcd/acbd "abd" 3, F = 6/8; abcd/ax "a" 1, F = 2/6; acbd/ax 1, F = 2/6.
+    assert found["rouge_l"] == pytest.approx((6 / 8 + 2 / 6 + 2 / 6) / 3)
+    # BLEU abcd -> acbd: words 4/4; no pair in common: 1/(2*3), triples 1/(4*2), fours 1/(8*1).
+    first = (1 / 6 / 8 / 8) ** (1 / 4)  # the same in the other direction
+    # ax as hypothesis: words 1/2, pairs 1/(2*1), no longer ones; 4 words against 2: e^(1-4/2).
+    short = math.exp(-1) * math.sqrt(1 / 2 * 1 / 2)
+    # ax as reference: words 1/4, pairs 1/(2*3), triples 1/(4*2), fours 1/(8*1); no penalty.
+    long = (1 / 4 / 6 / 8 / 8) ** (1 / 4)
+    assert found["bleu"] == pytest.approx((2 * first + 2 * short + 2 * long) / 6)
+
+
+@pytest.mark.parametrize("lengths", [[3, 1, 9, 5], [150, 140, 151], [1, 1, 1, 2], [64, 300, 20]])
+def test_agrees_with_other_implementations(lengths: list[int]) -> None:
+    texts = words(sum(lengths), lengths)
+    strings = [" ".join(text) for text in texts]
+    found = values_of(texts)
+    scorer = rouge_scorer.RougeScorer(["rougeL"])
+    rouge = [scorer.score(a, b)["rougeL"].fmeasure for a, b in combinations(strings, 2)]
+    assert found["rouge_l"] == pytest.approx(np.mean(rouge), rel=1e-12)
+    metric = BLEU(tokenize="none", effective_order=True)
+    bleu = [metric.sentence_score(a, [b]).score / 100 for a, b in permutations(strings, 2)]
+    assert found["bleu"] == pytest.approx(np.mean(bleu), rel=1e-12)
+
+
+def test_package_variant_is_what_the_package_computes() -> None:
+    package = diversity_homogenization()
+    for texts in (
+        words(1, [20, 31, 7, 12]),
+        [["a", "b"], [], ["b", "c"]],
+        [["a"], ["b"], ["c"]],
+        [["a", "b"]] * 3,
+    ):
+        strings = [" ".join(text) for text in texts]
+        found = values_of(texts, variant="package")
+        assert list(found) == ["rouge_l"]
+        expected = package.homogenization_score(strings, "rougel", verbose=False)
+        assert round(found["rouge_l"], 3) == expected
+
+
+def test_nothing_in_common_is_zero_unless_the_package_is_asked() -> None:
+    texts = [["a"], ["b"], ["c"]]
+    assert values_of(texts) == {"rouge_l": 0, "bleu": 0}
+    assert values_of(texts, variant="package") == {"rouge_l": 1}
+
+
+def test_the_same_text_everywhere_is_one() -> None:
+    found = values_of([list("abcde")] * 4)
+    assert found == pytest.approx({"rouge_l": 1, "bleu": 1})
+
+
+def test_standard_error_is_the_jackknife_over_texts() -> None:
+    texts = words(2, [10, 14, 9, 11, 30, 2])
+    options = Options()
+    rows = rows_of(texts, options)
+    errors = homogenization.standard_errors(rows, np.arange(6), options)
+    left_out = [values_of(texts, [t for t in range(6) if t != out]) for out in range(6)]
+    for name, error in errors.items():
+        each = np.array([values[name] for values in left_out])
+        expected = math.sqrt(5 / 6 * ((each - each.mean()) ** 2).sum())
+        assert error == pytest.approx(expected, rel=1e-10)
+    for few in (0, 1, 2):
+        none = homogenization.standard_errors(rows, np.arange(few), options)
+        assert set(none) == {"rouge_l", "bleu"}
+        assert all(math.isnan(error) for error in none.values())
+
+
+@pytest.mark.parametrize("variant", ["exact", "package"])
+def test_pairs_scored_when_asked_for_are_the_pairs_kept(
+    variant: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [*words(3, [12] * 70), [], ["w1"]]
+    options = Options(variant=variant)
+    kept = rows_of(texts, options)
+    monkeypatch.setattr(homogenization, "KEPT_TEXTS", 10)
+    asked = rows_of(texts, options)
+    assert kept.resamplable
+    assert not asked.resamplable
+    rng = np.random.default_rng(0)
+    for take in (np.arange(72), np.array([0, 5, 70, 71]), np.arange(40, 72)):
+        assert METRIC.reduce(asked, take, options, rng) == pytest.approx(
+            METRIC.reduce(kept, take, options, rng), rel=1e-12
+        )
+        assert homogenization.standard_errors(asked, take, options) == pytest.approx(
+            homogenization.standard_errors(kept, take, options), rel=1e-9
+        )
+    assert len(asked.scored) == 3
+
+
+@pytest.mark.parametrize("limit", [10, 1000])
+def test_threads_change_nothing(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(homogenization, "KEPT_TEXTS", limit)
+    texts = words(4, [15] * 200)
+    options = Options()
+    found = [
+        METRIC.reduce(rows_of(texts, options, threads), np.arange(200), options, None)  # type: ignore[arg-type]
+        for threads in (1, 3)
+    ]
+    assert found[0] == found[1]
+
+
+def test_large_groups_are_sampled_and_say_so() -> None:
+    texts = words(5, [9] * 40)
+    options = Options(max_texts=10)
+    rows = rows_of(texts, options)
+    rng = np.random.default_rng(0)
+    found = METRIC.reduce(rows, np.arange(40), options, rng)
+    assert found == METRIC.reduce(rows, np.arange(40), options, rng)
+    assert found != METRIC.reduce(rows, np.arange(40), Options(), rng)
+    assert homogenization.notes(rows, np.arange(40), options) == [
+        "all pairs of 10 texts drawn at random from 40 (max_texts)"
+    ]
+    assert homogenization.notes(rows, np.arange(10), options) == []
+
+
+def test_empty_texts_are_left_out() -> None:
+    texts = words(6, [8, 9, 10])
+    with_empty = [texts[0], [], texts[1], texts[2], []]
+    assert values_of(with_empty) == pytest.approx(values_of(texts))
+    options = Options()
+    assert homogenization.notes(rows_of(with_empty, options), np.arange(5), options) == [
+        "left out: 2 of 5 texts without words"
+    ]
+
+
+def test_order_of_texts_does_not_matter() -> None:
+    texts = words(7, [8, 20, 3, 15, 9])
+    assert values_of(texts) == pytest.approx(values_of(texts[::-1]), rel=1e-12)
+
+
+def test_said_twice_is_more_repetitive() -> None:
+    texts = words(8, [8, 20, 3, 15, 9])
+    once, twice = values_of(texts), values_of(texts + texts)
+    assert all(twice[name] > once[name] for name in once)
+
+
+@pytest.mark.parametrize("texts", [[], [["a", "b"]], [["a"], []]])
+def test_fewer_than_two_texts_is_undefined(texts: list[list[str]]) -> None:
+    assert all(math.isnan(value) for value in values_of(texts).values())
+    options = Options()
+    notes = homogenization.notes(rows_of(texts, options), np.arange(len(texts)), options)
+    assert "fewer than two texts: there is no pair to compare" in notes
+
+
+def test_progress_ends_at_one() -> None:
+    shares: list[float] = []
+    options = Options()
+    sample = sample_of(words(9, [5] * 100), *METRIC.needs(options))
+    METRIC.rows(sample, options, shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert len(everything(sample)) == 100
+
+
+def test_values_follow_the_options() -> None:
+    for settings in ({}, {"scores": ("bleu",)}, {"variant": "package"}):
+        named = [value.name for value in METRIC.values(Options(**settings))]
+        assert named == list(values_of(words(10, [5, 5, 5]), **settings))
+
+
+def test_senseless_options_are_refused() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'rouge_l'"):
+        Options(scores=("rouge-l",))
+    for wrong in ({"scores": ()}, {"scores": ("bleu",), "variant": "package"}, {"max_texts": 1}):
+        with pytest.raises(OptionError):
+            Options(**wrong)

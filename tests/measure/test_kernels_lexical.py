@@ -1,0 +1,221 @@
+"""Kernels of lexical measures against slow twins in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rote.measure import _ngrams, _richness, _sampling, _shared
+
+from .strategies import Texts, columns, texts_and_take, texts_of_ids
+
+relaxed = settings(deadline=None, max_examples=60)
+
+
+def twin_random(seed: int, counter: int) -> int:
+    word = 2**64
+    state = (seed + counter * 0x9E3779B97F4A7C15) % word
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) % word
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) % word
+    return state ^ (state >> 31)
+
+
+def twin_draw(total: int, count: int, seed: int) -> list[int]:
+    drawn: list[int] = []
+    counter = 0
+    for last in range(total - count, total):
+        bits = max(2 ** last.bit_length() - 1, 1)
+        number = last + 1
+        while number > last:
+            counter += 1
+            number = twin_random(seed, counter) & bits
+        drawn.append(last if number in drawn else number)
+    return drawn
+
+
+def ngrams(text: list[int], n: int) -> list[tuple[int, ...]]:
+    return [tuple(text[i : i + n]) for i in range(len(text) - n + 1)]
+
+
+def test_random_numbers_are_splitmix64() -> None:
+    # The first number of the published generator for seed 0.
+    assert int(_sampling.mixed(np.uint64(0), np.uint64(1))) == 0xE220A8397B1DCDAF
+
+
+@relaxed
+@given(st.integers(1, 300), st.data())
+def test_draw_equals_its_twin(total: int, data: st.DataObject) -> None:
+    count = data.draw(st.integers(0, total))
+    seed = data.draw(st.integers(0, 2**64 - 1))
+    drawn = _sampling.draw(total, count, np.uint64(seed)).tolist()
+    assert drawn == twin_draw(total, count, seed)
+    assert len(set(drawn)) == count
+    assert all(0 <= number < total for number in drawn)
+
+
+def test_draw_gives_all_subsets_equally_often() -> None:
+    counts = Counter(frozenset(_sampling.draw(5, 2, np.uint64(s)).tolist()) for s in range(10_000))
+    assert set(counts) == {frozenset(pair) for pair in combinations(range(5), 2)}
+    # 9 degrees of freedom: chi-square stays below 27.9 in 999 of 1,000 cases.
+    assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 27.9
+
+
+@relaxed
+@given(texts_and_take(), st.integers(1, 4))
+def test_places_of_all_ranks(drawn: tuple[Texts, list[int]], n: int) -> None:
+    texts, take = drawn
+    ids, starts, ends = columns(texts)
+    expected = [
+        int(starts[text]) + step for text in take for step in range(len(texts[text]) - n + 1)
+    ]
+    chosen = np.array(take, np.int64)
+    assert _sampling.ngram_total(starts, ends, chosen, n) == len(expected)
+    ranks = np.arange(len(expected))[::-1].copy()
+    if expected:
+        found = _sampling.places(starts, ends, chosen, n, ranks)
+        assert found.tolist() == expected[::-1]
+        rows = _sampling.windows(ids, found, n)
+        assert rows.tolist() == [ids[place : place + n].tolist() for place in expected[::-1]]
+
+
+@relaxed
+@given(st.integers(1, 4), st.data())
+def test_distinct_rows(width: int, data: st.DataObject) -> None:
+    row = st.lists(st.integers(0, 2), min_size=width, max_size=width)
+    rows = data.draw(st.lists(row, max_size=40))
+    array = np.array(rows, np.int32).reshape(len(rows), width)
+    assert _sampling.distinct_rows(array) == len({tuple(row) for row in rows})
+
+
+def twin_mattr(text: list[int], window: int) -> float:
+    parts = ngrams(text, window)
+    return float(np.mean([len(set(p)) / window for p in parts])) if parts else math.nan
+
+
+def twin_factors(text: list[int], threshold: float) -> float:
+    factors, segment = 0.0, list[int]()
+    for word in text:
+        segment.append(word)
+        if len(set(segment)) / len(segment) <= threshold:
+            factors, segment = factors + 1, []
+    if segment:
+        factors += (1 - len(set(segment)) / len(segment)) / (1 - threshold)
+    return factors or 1.0
+
+
+def twin_mtld(text: list[int], threshold: float) -> float:
+    if not text:
+        return math.nan
+    both = (twin_factors(text, threshold), twin_factors(text[::-1], threshold))
+    return sum(len(text) / factors for factors in both) / 2
+
+
+def twin_hdd(text: list[int], draws: int) -> float:
+    if len(text) < draws:
+        return math.nan
+    found = Fraction(0)
+    for count in Counter(text).values():
+        found += 1 - Fraction(math.comb(len(text) - count, draws), math.comb(len(text), draws))
+    return float(found / draws)
+
+
+@relaxed
+@given(texts_of_ids(words=5, longest=40), st.integers(1, 12))
+def test_values_of_texts(texts: Texts, size: int) -> None:
+    words = (*columns(texts), 5)
+    same = {"rel": 1e-12, "nan_ok": True}
+    assert _richness.mattr_of_texts(*words, size).tolist() == pytest.approx(
+        [twin_mattr(text, size) for text in texts], **same
+    )
+    threshold = size / 13
+    assert _richness.mtld_of_texts(*words, threshold).tolist() == pytest.approx(
+        [twin_mtld(text, threshold) for text in texts], **same
+    )
+    assert _richness.hdd_of_texts(*words, size).tolist() == pytest.approx(
+        [twin_hdd(text, size) for text in texts], **same
+    )
+    assert _richness.ttr_of_texts(*words).tolist() == pytest.approx(
+        [len(set(text)) / len(text) if text else math.nan for text in texts], **same
+    )
+
+
+@relaxed
+@given(texts_and_take())
+def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
+    texts, take = drawn
+    pooled = Counter(word for text in take for word in texts[text])
+    total = pooled.total() if hasattr(pooled, "total") else sum(pooled.values())
+    ttr, entropy = _richness.ttr_and_entropy(*columns(texts), np.array(take, np.int64), 4)
+    if not total:
+        assert math.isnan(ttr)
+        assert math.isnan(entropy)
+        return
+    assert ttr == len(pooled) / total
+    bits = -sum(c / total * math.log2(c / total) for c in pooled.values())
+    assert entropy == pytest.approx(bits, abs=1e-12)
+
+
+@relaxed
+@given(texts_and_take(), st.integers(1, 5))
+def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
+    texts, take = drawn
+    ids, starts, ends = columns(texts)
+    for n, numbers, repeated, once in _ngrams.number_ngrams(ids, starts, ends, 4, longest):
+        every = Counter(gram for text in texts for gram in ngrams(text, n))
+        assert repeated == sum(count > 1 for count in every.values())
+        assert once == len(every) - repeated
+        known: dict[int, tuple[int, ...]] = {}
+        for text, start in zip(texts, starts):
+            for step, gram in enumerate(ngrams(text, n)):
+                number = int(numbers[start + step])
+                assert (number == _ngrams.ONCE) == (every[gram] == 1)
+                assert every[gram] == 1 or known.setdefault(number, gram) == gram
+        assert sorted(known) == list(range(repeated))
+        assert len(set(known.values())) == repeated
+    own, shared, counts, shared_ends, shared_kinds = _shared.shared_sets(
+        numbers, starts, ends, longest, repeated
+    )
+
+    sets = [Counter(ngrams(text, longest)) for text in texts]
+    frequency = Counter(gram for grams in sets for gram in grams)
+    assert own.tolist() == [sum(frequency[g] == 1 for g in grams) for grams in sets]
+    assert shared_kinds == sum(count > 1 for count in frequency.values())
+    begins = [0, *shared_ends.tolist()]
+    names: dict[int, tuple[int, ...]] = {}
+    for number, grams in enumerate(sets):
+        part = slice(begins[number], begins[number + 1])
+        expected = {gram: count for gram, count in grams.items() if frequency[gram] > 1}
+        assert counts[part].tolist() == list(expected.values())
+        for code, gram in zip(shared[part].tolist(), expected):
+            assert names.setdefault(code, gram) == gram
+    assert len(set(names.values())) == len(names)
+
+    chosen = np.array(take, np.int64)
+    together = Counter(gram for text in take for gram in sets[text])
+    assert _shared.distinct_in_group(own, shared, shared_ends, shared_kinds, chosen) == len(
+        together
+    )
+    assert _shared.texts_elsewhere(shared, shared_ends, shared_kinds, chosen).tolist() == [
+        sum(together[gram] - 1 for gram in sets[text]) for text in take
+    ]
+    assert _ngrams.joined(ids, starts, ends, chosen).tolist() == [
+        word for text in take for word in texts[text]
+    ]
+
+
+def test_ngram_table_grows_without_losing_any() -> None:
+    rng = np.random.default_rng(7)
+    ids = rng.integers(0, 500, 150_000).astype(np.int32)
+    starts, ends = np.array([0, 70_000]), np.array([70_000, 150_000])
+    both = [ids[:70_000].tolist(), ids[70_000:].tolist()]
+    for n, _, repeated, once in _ngrams.number_ngrams(ids, starts, ends, 500, 3):
+        every = Counter(gram for text in both for gram in ngrams(text, n))
+        assert repeated == sum(count > 1 for count in every.values())
+        assert once == len(every) - repeated

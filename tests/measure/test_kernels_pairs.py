@@ -1,0 +1,151 @@
+"""Kernels over pairs of texts, and the writing of texts, against slow twins."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rote.measure import _bleu, _lcs, _ngrams, _pairs, _shared, _spelling
+
+from .strategies import Texts, columns, texts_and_take, texts_of_ids
+
+relaxed = settings(deadline=None, max_examples=60)
+
+
+def twin_lcs(one: list[int], other: list[int]) -> int:
+    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            table[i + 1][j + 1] = (
+                table[i][j] + 1 if a == b else max(table[i][j + 1], table[i + 1][j])
+            )
+    return table[-1][-1]
+
+
+def twin_rouge(one: list[int], other: list[int]) -> float:
+    return 2 * twin_lcs(one, other) / (len(one) + len(other)) if one and other else 0.0
+
+
+def twin_bleu(hypothesis: list[int], reference: list[int]) -> float:
+    logs, unmatched, common = [], 0, 0
+    for n in range(1, 5):
+        mine, theirs = (
+            Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1))
+            for text in (hypothesis, reference)
+        )
+        total, correct = sum(mine.values()), sum((mine & theirs).values())
+        common += correct
+        if not total:
+            break
+        unmatched += not correct
+        logs.append(math.log(correct / total if correct else 1 / (2**unmatched * total)))
+    if not common:
+        return 0.0
+    brevity = min(0.0, 1 - len(reference) / len(hypothesis))
+    return math.exp(brevity + sum(logs) / len(logs))
+
+
+def upper(texts: Texts, score: object) -> np.ndarray:
+    table = np.zeros((len(texts), len(texts)))
+    for i, one in enumerate(texts):
+        for j in range(i + 1, len(texts)):
+            table[i, j] = score(one, texts[j])  # type: ignore[operator]
+    return table
+
+
+@relaxed
+@given(texts_of_ids(words=6, longest=20))
+def test_rouge_of_short_texts(texts: Texts) -> None:
+    found = _lcs.rouge_rows(*columns(texts), 6, 0, len(texts))
+    assert np.allclose(found, upper(texts, twin_rouge), rtol=1e-14)
+
+
+@pytest.mark.parametrize("words", [2, 5, 60, 1000])
+def test_rouge_at_block_edges(words: int) -> None:
+    rng = np.random.default_rng(words)
+    lengths = (63, 64, 65, 127, 128, 255, 256, 257, 320, 511, 513, 600)
+    texts = [rng.integers(0, words, length).tolist() for length in lengths]
+    found = _lcs.rouge_rows(*columns(texts), words, 0, len(texts))
+    assert np.allclose(found, upper(texts, twin_rouge), rtol=1e-14)
+
+
+def test_rouge_rows_of_a_part_are_those_of_the_whole() -> None:
+    rng = np.random.default_rng(1)
+    texts = [rng.integers(0, 9, length).tolist() for length in (5, 0, 30, 12, 7)]
+    whole = _lcs.rouge_rows(*columns(texts), 9, 0, 5)
+    assert np.array_equal(_lcs.rouge_rows(*columns(texts), 9, 2, 4), whole[2:4])
+
+
+@relaxed
+@given(texts_and_take(words=4, longest=15))
+def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
+    texts, take = drawn
+    ids, starts, ends = columns(texts)
+    chosen = np.array(take, np.int64)
+    sets = [
+        _shared.shared_sets(numbers, starts, ends, n, repeated)
+        for n, numbers, repeated, _ in _ngrams.number_ngrams(ids, starts, ends, 4, 4)
+    ]
+    some = [texts[text] for text in take]
+    if not some:
+        return
+    matches = []
+    for n, (_, *shared) in enumerate(sets, start=1):
+        lists = _bleu.invert(*shared, chosen)
+        found = _bleu.match_rows(*lists, 0, len(take))
+        matches.append(found)
+
+        def common(one: list[int], other: list[int], n: int = n) -> int:
+            both = (
+                Counter(tuple(t[i : i + n]) for i in range(len(t) - n + 1)) for t in (one, other)
+            )
+            return sum((next(both) & next(both)).values())
+
+        assert np.array_equal(found, upper(some, common))
+    scores = _bleu.bleu_rows(np.stack(matches), np.array([len(t) for t in some]), 0)
+    mean = upper(some, lambda a, b: (twin_bleu(a, b) + twin_bleu(b, a)) / 2 if a and b else 0.0)
+    assert np.allclose(scores, mean, rtol=1e-12)
+    later = _bleu.bleu_rows(np.stack(matches)[:, 1:], np.array([len(t) for t in some]), 1)
+    assert np.array_equal(later, scores[1:])
+
+
+@relaxed
+@given(st.integers(0, 9), st.data())
+def test_row_sums(texts: int, data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    matrix = np.triu(rng.random((texts, texts)), 1)
+    triangle = np.full(texts * (texts - 1) // 2, np.nan)
+    for first in range(0, texts, 2):
+        _pairs.keep_rows(triangle, matrix[first : first + 2], first)
+    take = np.array(sorted(data.draw(st.sets(st.integers(0, max(texts - 1, 0))))), np.int64)
+    take = take[take < texts]
+    both = matrix + matrix.T
+    expected = both[np.ix_(take, take)].sum(axis=1)
+    assert np.allclose(_pairs.row_sums(triangle, texts, take), expected, rtol=1e-13)
+
+
+@relaxed
+@given(texts_and_take())
+def test_texts_are_written_with_separators(drawn: tuple[Texts, list[int]]) -> None:
+    texts, take = drawn
+    words = ["a", "", "häh", "dd"]
+    encoded = [word.encode() for word in words]
+    letters = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
+    word_ends = np.cumsum([len(word) for word in encoded])
+    written = [b" ".join(encoded[word] for word in text) for text in texts]
+    column = columns(texts)
+    lengths = _spelling.spelled_lengths(*column, word_ends)
+    assert lengths.tolist() == [len(text) for text in written]
+    chosen = np.array(take, np.int64)
+    expected = b"".join(written[text] + b"\n" for text in take)
+    spelled = _spelling.spelled_texts(*column, letters, word_ends, chosen, len(expected), 10)
+    assert spelled.tobytes() == expected
+    data = np.frombuffer(bytearray(b"".join(written)), np.uint8)
+    ends = np.cumsum(lengths)
+    raw = _spelling.raw_texts(data, ends - lengths, ends, chosen, len(expected), 10)
+    assert raw.tobytes() == expected

@@ -1,0 +1,234 @@
+"""Lexical diversity: worked values, other implementations, what has to hold."""
+
+from __future__ import annotations
+
+import math
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lexicalrichness import LexicalRichness
+
+from rote.core.errors import OptionError
+from rote.core.metric import Values
+from rote.measure import lexical
+from rote.measure.lexical import METRIC, Options
+
+from .peers import diversity_file
+from .samples import everything, ignore, sample_of
+
+
+def values_of(texts: list[list[str]], seed: int = 0, **settings_: Any) -> Values:
+    options = Options(**settings_)
+    sample = sample_of(texts, *METRIC.needs(options))
+    rows = METRIC.rows(sample, options, ignore)
+    rng = np.random.default_rng(seed)
+    return METRIC.reduce(rows, everything(sample), options, rng)
+
+
+def notes_of(texts: list[list[str]], **settings_: Any) -> list[str]:
+    options = Options(**settings_)
+    sample = sample_of(texts, *METRIC.needs(options))
+    return lexical.notes(METRIC.rows(sample, options, ignore), everything(sample), options)
+
+
+def zipf_text(rng: random.Random, words: int) -> list[str]:
+    return [f"w{int(rng.paretovariate(0.6))}" for _ in range(words)]
+
+
+def test_worked_example() -> None:
+    found = values_of([["a", "b", "a", "b"], ["a", "b", "c"]], window=3, draws=2)
+    # Words: a b a b a b c -> 3 of 7. Pairs: ab ba ab | ab bc -> 3 of 5 (none across the texts).
+    # Triples: aba bab | abc -> 3 of 3. Four: abab -> 1 of 1.
+    assert found["unique_1"] == found["ttr"] == 3 / 7
+    assert found["unique_2"] == 3 / 5
+    assert found["unique_3"] == 1
+    assert found["unique"] == pytest.approx((3 / 7 + 3 / 5 + 1) / 3)
+    assert found["ngram_diversity"] == pytest.approx(3 / 7 + 3 / 5 + 1 + 1)
+    # MATTR: aba, bab -> 2/3; abc -> 1; mean of the two texts.
+    assert found["mattr"] == pytest.approx((2 / 3 + 1) / 2)
+    # MTLD of abab: 1, 1, 2/3 <= 0.72 -> one factor, then b alone: TTR 1, no part of a factor:
+    # 4 / 1 both ways. Of abc: no word twice, one factor for the whole text: 3.
+    assert found["mtld"] == pytest.approx((4 + 3) / 2)
+    # HD-D of abab: a is missed by C(2,2)/C(4,2) = 1/6 of the draws of two, b too: (5/6 + 5/6)/2.
+    # Of abc: C(2,2)/C(3,2) = 1/3 each: 3 * 2/3 / 2 = 1.
+    assert found["hdd"] == pytest.approx((5 / 6 + 1) / 2)
+    # a 3/7, b 3/7, c 1/7.
+    bits = -2 * 3 / 7 * math.log2(3 / 7) - 1 / 7 * math.log2(1 / 7)
+    assert found["entropy"] == pytest.approx(bits)
+
+
+def test_mtld_with_part_of_a_factor() -> None:
+    # a b c d a: TTR 4/5 at the end, (1 - 0.8) / (1 - 0.72) = 0.714286 factors; backwards the same.
+    assert values_of([list("abcda")])["mtld"] == pytest.approx(5 / (0.2 / 0.28))
+
+
+@pytest.mark.parametrize("words", [50, 51, 77, 150, 900])
+@pytest.mark.parametrize("kind", ["zipf", "all different", "all the same", "few words"])
+def test_agrees_with_lexicalrichness(words: int, kind: str) -> None:
+    rng = random.Random(words)
+    text = {
+        "zipf": zipf_text(rng, words),
+        "all different": [f"w{i}" for i in range(words)],
+        "all the same": ["w"] * words,
+        "few words": [rng.choice("abcde") for _ in range(words)],
+    }[kind]
+    other = LexicalRichness(text, preprocessor=None, tokenizer=None)
+    found = values_of([text])
+    assert found["mattr"] == pytest.approx(other.mattr(window_size=50), rel=1e-12)
+    assert found["mtld"] == pytest.approx(other.mtld(threshold=0.72), rel=1e-12)
+    assert found["hdd"] == pytest.approx(other.hdd(draws=42), rel=1e-9)
+    assert found["ttr"] == pytest.approx(other.ttr, rel=1e-15)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60), st.floats(0.3, 0.95))
+def test_mtld_agrees_with_lexicalrichness_on_short_texts(text: list[str], threshold: float) -> None:
+    other = LexicalRichness(text, preprocessor=None, tokenizer=None)
+    found = values_of([text], threshold=threshold)
+    assert found["mtld"] == pytest.approx(other.mtld(threshold=threshold), rel=1e-12)
+
+
+def test_package_variant_is_what_the_package_computes() -> None:
+    package = diversity_file("ngram_diversity")
+    rng = random.Random(3)
+    texts = [[rng.choice(["a", "b", "c", "", "D."]) for _ in range(k)] for k in (7, 1, 30, 12)]
+    strings = [" ".join(text) for text in texts]
+    found = values_of([string.split(" ") for string in strings], variant="package")
+    assert list(found) == ["ngram_diversity"]
+    expected = package.ngram_diversity_score(strings)
+    assert round(found["ngram_diversity"], 3) == expected
+    # Across the joints it differs from the exact definition.
+    assert found["ngram_diversity"] != values_of(texts)["ngram_diversity"]
+
+
+def test_exactly_the_asked_number_is_drawn() -> None:
+    texts = [[f"{t} {i}" for i in range(40)] for t in range(10)]
+    # 400 words, all different: any 100 of them are distinct, and all 400 are.
+    assert values_of(texts, sample_ngrams=100)["unique_1"] == 1
+    twice = [text + text for text in texts]
+    # 800 words, each twice: of 799 drawn, 400 are distinct and only one is missing.
+    assert values_of(twice, sample_ngrams=799)["unique_1"] == 400 / 799
+
+
+def test_drawing_depends_on_the_seed_alone() -> None:
+    texts = [zipf_text(random.Random(t), 200) for t in range(20)]
+    same = [values_of(texts, seed=5, sample_ngrams=500)["unique_2"] for _ in range(2)]
+    others = {values_of(texts, seed=s, sample_ngrams=500)["unique_2"] for s in range(10)}
+    assert same[0] == same[1]
+    assert len(others) > 1
+
+
+def test_drawn_value_is_unbiased() -> None:
+    # 1,000 texts "a b": drawing 1,000 of 2,000 words leaves 2 distinct ones.
+    assert values_of([["a", "b"]] * 1000, sample_ngrams=1000)["unique_1"] == 2 / 1000
+    # Words 1..100 ten times each; of k drawn, a word is missed with C(990,k)/C(1000,k).
+    texts = [[str(w) for w in range(100)] for _ in range(10)]
+    missed = math.comb(990, 100) / math.comb(1000, 100)
+    draws = [values_of(texts, seed=s, sample_ngrams=100)["unique_1"] for s in range(100)]
+    assert np.mean(draws) == pytest.approx(1 - missed, abs=0.01)
+
+
+def test_order_of_texts_does_not_matter_where_all_is_used() -> None:
+    texts = [zipf_text(random.Random(t), 30 + 7 * t) for t in range(12)]
+    assert values_of(texts) == pytest.approx(values_of(texts[::-1]), rel=1e-12)
+
+
+def test_a_group_has_the_values_of_its_texts_alone() -> None:
+    texts = [zipf_text(random.Random(t), 60) for t in range(9)]
+    options = Options()
+    sample = sample_of(texts, *METRIC.needs(options))
+    take = np.array([1, 4, 5, 8])
+    group = METRIC.reduce(
+        METRIC.rows(sample, options, ignore), take, options, np.random.default_rng(0)
+    )
+    assert group == pytest.approx(values_of([texts[t] for t in take]), rel=1e-12)
+
+
+def test_groups_may_be_reduced_from_several_threads() -> None:
+    texts = [zipf_text(random.Random(t), 60) for t in range(40)]
+    for settings_ in ({"sample_ngrams": 300}, {"variant": "package"}):
+        options = Options(**settings_)  # type: ignore[arg-type]
+        rows = METRIC.rows(sample_of(texts, *METRIC.needs(options)), options, ignore)
+
+        def one(seed: int, rows: Any = rows, options: Options = options) -> Values:
+            take = np.sort(np.random.default_rng(seed).permutation(40)[:20])
+            return METRIC.reduce(rows, take, options, np.random.default_rng(seed))
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(one, range(60))) == [one(seed) for seed in range(60)]
+
+
+def test_said_twice_is_less_diverse() -> None:
+    texts = [zipf_text(random.Random(t), 80) for t in range(6)]
+    once, twice = values_of(texts), values_of(texts + texts)
+    for value in METRIC.values(Options()):
+        if value.name in ("mattr", "mtld", "hdd", "entropy"):
+            assert twice[value.name] == pytest.approx(once[value.name])
+        else:
+            assert twice[value.name] < once[value.name]
+
+
+@pytest.mark.parametrize("texts", [[], [[]], [[], []]])
+def test_nothing_is_undefined(texts: list[list[str]]) -> None:
+    assert all(math.isnan(value) for value in values_of(texts).values())
+    assert math.isnan(values_of(texts, variant="package")["ngram_diversity"])
+    assert notes_of(texts)
+
+
+def test_short_text_says_what_is_missing() -> None:
+    found = values_of([["one", "two"]])
+    assert found["ttr"] == 1
+    assert all(math.isnan(found[name]) for name in ("unique_3", "unique", "mattr", "hdd"))
+    assert math.isnan(found["ngram_diversity"])
+    assert notes_of([["one", "two"]]) == [
+        "Unique-n: fewer than 40,000 n-grams, all of them used: "
+        "2 for n = 1, 1 for n = 2, 0 for n = 3",
+        "no text of 4 words: ngram_diversity is undefined",
+        "mattr: left out 1 of 1 texts with fewer than 50 words",
+        "hdd: left out 1 of 1 texts with fewer than 42 words",
+        "mtld: 1 of 1 texts with fewer than 50 words, where it is unstable",
+    ]
+
+
+def test_standard_errors_are_those_of_means() -> None:
+    texts = [zipf_text(random.Random(t), 60) for t in range(5)]
+    options = Options()
+    sample = sample_of(texts, *METRIC.needs(options))
+    rows = METRIC.rows(sample, options, ignore)
+    errors = lexical.standard_errors(rows, everything(sample), options)
+    per_text = lexical.per_text(rows, options)
+    assert set(errors) == {"mattr", "mtld", "hdd"}
+    for name, error in errors.items():
+        assert error == pytest.approx(np.std(per_text[name], ddof=1) / math.sqrt(5))
+    lone = lexical.standard_errors(rows, np.array([2]), options)
+    assert all(math.isnan(error) for error in lone.values())
+
+
+def test_values_follow_the_options() -> None:
+    assert "ngram_diversity" not in values_of([["a"] * 60], ngram_max=0)
+    for options in (Options(), Options(ngram_max=0), Options(variant="package"), Options("paper")):
+        named = [value.name for value in METRIC.values(options)]
+        assert named == list(
+            values_of([["a"] * 60], variant=options.variant, ngram_max=options.ngram_max)
+        )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sample_ngrams": 0},
+        {"window": 0},
+        {"draws": 0},
+        {"threshold": 1.0},
+        {"ngram_max": -1},
+        {"variant": "package", "ngram_max": 0},
+    ],
+)
+def test_senseless_options_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(OptionError):
+        Options(**wrong)

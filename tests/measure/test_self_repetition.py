@@ -1,0 +1,94 @@
+"""Self-repetition: worked values, the package, what has to hold."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rote.core.errors import OptionError
+from rote.measure import self_repetition
+from rote.measure.self_repetition import METRIC, Options
+
+from .peers import diversity_file
+from .samples import everything, ignore, sample_of
+
+
+def value_of(texts: list[list[str]], take: list[int] | None = None, **settings: Any) -> float:
+    options = Options(**settings)
+    sample = sample_of(texts, *METRIC.needs(options))
+    rows = METRIC.rows(sample, options, ignore)
+    chosen = everything(sample) if take is None else np.array(take, np.int64)
+    found = METRIC.reduce(rows, chosen, options, np.random.default_rng(0))
+    return found["self_repetition"]
+
+
+def words(seed: int, lengths: list[int]) -> list[list[str]]:
+    rng = random.Random(seed)
+    return [[rng.choice("abc") for _ in range(length)] for length in lengths]
+
+
+def test_worked_example() -> None:
+    texts = [list("abab"), list("abc"), list("cab"), ["a"]]
+    # n = 2. abab: {ab, ba}; abc: {ab, bc}; cab: {ca, ab}; ab stands in 3 texts, the rest in one.
+    # Each of the three sums (3 - 1) + 0 = 2: ln 3. "a" has no pair of words.
+    assert value_of(texts, n=2) == pytest.approx(math.log(3))
+    # The package counts it as ln 1 = 0.
+    assert value_of(texts, n=2, variant="package") == pytest.approx(3 * math.log(3) / 4)
+    # n = 1: a in 4 texts, b in 3, c in 2. abab: 3 + 2; abc and cab: 3 + 2 + 1; a: 3.
+    expected = (math.log(6) + 2 * math.log(7) + math.log(4)) / 4
+    assert value_of(texts, n=1) == pytest.approx(expected)
+
+
+def test_package_variant_is_what_the_package_computes() -> None:
+    package = diversity_file("self_repetition")
+    texts = words(1, [30, 4, 3, 0, 12, 25, 40])
+    strings = [" ".join(text) for text in texts]
+    for n in (1, 3, 4, 6):
+        expected = package.self_repetition_score(strings, n=n, verbose=False)
+        assert value_of(texts, n=n, variant="package") == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_group_has_the_value_of_its_texts_alone() -> None:
+    texts = words(2, [20] * 10)
+    take = [0, 3, 4, 9]
+    assert value_of(texts, take) == pytest.approx(value_of([texts[t] for t in take]))
+
+
+def test_order_of_texts_does_not_matter() -> None:
+    texts = words(3, [5, 9, 30, 2, 14, 14])
+    assert value_of(texts) == pytest.approx(value_of(texts[::-1]), rel=1e-13)
+
+
+def test_said_twice_is_more_repetitive() -> None:
+    texts = words(4, [15] * 5)
+    assert value_of(texts + texts) > value_of(texts)
+
+
+def test_nothing_shared_is_zero() -> None:
+    assert value_of([[f"{t}-{i}" for i in range(9)] for t in range(4)]) == 0
+    assert value_of([list("abcdef")]) == 0
+
+
+@pytest.mark.parametrize("texts", [[], [[]], [["a", "b", "c"]]])
+def test_no_ngram_is_undefined(texts: list[list[str]]) -> None:
+    assert math.isnan(value_of(texts))
+
+
+def test_short_texts_are_named() -> None:
+    texts = [list("abcd"), ["a"], []]
+    for variant, done in (("exact", "left out"), ("package", "counted as 0")):
+        options = Options(variant=variant)  # type: ignore[arg-type]
+        sample = sample_of(texts, *METRIC.needs(options))
+        rows = METRIC.rows(sample, options, ignore)
+        found = self_repetition.notes(rows, everything(sample), options)
+        assert found == [f"{done}: 2 of 3 texts with fewer than 4 words"]
+        assert self_repetition.notes(rows, np.array([0]), options) == []
+
+
+def test_senseless_options_are_refused() -> None:
+    with pytest.raises(OptionError):
+        Options(n=0)

@@ -1,0 +1,101 @@
+"""Tables and figures: rounding, marks, blocks, escapes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import rote
+from rote.core.errors import OptionError
+from rote.report import figures, tables
+from rote.report._grid import grid, ordered_sources, rounded, rounded_like
+
+THINGS = "tea rain dogs maps glass rope bread salt ferries moss drums paper chalk eels".split()
+PLAIN = [f"{a} beside {b}, {b}less {a} or {a}like {b}." for a in THINGS for b in THINGS[:4]]
+SAME = ["It is important to remember that every text is a testament."] * 50
+
+
+@pytest.fixture(scope="module")
+def result() -> rote.Result:
+    return rote.lexical({"plain_1": PLAIN, "same": SAME}, reference="plain_1")
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (0.123456, "0.1235"),
+        (1.23456, "1.235"),
+        (12.3456, "12.35"),
+        (123.456, "123.5"),
+        (12345.6, "12,346"),
+        (-0.5, "-0.5000"),
+        (math.nan, "–"),
+    ],
+)
+def test_about_four_digits_are_shown(number: float, shown: str) -> None:
+    assert rounded(number) == shown
+
+
+def test_an_interval_has_the_decimals_of_its_value() -> None:
+    assert rounded_like(0.00123, 12.5) == "0.00"
+    assert rounded_like(7.0, 12345.6) == "7"
+    assert rounded_like(math.nan, 1.0) == ""
+
+
+def test_the_reference_stands_first(result: rote.Result) -> None:
+    assert ordered_sources([result]) == ["plain_1", "same"]
+
+
+def test_cells_carry_what_the_result_holds(result: rote.Result) -> None:
+    row = next(row for row in grid(result) if row.value == "ttr")
+    cell = row.cells["same"]
+    assert cell.estimate == result.sources["same"].values["ttr"]
+    assert (cell.low, cell.high) == result.sources["same"].intervals["ttr"]
+    assert cell.mark == "▼"
+    assert row.matched_at.endswith("words")
+    assert not math.isnan(cell.matched)
+
+
+def test_the_text_table_holds_values_marks_and_signature(result: rote.Result) -> None:
+    text = result.table()
+    assert "type-token ratio ~" in text
+    assert "▼" in text
+    assert str(result.signature) in text.replace("\n", "")
+
+
+def test_many_sources_are_split_into_blocks_that_repeat_the_reference() -> None:
+    sources = {f"source {n}": PLAIN for n in range(8)}
+    found = rote.lexical(sources, reference="source 3", permutations=1, matched=False)
+    text = tables.as_text([found], width=100)
+    heads = [line for line in text.splitlines() if "source 3" in line and "above" not in line]
+    assert len(heads) >= 2
+    for n in range(8):
+        assert f"source {n}" in text
+
+
+def test_latex_escapes_names(result: rote.Result) -> None:
+    latex = tables.as_latex([result])
+    assert r"plain\_1" in latex
+    assert latex.count(r"\\") == 1 + len(grid(result))
+
+
+def test_figures_draw_every_value_and_source(result: rote.Result, tmp_path: Path) -> None:
+    figures.save(result.figure(), tmp_path / "f.json")
+    drawn = (tmp_path / "f.json").read_text()
+    assert "type-token ratio" in drawn
+    assert "plain_1" in drawn
+    figures.save(figures.curve_chart([result]), tmp_path / "c.png")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_figure_of_unknown_form_is_refused(result: rote.Result) -> None:
+    with pytest.raises(OptionError, match="figures end in one of"):
+        figures.save(result.figure(), Path("f.bmp"))
+
+
+def test_a_curve_needs_equal_sizes() -> None:
+    plain = rote.lexical(PLAIN, matched=False)
+    with pytest.raises(OptionError, match="no curve"):
+        figures.curve_chart([plain])

@@ -1,0 +1,65 @@
+"""The public surface is what it says, and nothing heavy comes with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rote
+
+PUBLIC = [
+    *("Corpus", "Document", "InputError", "Layer", "MissingExtra", "OptionError", "ReadOptions"),
+    *("Result", "RoteError", "Settings", "Signature", "UnknownName", "__version__"),
+    *("compression", "diversity", "homogenization", "lexical", "open_corpus", "self_repetition"),
+]
+
+
+def test_the_public_names_are_frozen() -> None:
+    assert rote.__all__ == PUBLIC
+    assert all(getattr(rote, name) is not None for name in PUBLIC)
+
+
+def test_importing_rote_imports_nothing_heavy() -> None:
+    code = "import sys, rote; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_wrong_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="lexcal"):
+        _ = rote.lexcal  # type: ignore[attr-defined]
+
+
+def test_a_measure_is_a_function_of_texts(tmp_path: Path) -> None:
+    texts = ["one two three four", "one two five six"]
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(texts))
+    from_list = rote.lexical(texts)
+    from_file = rote.lexical(path, plain="line")
+    assert from_list.sources["texts"].values == pytest.approx(
+        from_file.sources["texts"].values, nan_ok=True
+    )
+
+
+def test_sources_may_be_a_dict_and_by_a_string() -> None:
+    documents = [
+        rote.Document(f"{s}{t}", f"text number {t} by {s}", {"source": s, "run": t % 2})
+        for s in "ab"
+        for t in range(4)
+    ]
+    found = rote.lexical(documents, by="source,run", permutations=9)
+    assert list(found.sources) == ["a|0", "a|1", "b|0", "b|1"]
+    assert list(rote.lexical({"x": ["one two"], "y": ["three"]}).sources) == ["x", "y"]
+
+
+def test_an_unknown_keyword_gets_a_suggestion() -> None:
+    with pytest.raises(rote.OptionError, match="did you mean 'window'"):
+        rote.lexical(["text"], windo=3)
+
+
+def test_the_panel_gives_one_result_per_measure() -> None:
+    results = rote.diversity(["one two three", "four five six"])
+    names = [result.measure for result in results]
+    assert names == ["lexical", "compression", "self-repetition", "homogenization"]
