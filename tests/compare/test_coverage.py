@@ -12,7 +12,7 @@ import pytest
 
 from rote.compare.intervals import around, half_sample_errors
 from rote.core import plugins
-from rote.core.metric import Metric
+from rote.core.metric import Metric, Work
 from rote.core.sample import Sample, Take
 from rote.corpus import open_corpus
 
@@ -34,7 +34,7 @@ def coverage(name: str, pool: list[list[str]]) -> dict[str, float]:
     options = metric.options()
     rng = np.random.default_rng(3)
     sample: Sample = sample_of(pool, *metric.needs(options))
-    rows = metric.rows(sample, options, lambda share: None)
+    rows = metric.rows(sample, options, Work())
 
     def reduce(take: Take, generator: np.random.Generator) -> dict[str, float]:
         return metric.reduce(rows, take, options, generator)

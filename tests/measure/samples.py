@@ -32,7 +32,3 @@ def sample_of(texts: Sequence[Sequence[str]], *needs: Need) -> Sample:
 
 def everything(sample: Sample) -> Take:
     return np.arange(len(sample), dtype=np.int64)
-
-
-def ignore(share: float) -> None:
-    """A progress callback that nobody looks at."""

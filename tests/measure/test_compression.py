@@ -14,12 +14,12 @@ import pytest
 import zstandard
 
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import Values
+from rote.core.metric import Values, Work
 from rote.measure import compression
 from rote.measure.compression import METRIC, Options
 
 from .peers import diversity_file
-from .samples import everything, ignore, sample_of
+from .samples import everything, sample_of
 
 LOWER = {"layer": "lower"}
 
@@ -27,7 +27,7 @@ LOWER = {"layer": "lower"}
 def values_of(texts: list[list[str]], take: list[int] | None = None, **settings: Any) -> Values:
     options = Options(**settings)
     sample = sample_of(texts, *METRIC.needs(options))
-    rows = METRIC.rows(sample, options, ignore)
+    rows = METRIC.rows(sample, options, Work())
     chosen = everything(sample) if take is None else np.array(take, np.int64)
     return METRIC.reduce(rows, chosen, options, np.random.default_rng(0))
 
@@ -111,7 +111,7 @@ def test_said_twice_compresses_better() -> None:
 def test_nothing_is_undefined(texts: list[list[str]], settings: dict[str, Any]) -> None:
     options = Options(**settings)
     sample = sample_of(texts, *METRIC.needs(options))
-    rows = METRIC.rows(sample, options, ignore)
+    rows = METRIC.rows(sample, options, Work())
     assert math.isnan(values_of(texts, **settings)["gzip"])
     assert compression.notes(rows, everything(sample), options) == [
         "no bytes to compress: the ratio is undefined"

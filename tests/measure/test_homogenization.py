@@ -13,17 +13,17 @@ from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU
 
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import Values
+from rote.core.metric import Values, Work
 from rote.measure import homogenization
 from rote.measure.homogenization import METRIC, Options, Rows
 
 from .peers import diversity_homogenization
-from .samples import everything, ignore, sample_of
+from .samples import everything, sample_of
 
 
 def rows_of(texts: list[list[str]], options: Options, threads: int = 1) -> Rows:
     sample = sample_of(texts, *METRIC.needs(options))
-    return homogenization.rows(sample, options, ignore, threads=threads)
+    return homogenization.rows(sample, options, Work(threads))
 
 
 def values_of(texts: list[list[str]], take: list[int] | None = None, **settings: Any) -> Values:
@@ -187,7 +187,7 @@ def test_progress_ends_at_one() -> None:
     shares: list[float] = []
     options = Options()
     sample = sample_of(words(9, [5] * 100), *METRIC.needs(options))
-    METRIC.rows(sample, options, shares.append)
+    METRIC.rows(sample, options, Work(progress=shares.append))
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert len(everything(sample)) == 100

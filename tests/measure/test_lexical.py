@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from lexicalrichness import LexicalRichness
 
 from rote.core.errors import OptionError
-from rote.core.metric import Values
+from rote.core.metric import Values, Work
 from rote.measure import lexical
 from rote.measure.lexical import METRIC, Options
 
 from .peers import diversity_file
-from .samples import everything, ignore, sample_of
+from .samples import everything, sample_of
 
 
 def values_of(texts: list[list[str]], seed: int = 0, **settings_: Any) -> Values:
     options = Options(**settings_)
     sample = sample_of(texts, *METRIC.needs(options))
-    rows = METRIC.rows(sample, options, ignore)
+    rows = METRIC.rows(sample, options, Work())
     rng = np.random.default_rng(seed)
     return METRIC.reduce(rows, everything(sample), options, rng)
 
@@ -33,7 +33,7 @@ def values_of(texts: list[list[str]], seed: int = 0, **settings_: Any) -> Values
 def notes_of(texts: list[list[str]], **settings_: Any) -> list[str]:
     options = Options(**settings_)
     sample = sample_of(texts, *METRIC.needs(options))
-    return lexical.notes(METRIC.rows(sample, options, ignore), everything(sample), options)
+    return lexical.notes(METRIC.rows(sample, options, Work()), everything(sample), options)
 
 
 def zipf_text(rng: random.Random, words: int) -> list[str]:
@@ -144,7 +144,7 @@ def test_a_group_has_the_values_of_its_texts_alone() -> None:
     sample = sample_of(texts, *METRIC.needs(options))
     take = np.array([1, 4, 5, 8])
     group = METRIC.reduce(
-        METRIC.rows(sample, options, ignore), take, options, np.random.default_rng(0)
+        METRIC.rows(sample, options, Work()), take, options, np.random.default_rng(0)
     )
     assert group == pytest.approx(values_of([texts[t] for t in take]), rel=1e-12)
 
@@ -153,7 +153,7 @@ def test_groups_may_be_reduced_from_several_threads() -> None:
     texts = [zipf_text(random.Random(t), 60) for t in range(40)]
     for settings_ in ({"sample_ngrams": 300}, {"variant": "package"}):
         options = Options(**settings_)  # type: ignore[arg-type]
-        rows = METRIC.rows(sample_of(texts, *METRIC.needs(options)), options, ignore)
+        rows = METRIC.rows(sample_of(texts, *METRIC.needs(options)), options, Work())
 
         def one(seed: int, rows: Any = rows, options: Options = options) -> Values:
             take = np.sort(np.random.default_rng(seed).permutation(40)[:20])
@@ -199,7 +199,7 @@ def test_standard_errors_are_those_of_means() -> None:
     texts = [zipf_text(random.Random(t), 60) for t in range(5)]
     options = Options()
     sample = sample_of(texts, *METRIC.needs(options))
-    rows = METRIC.rows(sample, options, ignore)
+    rows = METRIC.rows(sample, options, Work())
     errors = lexical.standard_errors(rows, everything(sample), options)
     per_text = lexical.per_text(rows, options)
     assert set(errors) == {"mattr", "mtld", "hdd"}

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from rote.core.errors import OptionError
+from rote.core.metric import Work
 from rote.measure import self_repetition
 from rote.measure.self_repetition import METRIC, Options
 
 from .peers import diversity_file
-from .samples import everything, ignore, sample_of
+from .samples import everything, sample_of
 
 
 def value_of(texts: list[list[str]], take: list[int] | None = None, **settings: Any) -> float:
     options = Options(**settings)
     sample = sample_of(texts, *METRIC.needs(options))
-    rows = METRIC.rows(sample, options, ignore)
+    rows = METRIC.rows(sample, options, Work())
     chosen = everything(sample) if take is None else np.array(take, np.int64)
     found = METRIC.reduce(rows, chosen, options, np.random.default_rng(0))
     return found["self_repetition"]
@@ -83,7 +84,7 @@ def test_short_texts_are_named() -> None:
     for variant, done in (("exact", "left out"), ("package", "counted as 0")):
         options = Options(variant=variant)  # type: ignore[arg-type]
         sample = sample_of(texts, *METRIC.needs(options))
-        rows = METRIC.rows(sample, options, ignore)
+        rows = METRIC.rows(sample, options, Work())
         found = self_repetition.notes(rows, everything(sample), options)
         assert found == [f"{done}: 2 of 3 texts with fewer than 4 words"]
         assert self_repetition.notes(rows, np.array([0]), options) == []

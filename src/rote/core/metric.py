@@ -22,6 +22,18 @@ Progress: TypeAlias = Callable[[float], None]
 """Called with the share of the work done, 0 to 1, by work that may take long."""
 
 
+def _unheard(share: float) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How a measure is to do its expensive part: on how many threads, and whom it tells."""
+
+    jobs: int = 1
+    progress: Progress = _unheard
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """One number that a measure gives for a group of texts."""
@@ -37,7 +49,7 @@ class Value:
 class Metric:
     """The record. Functions take the options object as their last argument.
 
-    rows            (sample, options, progress) -> anything; all texts of all sources
+    rows            (sample, options, work) -> anything; all texts of all sources
     reduce          (rows, take, options, rng) -> value name -> number (nan: undefined)
     standard_errors (rows, take, options) -> for the values with a closed form
                     (means over texts, means over pairs): their jackknife standard
@@ -51,7 +63,7 @@ class Metric:
     values: Callable[[Any], tuple[Value, ...]]
     needs: Callable[[Any], tuple[Need, ...]]
     options: type
-    rows: Callable[[Sample, Any, Progress], Any]
+    rows: Callable[[Sample, Any, Work], Any]
     reduce: Callable[[Any, Take, Any, np.random.Generator], Values]
     citation: str
     match: Literal["words", "texts"] | None

@@ -44,10 +44,13 @@ def draw(total: int, count: int, seed: np.uint64) -> Array:
     """`count` distinct numbers below `total`, all subsets equally likely (Floyd).
 
     Bounded numbers are cut from the bits and rejected when too large, so they
-    carry no modulo bias.
+    carry no modulo bias. What was drawn is marked in a bitmap, or, where that would
+    be larger than a hash table of the drawn numbers, in such a table.
     """
     size = table_size(count)
-    table = np.full(size, -1, np.int64)
+    as_bits = total <= 64 * size
+    marks = np.zeros(total // 8 + 1 if as_bits else 0, np.uint8)
+    table = np.full(0 if as_bits else size, -1, np.int64)
     drawn = np.empty(count, np.int64)
     counter = np.uint64(0)
     bits = np.uint64(1)
@@ -59,23 +62,33 @@ def draw(total: int, count: int, seed: np.uint64) -> Array:
         while number > last:
             counter += np.uint64(1)
             number = np.int64(mixed(seed, counter) & bits)
-        slot = _slot(number, size)
-        while table[slot] != -1 and table[slot] != number:
-            slot = (slot + 1) & (size - 1)
-        if table[slot] == number:
+        if not (_mark(marks, number) if as_bits else _enter(table, number)):
             number = np.int64(last)  # larger than all before it, so never drawn yet
-            slot = _slot(number, size)
-            while table[slot] != -1:
-                slot = (slot + 1) & (size - 1)
-        table[slot] = number
+            _mark(marks, number) if as_bits else _enter(table, number)
         drawn[last - (total - count)] = number
     return drawn
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(number: Integer, size: int) -> Integer:
-    spread = np.uint64(number) * GOLDEN
-    return np.int64(spread >> np.uint64(32)) & (size - 1)
+def _mark(marks: Array, number: Integer) -> bool:
+    """Set a bit; whether it was not set before."""
+    bit = np.uint8(1 << (number & 7))
+    if marks[number >> 3] & bit:
+        return False
+    marks[number >> 3] |= bit
+    return True
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _enter(table: Array, number: Integer) -> bool:
+    """Enter a number in a hash table; whether it was not there before."""
+    slot = np.int64((np.uint64(number) * GOLDEN) >> np.uint64(32)) & (len(table) - 1)
+    while table[slot] != -1:
+        if table[slot] == number:
+            return False
+        slot = (slot + 1) & (len(table) - 1)
+    table[slot] = number
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -134,7 +147,7 @@ def windows(ids: Array, found: Array, n: int) -> Array:
 def distinct_rows(rows: Array) -> int:
     """How many different rows there are."""
     size = table_size(len(rows))
-    table = np.full(size, -1, np.int64)
+    table = np.full(size, -1, np.int32)
     distinct = 0
     for number in range(len(rows)):
         code = np.uint64(0)

@@ -25,7 +25,7 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
-from rote.core.metric import Metric, Value, Values
+from rote.core.metric import Metric, Value, Values, Work
 from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
@@ -70,17 +70,19 @@ class _Run:
                 advance(share - done)
                 done = share
 
-            self.rows = metric.rows(study.sample, options, progress)
+            work = Work(study.settings.jobs, progress)
+            self.rows = metric.rows(study.sample, options, work)
 
     def reduce(self, take: Take, rng: np.random.Generator) -> Values:
         return self.metric.reduce(self.rows, take, self.options, rng)
 
     def result(self) -> Result:
-        seed = self.settings.seed
-        found = {
-            source: self.reduce(take, generator(seed, f"value {source}"))
-            for source, take in self.study.groups.items()
-        }
+        found = {}
+        groups = self.study.groups
+        with self.study.reporter.stage(f"{self.metric.name}: values", len(groups)) as advance:
+            for source, take in groups.items():
+                found[source] = self.reduce(take, generator(self.settings.seed, f"value {source}"))
+                advance(1)
         errors = self.standard_errors() if self.settings.interval else {}
         equal = self.matched_tables()
         comparisons, notes = self.comparisons(found, equal.get("matched", ()))
@@ -251,7 +253,7 @@ class _Run:
 
         def draw_words(take: Take, size: int, rng: np.random.Generator) -> Values:
             part = sample.matched(rng.permutation(take), size)
-            rows = self.metric.rows(part, self.options, lambda share: None)
+            rows = self.metric.rows(part, self.options, Work())
             everything = np.arange(len(part), dtype=np.int64)
             return self.metric.reduce(rows, everything, self.options, rng)
 

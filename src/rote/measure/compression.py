@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 
 CODECS = ("gzip", "xz", "zstd")
@@ -99,7 +99,7 @@ def needs(options: Options) -> tuple[Need, ...]:
     return (Need(options.layer),)
 
 
-def rows(sample: Sample, options: Options, progress: Progress) -> Rows:
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if options.layer == "text":
         raw = sample.text()
         starts = np.concatenate((np.zeros(1, np.int64), raw.ends[:-1]))[: len(raw)]

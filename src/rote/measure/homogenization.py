@@ -32,9 +32,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.intervals import pair_mean_error
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 
 SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
@@ -109,7 +110,7 @@ def needs(options: Options) -> tuple[Need, ...]:
     return (_need(options),)
 
 
-def rows(sample: Sample, options: Options, progress: Progress, *, threads: int = 1) -> Rows:
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
     """Scores of all pairs where they can be kept. Threads change the time, not the result."""
     from rote.measure._pairs import keep_rows
 
@@ -120,16 +121,16 @@ def rows(sample: Sample, options: Options, progress: Progress, *, threads: int =
     texts = Texts(layer.ids, starts, ends, kinds, ngrams)
     count = len(layer)
     if count > KEPT_TEXTS:
-        progress(1.0)
-        return Rows(texts, {}, resamplable=False, threads=threads)
+        work.progress(1.0)
+        return Rows(texts, {}, resamplable=False, threads=work.jobs)
     pairs = {name: np.empty(count * (count - 1) // 2) for name in names}
     everything = np.arange(count, dtype=np.int64)
-    for first, found in _scored_blocks(texts, everything, names, threads):
+    for first, found in _scored_blocks(texts, everything, names, work.jobs):
         for name, scores in found.items():
             keep_rows(pairs[name], scores, first)
         left = max(count - first - ROWS_AT_A_TIME, 0)
-        progress(1.0 - (left / count) ** 2)
-    return Rows(texts, pairs, resamplable=True, threads=threads)
+        work.progress(1.0 - (left / count) ** 2)
+    return Rows(texts, pairs, resamplable=True, threads=work.jobs)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -147,16 +148,9 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Jackknife over texts: leaving a text out leaves its pairs out."""
+    """Of the means over pairs."""
     chosen = _chosen(rows, take, options)
-    count = len(chosen)
-    if count < 3:
-        return dict.fromkeys(given(options), np.nan)
-    found: Values = {}
-    for name, sums in _sums(rows, chosen, options).items():
-        without = (sums.sum() / 2 - sums) / ((count - 1) * (count - 2) / 2)
-        found[name] = float(np.sqrt((count - 1) * np.mean((without - without.mean()) ** 2)))
-    return found
+    return {name: pair_mean_error(sums) for name, sums in _sums(rows, chosen, options).items()}
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:

@@ -24,9 +24,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.intervals import mean_error
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.metric import Metric, Progress, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 
 UNIQUE_LENGTHS = (1, 2, 3)
@@ -102,16 +103,18 @@ def needs(options: Options) -> tuple[Need, ...]:
     return (_need(options),)
 
 
-def rows(sample: Sample, options: Options, progress: Progress) -> Rows:
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer = sample.layer(_need(options))
     starts, ends = layer.text_starts, layer.text_ends
     kinds = len(layer.vocabulary)
     if options.variant == "package":
         return Rows(layer.ids, starts, ends, kinds, {}, ())
     share = 0.5 if options.ngram_max > 1 else 1.0
-    texts = _texts(layer.ids, starts, ends, kinds, options, lambda done: progress(share * done))
+    texts = _texts(
+        layer.ids, starts, ends, kinds, options, lambda done: work.progress(share * done)
+    )
     sets = _sets(layer.ids, starts, ends, kinds, options.ngram_max)
-    progress(1.0)
+    work.progress(1.0)
     return Rows(layer.ids, starts, ends, kinds, texts, sets)
 
 
@@ -140,13 +143,9 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of the means over texts: the jackknife, which is s / sqrt(n) for a mean."""
-    found: Values = {}
-    for name in ("mattr", "mtld", "hdd") if options.variant != "package" else ():
-        defined = _defined(rows, name, take)
-        known = len(defined) > 1
-        found[name] = float(np.std(defined, ddof=1) / np.sqrt(len(defined))) if known else np.nan
-    return found
+    """Of the means over texts."""
+    names = ("mattr", "mtld", "hdd") if options.variant != "package" else ()
+    return {name: mean_error(rows.texts[name][take]) for name in names}
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:

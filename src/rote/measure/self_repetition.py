@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Progress, Value, Values, option
+from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 
 
@@ -60,7 +60,7 @@ def needs(options: Options) -> tuple[Need, ...]:
     return (_need(options),)
 
 
-def rows(sample: Sample, options: Options, progress: Progress) -> Rows:
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._ngrams import number_ngrams
     from rote.measure._shared import shared_sets
 
@@ -68,9 +68,9 @@ def rows(sample: Sample, options: Options, progress: Progress) -> Rows:
     starts, ends = layer.text_starts, layer.text_ends
     kinds = len(layer.vocabulary)
     *_, (n, numbers, repeated, _) = number_ngrams(layer.ids, starts, ends, kinds, options.n)
-    progress(0.8)
+    work.progress(0.8)
     _, shared, _, shared_ends, shared_kinds = shared_sets(numbers, starts, ends, n, repeated)
-    progress(1.0)
+    work.progress(1.0)
     return Rows(ends - starts, shared, shared_ends, shared_kinds)
 
 

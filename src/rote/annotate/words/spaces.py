@@ -12,16 +12,10 @@ from rote.core.layer import Layer
 VERSION = "1"
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    spans, start = [], 0
-    for item in text.split(" "):
-        spans.append((start, start + len(item)))
-        start += len(item) + 1
-    return spans
-
-
 def tokenize(texts: Sequence[str]) -> Layer:
     """The word layer of a batch of texts; an empty text holds one empty item."""
-    from rote.annotate.words._batch import layer_of_spans
+    from rote.annotate.words._batch import batch, layer_of_bytes
+    from rote.annotate.words._gaps import between_single_spaces
 
-    return layer_of_spans(texts, map(_spans, texts))
+    of = batch(texts)
+    return layer_of_bytes(of, *between_single_spaces(of.data, of.begins, of.stops))

@@ -1,0 +1,82 @@
+"""Kernels for tokenizers whose words are whatever stands between gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rote.core.layer import Offsets
+
+_SPACE = 0x20
+
+
+@njit(cache=True, nogil=True)
+def _white(data, place):  # type: ignore[no-untyped-def]
+    """How many bytes of white space begin here: Python's str.isspace, 0 if none."""
+    byte = data[place]
+    if byte < 0x80:
+        return 1 if byte == _SPACE or 0x09 <= byte <= 0x0D or 0x1C <= byte <= 0x1F else 0
+    if byte == 0xC2:
+        return 2 if data[place + 1] == 0x85 or data[place + 1] == 0xA0 else 0
+    if byte < 0xE1 or byte > 0xE3:
+        return 0
+    second, third = data[place + 1], data[place + 2]
+    if byte == 0xE1:
+        found = second == 0x9A and third == 0x80
+    elif byte == 0xE3:
+        found = second == 0x80 and third == 0x80
+    elif second == 0x80:
+        found = third <= 0x8A or 0xA8 <= third <= 0xA9 or third == 0xAF
+    else:
+        found = second == 0x81 and third == 0x9F
+    return 3 if found else 0
+
+
+@njit(cache=True, nogil=True)
+def between_white_space(
+    data: NDArray[np.uint8], begins: Offsets, stops: Offsets
+) -> tuple[Offsets, Offsets, Offsets]:
+    """Start and end bytes of runs without white space, and where each text ends."""
+    room = len(data) // 2 + 1
+    starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+    text_ends = np.empty(len(begins), np.int64)
+    found = 0
+    for text in range(len(begins)):
+        place, start = begins[text], np.int64(-1)
+        while place < stops[text]:
+            # Nearly every byte is a plain letter or mark: decided before anything else.
+            gap = 0 if _SPACE < data[place] < 0x80 else _white(data, place)
+            if gap == 0:
+                if start < 0:
+                    start = place
+                place += 1
+                continue
+            if start >= 0:
+                starts[found], ends[found], start = start, place, np.int64(-1)
+                found += 1
+            place += gap
+        if start >= 0:
+            starts[found], ends[found] = start, stops[text]
+            found += 1
+        text_ends[text] = found
+    return starts[:found].copy(), ends[:found].copy(), text_ends
+
+
+@njit(cache=True, nogil=True)
+def between_single_spaces(
+    data: NDArray[np.uint8], begins: Offsets, stops: Offsets
+) -> tuple[Offsets, Offsets, Offsets]:
+    """The same for single spaces: two in a row have an empty item between them."""
+    starts, ends = np.empty(len(data), np.int64), np.empty(len(data), np.int64)
+    text_ends = np.empty(len(begins), np.int64)
+    found = 0
+    for text in range(len(begins)):
+        start = begins[text]
+        for place in range(begins[text], stops[text] + 1):
+            if place == stops[text] or data[place] == _SPACE:
+                starts[found], ends[found] = start, place
+                found += 1
+                start = place + 1
+        text_ends[text] = found
+    return starts[:found].copy(), ends[:found].copy(), text_ends
