@@ -11,8 +11,8 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml benchmarks/peers.txt
 	@$(PYTHON) -c 'import sys; sys.exit("rote needs Python 3.10 or newer; set PYTHON=python3.11 or the like") if sys.version_info < (3, 10) else 0'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,subwords,dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/peers.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,subwords,semantic,spacy,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/peers.txt
 	@touch $@
 
 demo: setup

@@ -18,13 +18,14 @@ class TerminalReporter:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
 
     @contextmanager
-    def stage(self, title: str, total: float | None) -> Iterator[Advance]:
+    def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         from rich import progress
 
         columns: list[Any] = [
             progress.TextColumn("{task.description}"),
             progress.BarColumn(bar_width=30),
-            progress.TaskProgressColumn(show_speed=total is None),
+            progress.TaskProgressColumn(),
+            *([progress.TransferSpeedColumn()] if unit == "B" else []),
             progress.TimeElapsedColumn(),
             progress.TextColumn("left"),
             progress.TimeRemainingColumn(),

@@ -13,8 +13,10 @@ Advance = Callable[[float], None]
 class Reporter(Protocol):
     """Shows stages of work; the shell and the browser each have their own."""
 
-    def stage(self, title: str, total: float | None) -> AbstractContextManager[Advance]:
-        """A piece of work of `total` units (None: not known)."""
+    def stage(
+        self, title: str, total: float | None, unit: str = ""
+    ) -> AbstractContextManager[Advance]:
+        """A piece of work of `total` units (None: not known; "B" are bytes)."""
 
     def say(self, line: str) -> None:
         """A line that the user should read but that is no result."""
@@ -24,7 +26,7 @@ class Silent:
     """Reports to nobody."""
 
     @contextmanager
-    def stage(self, title: str, total: float | None) -> Iterator[Advance]:
+    def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         yield lambda amount: None
 
     def say(self, line: str) -> None:

@@ -122,7 +122,7 @@ def _columns(root: _Open) -> Tree:
             tree.lasts.append(len(tree.words))
         if node.word is not None:
             tree.words.append(_ESCAPED.get(node.word, node.word.replace("\\/", "/")))
-            tree.tags.append(label)
+            tree.tags.append(bare(label))
             tree.lasts[number] = len(tree.words)
         todo += [(child, number) for child in reversed(node.children)]
     for number in range(len(tree.labels) - 1, 0, -1):

@@ -65,6 +65,16 @@ class Problems:
     def __iter__(self) -> Iterator[InputError]:
         return iter(self.kept)
 
+    def listed(self, most: int = 20) -> list[str]:
+        """Lines for a person: how many, the first of them, how many more."""
+        if not self.count:
+            return []
+        lines = [f"skipped {self.count:,} record{'s' * (self.count != 1)}:"]
+        lines += [f"  {problem}" for problem in self.kept[:most]]
+        if self.count > most:
+            lines.append(f"  ... and {self.count - most:,} more")
+        return lines
+
 
 class DuplicateIds:
     """Finds the same id twice within one file, over batches in order.

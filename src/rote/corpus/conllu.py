@@ -121,9 +121,7 @@ def _sentences(data: bytes, first_line: int) -> Iterator[tuple[int, Lines[bytes]
             lines = []
 
 
-def _document(
-    sentences: list[Sentence], line: int, origin: Origin, by_sentence: bool
-) -> Document:
+def _document(sentences: list[Sentence], line: int, origin: Origin, by_sentence: bool) -> Document:
     text: list[str] = []
     length = items = 0
     gap = ""

@@ -6,14 +6,18 @@ input, so the sample is the same at any number of jobs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import layers, words
+from rote.annotate import annotators, layers, words
+from rote.annotate.script import glance
+from rote.annotate.store import Store
+from rote.core.annotation import Annotation
 from rote.core.column import Column
 from rote.core.document import Document
 from rote.core.errors import InputError
@@ -24,6 +28,7 @@ from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, Shar
 from rote.run import map_ordered
 
 RAW = "text"
+_FROM_WORDS = frozenset({"word", *layers.DERIVED})
 _PARALLEL = "doc_id"
 
 
@@ -38,6 +43,24 @@ class Piece:
     doc_ids: list[str | None]
     digests: list[bytes]
     fields: frozenset[str]
+    seen: Counter[str]
+    """What the texts look like, where the English models were used on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Where words and what hangs on them come from.
+
+    Words alone come from the tokenizer; as soon as a layer needs more (tags, trees), or
+    another annotator was chosen, everything comes from the annotator.
+    """
+
+    tokenizer: str
+    annotator: str
+
+    def annotates(self, needs: Sequence[Need]) -> bool:
+        own = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
+        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +68,38 @@ class Preparation:
     """The work on one shard; small and picklable, since it travels to worker processes."""
 
     needs: tuple[Need, ...]
-    tokenizer: str
+    words: Words
     by: tuple[str, ...]
+    skip: bool
 
     def __call__(self, shard: Shard) -> Piece:
-        batch = _grouped(shard.read(), self.by, skip=shard.options.on_error == "skip")
+        return self.piece(shard.read(), shard.size)
+
+    def piece(self, batch: Batch, size: int, annotation: Annotation | None = None) -> Piece:
+        """A batch, annotated here unless that was done before."""
+        if annotation is None:
+            batch = _grouped(batch, self.by, skip=self.skip)
+        else:
+            _grouped(batch, self.by, skip=False)  # stored pieces cannot lose a document
         documents = batch.documents
+        seen: Counter[str] = Counter()
+        if annotation is None and self.words.annotates(self.needs):
+            if self.words.annotator == annotators.DEFAULT:
+                seen = glance([document.text for document in documents])
+            layers = [n.layer for n in self.needs if n.tokenizer is None and n.layer != RAW]
+            annotation = annotators.get(self.words.annotator)(documents, layers)
         return Piece(
             batch=replace(batch, documents=[Document(d.id, "") for d in documents]),
-            size=shard.size,
-            sample=self._sample([document.text for document in documents]),
+            size=size,
+            sample=self._sample([document.text for document in documents], annotation),
             groups=[_group(document, self.by, batch.label) for document in documents],
             doc_ids=[_written(document.meta.get(_PARALLEL)) for document in documents],
             digests=[digest(document) for document in documents],
             fields=frozenset(documents[0].meta) if documents else frozenset(),
+            seen=seen,
         )
 
-    def _sample(self, texts: list[str]) -> Sample:
+    def _sample(self, texts: list[str], annotation: Annotation | None) -> Sample:
         made: dict[str, Layer] = {}
 
         def words_by(name: str) -> Layer:
@@ -69,16 +107,29 @@ class Preparation:
                 made[name] = words.get(name)(texts)
             return made[name]
 
-        own = words_by(self.tokenizer)
+        def layer(need: Need) -> Layer:
+            if need.tokenizer is None and annotation is not None:
+                return {**annotation.layers, **annotation.trees}[need.layer]
+            return layers.derive(words_by(need.tokenizer or self.words.tokenizer), need.layer)
+
+        own = words_by(self.words.tokenizer) if annotation is None else annotation.word
         return Sample(
             words=own.text_ends - own.text_starts,
-            layers={
-                need: layers.derive(words_by(need.tokenizer or self.tokenizer), need.layer)
-                for need in self.needs
-                if need.layer != RAW
-            },
+            layers={need: layer(need) for need in self.needs if need.layer != RAW},
             raw=_raw(texts) if any(need.layer == RAW for need in self.needs) else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPreparation:
+    """The same for a piece that was annotated before, by its file's name."""
+
+    store: Store
+    preparation: Preparation
+
+    def __call__(self, file: str) -> Piece:
+        batch, annotation = self.store.piece(file)
+        return self.preparation.piece(batch, 1, annotation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +148,7 @@ class Collected:
     fingerprint: str
     problems: Problems
     fields: frozenset[str]
+    seen: Counter[str]
 
     def sampled(self, count: int, seed: int) -> Collected:
         """At most `count` texts of each source, drawn at random.
@@ -125,27 +177,38 @@ class Collected:
 
 
 def collect(
-    corpus: Corpus,
+    texts: Corpus | Store,
     needs: Sequence[Need],
     *,
-    tokenizer: str,
+    words: Words,
     by: tuple[str, ...],
     jobs: int,
     reporter: Reporter,
 ) -> Collected:
-    """Read the whole corpus once."""
+    """Read all texts once."""
     wanted = tuple(dict.fromkeys(needs))
+    pieces: Iterator[Piece]
+    if isinstance(texts, Store):
+        stored = StoredPreparation(texts, Preparation(wanted, words, by, skip=False))
+        pieces = map_ordered(stored, texts.files, jobs)
+        stage = reporter.stage("reading", len(texts.files))
+        duplicates = DuplicateIds("stop")
+    else:
+        skip = texts.options.on_error == "skip"
+        pieces = map_ordered(Preparation(wanted, words, by, skip), texts.shards(), jobs)
+        stage = reporter.stage("reading", texts.size, unit="B")
+        duplicates = DuplicateIds(texts.options.on_error)
     joined = _Joined(wanted)
     members: dict[str, list[int]] = {}
     doc_numbers: dict[str, int] = {}
     strata: list[int] = []
     ids: list[str] = []
     problems, fingerprint = Problems(), Fingerprint()
-    duplicates = DuplicateIds(corpus.options.on_error)
     fields: frozenset[str] = frozenset()
+    seen: Counter[str] = Counter()
 
-    with reporter.stage("reading", corpus.size) as advance:
-        for piece in map_ordered(Preparation(wanted, tokenizer, by), corpus.shards(), jobs):
+    with stage as advance:
+        for piece in pieces:
             batch = duplicates.check(piece.batch)
             problems.add(batch.problems)
             kept = np.flatnonzero(np.isin(piece.batch.lines, batch.lines))
@@ -159,16 +222,18 @@ def collect(
             complete = len(kept) == len(piece.groups)
             joined.append(piece.sample if complete else piece.sample.take(kept))
             fields = fields or piece.fields
+            seen += piece.seen
             advance(piece.size)
     return Collected(
         sample=joined.finish(),
-        groups={name: np.array(texts, np.int64) for name, texts in members.items()},
+        groups={name: np.array(numbers, np.int64) for name, numbers in members.items()},
         strata=np.array(strata, np.int64),
         doc_ids=tuple(doc_numbers),
         ids=ids,
         fingerprint=fingerprint.hexdigest(),
         problems=problems,
         fields=fields,
+        seen=seen,
     )
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from rote.annotate import words
+from rote.annotate import annotators, words
+from rote.annotate.layers import DERIVED
+from rote.annotate.script import remarks
+from rote.annotate.store import Store, is_store, open_store
 from rote.core import plugins
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
-from rote.corpus import Input, ReadOptions, open_corpus
-from rote.measure._collect import Collected, collect
+from rote.core.sample import Need
+from rote.corpus import Corpus, Input, ReadOptions, open_corpus
+from rote.measure._collect import RAW, Collected, Words, collect
 from rote.measure._settings import Settings
 from rote.measure._study import Study, measure
-
-_SHOWN_PROBLEMS = 20
 
 
 def compute(
@@ -32,21 +35,15 @@ def compute(
     settings, read, reporter = settings or Settings(), read or ReadOptions(), reporter or Silent()
     metrics: dict[str, Metric] = {name: plugins.load("measure", name).METRIC for name in measures}
     needs = [need for name, options in measures.items() for need in metrics[name].needs(options)]
+    source = Words(settings.tokenizer, settings.annotator)
+    texts = _opened(inputs, read)
     # Looked up before the reading starts: a wrong name must not cost minutes.
-    names = {need.tokenizer for need in needs} | {None}
-    tokenizers = {name: words.get(name or settings.tokenizer).signature for name in names}
-
+    signatures = _signatures(needs, source, texts)
     say_if_compiling(reporter)
-    corpus = open_corpus(inputs, read)
-    for line in corpus.guesses:
+    for line in texts.guesses if isinstance(texts, Corpus) else ():
         reporter.say(line)
     collected = collect(
-        corpus,
-        needs,
-        tokenizer=settings.tokenizer,
-        by=settings.by,
-        jobs=settings.jobs,
-        reporter=reporter,
+        texts, needs, words=source, by=settings.by, jobs=settings.jobs, reporter=reporter
     )
     _tell(collected, settings, reporter)
     _check(collected, settings)
@@ -58,22 +55,53 @@ def compute(
         strata=collected.strata,
         ids=collected.ids,
         settings=settings,
-        tokenizers=tokenizers,
+        tokenizers=signatures,
         fingerprint=collected.fingerprint,
         reporter=reporter,
     )
     return [measure(metrics[name], options, study) for name, options in measures.items()]
 
 
+def _opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
+    """A store if that is what the one path names, else a corpus."""
+    only = inputs[0] if isinstance(inputs, list) and len(inputs) == 1 else inputs
+    if isinstance(only, (str, Path)) and is_store(Path(only)):
+        return open_store(Path(only))
+    return open_corpus(inputs, read)
+
+
+def _signatures(
+    needs: Sequence[Need], source: Words, texts: Corpus | Store
+) -> dict[str | None, str]:
+    """Tokenizer name -> signature; None stands for whatever gives the user's own words."""
+    named = {need.tokenizer for need in needs} - {None}
+    found: dict[str | None, str] = {name: words.get(str(name)).signature for name in named}
+    own = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
+    if isinstance(texts, Store):
+        _known(own, ("word", *DERIVED, *texts.layers), f"the store {texts.path}")
+        return {**found, None: texts.signature}
+    if not source.annotates(needs):
+        return {**found, None: words.get(source.tokenizer).signature}
+    annotator = annotators.get(source.annotator)
+    _known(own, annotator.gives, f"the annotator '{annotator.name}'")
+    if source.tokenizer != words.DEFAULT:
+        raise OptionError(
+            f"the layers {', '.join(own)} come with the words of the annotator '{annotator.name}': "
+            "leave out --tokenizer"
+        )
+    return {**found, None: annotator.signature}
+
+
+def _known(layers: Sequence[str], given: Sequence[str], giver: str) -> None:
+    for name in layers:
+        if name not in given:
+            raise UnknownName(f"layer of {giver}:", name, given)
+
+
 def _tell(collected: Collected, settings: Settings, reporter: Reporter) -> None:
     """What was skipped, and what the user may have meant."""
-    problems = collected.problems
-    if len(problems):
-        reporter.say(f"skipped {len(problems):,} record{'s' * (len(problems) != 1)}:")
-        for problem in list(problems)[:_SHOWN_PROBLEMS]:
-            reporter.say(f"  {problem}")
-        if len(problems) > _SHOWN_PROBLEMS:
-            reporter.say(f"  ... and {len(problems) - _SHOWN_PROBLEMS:,} more")
+    for line in (*collected.problems.listed(), *remarks(collected.seen)):
+        reporter.say(line)
     if not settings.by and len(collected.groups) == 1 and "source" in collected.fields:
         reporter.say("the records have a field 'source': --by source compares what it names")
 

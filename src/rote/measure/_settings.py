@@ -15,6 +15,9 @@ class Settings:
     by: tuple[str, ...] = option((), "Fields that tell sources apart; without it each file is one")
     reference: str | None = option(None, "The source that the others are compared with")
     tokenizer: str = option("ud", "Tokenizer by name, or the path of a tokenizer.json")
+    annotator: str = option(
+        "rote", "Who makes tags and trees: rote, spacy:MODEL, stanza:LANG, given"
+    )
     sample: int | None = option(None, "At most this many texts of each source, drawn at random")
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
     permutations: int | None = option(

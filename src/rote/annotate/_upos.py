@@ -1,0 +1,111 @@
+"""UPOS from Penn tags and words: a second, small network after the tagger.
+
+Most Penn tags have one UPOS (`fixed`); for the others (IN is ADP or SCONJ, a verb may
+be AUX, ...) the network looks at the word and at the tags on both sides.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from rote.annotate._hashing import KEY, LOWER, SHAPE, SUFFIX_3, pair, place
+from rote.annotate._lexicon import CAPITAL, CLUSTER_256, CLUSTER_1024
+from rote.annotate._network import add, score
+from rote.annotate._tagger import entry
+
+OFFSETS = (0, -1, 1, 2)
+ROLES = len(OFFSETS)
+_OFFSETS = np.array(OFFSETS)
+TOKEN_ROWS = 13
+REACH = 8  # how far ahead a verb is looked for
+MARK, VERB, ADVERB, OTHER = 0, 1, 2, 3  # kinds of tags
+
+_SELF = (LOWER, KEY, SUFFIX_3, SHAPE, CLUSTER_256, CLUSTER_1024, CAPITAL)
+_NEAR = (LOWER, CLUSTER_256, CLUSTER_1024)
+
+
+def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    """Role, column and second column of each word feature."""
+    by_role = (_SELF, _NEAR, _NEAR, _NEAR)
+    return np.array([(r, c, -1) for r, group in enumerate(by_role) for c in group], np.int32)
+
+
+@njit(cache=True, nogil=True)
+def tag_at(tags, i, start, end):  # type: ignore[no-untyped-def]
+    """The number of a tag from 1, or 0 outside the sentence."""
+    return np.uint64(tags[i] + 1) if start <= i < end else np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def token_rows(table, around, context, said, base, bits, out):  # type: ignore[no-untyped-def]
+    """Rows of the features that join words and tags (as in `_tagger`; `said` is not used)."""
+    i, start, end, (tags, kinds) = context
+    lower = table[around[0], LOWER]
+    me = tag_at(tags, i, start, end)
+    left, left_2 = tag_at(tags, i - 1, start, end), tag_at(tags, i - 2, start, end)
+    right, right_2 = tag_at(tags, i + 1, start, end), tag_at(tags, i + 2, start, end)
+    # The next verb before a mark, and what follows when adverbs are passed over: they
+    # tell a clause from a phrase, and an auxiliary from a verb.
+    verb, solid = np.uint64(0), np.uint64(0)
+    for j in range(i + 1, min(end, i + 1 + REACH)):
+        kind = kinds[tags[j]]
+        if solid == 0 and kind != ADVERB:
+            solid = np.uint64(tags[j] + 1)
+        if kind == VERB:
+            verb = np.uint64(tags[j] + 1)
+        if kind in (VERB, MARK):
+            break
+    mine = pair(me, lower)
+    out[0] = place(base, me, bits)
+    out[1] = place(base + 1, mine, bits)
+    out[2] = place(base + 2, pair(me, right), bits)
+    out[3] = place(base + 3, pair(me, left), bits)
+    out[4] = place(base + 4, pair(mine, right), bits)
+    out[5] = place(base + 5, pair(pair(mine, right), right_2), bits)
+    out[6] = place(base + 6, pair(mine, left), bits)
+    out[7] = place(base + 7, pair(pair(left, me), right), bits)
+    out[8] = place(base + 8, pair(lower, table[around[2], LOWER]), bits)
+    out[9] = place(base + 9, pair(mine, verb), bits)
+    out[10] = place(base + 10, pair(mine, solid), bits)
+    out[11] = place(base + 11, pair(pair(mine, left), left_2), bits)
+    out[12] = place(base + 12, pair(pair(me, right), verb), bits)
+
+
+def kinds_of(tags: tuple[str, ...]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Per Penn tag, what `token_rows` asks of it."""
+    verbs = ("VBD", "VBP", "VBZ", "MD", "VB", "VBN", "VBG", "TO")
+    marks = (".", ",", ":", "-LRB-", "-RRB-", "``", "''", "CC", "NFP")
+    kinds = [
+        VERB if t in verbs else ADVERB if t == "RB" else MARK if t in marks else OTHER for t in tags
+    ]
+    return np.array(kinds, np.uint8)
+
+
+@njit(cache=True, nogil=True)
+def upos_tokens(ids, ends, table, known, net, out):  # type: ignore[no-untyped-def]
+    """The UPOS of every token; `known`: its Penn tags, the UPOS some tags always have, kinds."""
+    sums, (rows, bias, output, output_bias, base, bits) = net
+    tags, fixed, kinds = known
+    padding = len(table) - 2
+    total = np.empty(len(bias), np.int16)
+    scores = np.empty(len(output_bias), np.int32)
+    joined = np.empty(TOKEN_ROWS, np.int64)
+    around = np.empty(ROLES, np.int64)
+    start = np.int64(0)
+    for end in ends:
+        for i in range(start, end):
+            if fixed[tags[i]] >= 0:
+                out[i] = fixed[tags[i]]
+                continue
+            total[:] = bias
+            for role in range(ROLES):
+                around[role] = entry(ids, i, _OFFSETS[role], 1, start, end, padding)
+                add(total, sums[around[role], role])
+            context = (i, start, end, (tags, kinds))
+            token_rows(table, around, context, (), base, bits, joined)
+            for number in range(TOKEN_ROWS):
+                add(total, rows[joined[number]])
+            score(total, output, output_bias, scores)
+            out[i] = scores.argmax()
+        start = end

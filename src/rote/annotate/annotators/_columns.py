@@ -1,0 +1,132 @@
+"""From the annotation of single documents, as plain lists, to layers over all of them.
+
+What a reader puts into `Document.meta["annotation"]`, and what Stanza's output is turned
+into, has one form: `starts`, `ends` (characters of the text), `form`, and where known
+`lemma`, `upos`, `xpos`, `deprel`, `entity` (one string per word), `head` (number of a
+word of the document, -1 for a root), `sentence_ends` (numbers of words), and `tree`
+(`label`, `function`, `parent`, `first`, `last`: nodes depth first, see trees.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from rote.annotate.layers import DERIVED, derive
+from rote.annotate.trees import CONSTITUENTS, DEPENDENCIES, Nodes, constituents, dep_bfs
+from rote.core.annotation import Annotation
+from rote.core.errors import InputError, UnknownName
+from rote.core.layer import Ids, Layer, Offsets, number
+
+Given = Mapping[str, Any]
+
+# Layer -> the column that holds it.
+COLUMNS = {"lemma": "lemma", "upos": "upos", "pos": "xpos", "dep": "deprel", "entity": "entity"}
+TREES = (*CONSTITUENTS, *DEPENDENCIES)
+LAYERS = ("word", *DERIVED, *COLUMNS, *TREES)
+_KINDS = {"lemma": "lemmas", "upos": "UPOS tags", "pos": "Penn tags", "dep": "dependencies"}
+_KINDS |= {"entity": "entities", "dep-bfs": "dependencies"}
+
+
+def check_layers(layers: Iterable[str], gives: Sequence[str], name: str) -> None:
+    """Refuse layers that an annotator cannot make."""
+    for layer in layers:
+        if layer not in gives:
+            raise UnknownName(f"layer for the annotator '{name}'", layer, gives)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """The annotation of several documents, before it is made into layers.
+
+    `missing` makes the error for a document (by number) that lacks what is asked for.
+    """
+
+    given: Sequence[Given]
+    missing: Callable[[int, str], InputError]
+    labels: str = "label"
+
+    def build(self, layers: Sequence[str]) -> Annotation:
+        """The layers asked for, and `word`."""
+        word = self._word()
+        made: dict[str, Layer] = {"word": word}
+        trees: dict[str, Layer] = {}
+        heads = None
+        if any(name in layers for name in ("dep", *DEPENDENCIES)):
+            heads = self._heads(word.text_ends)
+        for name in layers:
+            if name in DERIVED:
+                made[name] = derive(word, name)
+            elif name in COLUMNS:
+                made[name] = self._column(word, name)
+            elif name in CONSTITUENTS:
+                trees[name] = constituents(name, self._nodes(word.text_ends), word)
+            elif name in DEPENDENCIES and heads is not None:
+                trees[name] = dep_bfs(self._column(word, "dep"), heads)
+        return Annotation(made, heads, trees)
+
+    def _word(self) -> Layer:
+        counts = [len(given["form"]) for given in self.given]
+        text_ends = np.cumsum(counts, dtype=np.int64)
+        vocabulary, ids = number(chain.from_iterable(given["form"] for given in self.given))
+        return Layer(
+            name="word",
+            ids=ids,
+            vocabulary=vocabulary,
+            starts=_joined(given["starts"] for given in self.given),
+            ends=_joined(given["ends"] for given in self.given),
+            text_ends=text_ends,
+            sentence_ends=_shifted((g["sentence_ends"] for g in self.given), text_ends - counts),
+        )
+
+    def _column(self, word: Layer, name: str) -> Layer:
+        column = COLUMNS[name]
+        for place, given in enumerate(self.given):
+            if column not in given and given["form"]:
+                raise self.missing(place, _KINDS[name])
+        entries = chain.from_iterable(given.get(column, ()) for given in self.given)
+        vocabulary, ids = number(entries)
+        return Layer(
+            name, ids, vocabulary, word.starts, word.ends, word.text_ends, word.sentence_ends
+        )
+
+    def _heads(self, text_ends: Offsets) -> Ids:
+        found = []
+        base = 0
+        for place, (given, end) in enumerate(zip(self.given, text_ends.tolist())):
+            if "head" not in given and given["form"]:
+                raise self.missing(place, _KINDS["dep"])
+            heads = np.array(given.get("head", ()), np.int32)
+            found.append(np.where(heads >= 0, heads + base, -1).astype(np.int32))
+            base = end
+        return np.concatenate(found) if found else np.zeros(0, np.int32)
+
+    def _nodes(self, text_ends: Offsets) -> Nodes:
+        labels: list[str] = []
+        parents, firsts, lasts = [], [], []
+        base = 0
+        for place, (given, end) in enumerate(zip(self.given, text_ends.tolist())):
+            if "tree" not in given and given["form"]:
+                raise self.missing(place, "constituency trees")
+            tree = given.get("tree", {"parent": (), "first": (), "last": (), self.labels: ()})
+            parent = np.array(tree["parent"], np.int32)
+            parents.append(np.where(parent >= 0, parent + len(labels), -1).astype(np.int32))
+            firsts.append(np.array(tree["first"], np.int32) + base)
+            lasts.append(np.array(tree["last"], np.int32) + base)
+            labels += tree[self.labels]
+            base = end
+        empty = [np.zeros(0, np.int32)]
+        return Nodes(labels, *(np.concatenate(c or empty) for c in (parents, firsts, lasts)))
+
+
+def _joined(columns: Iterable[Sequence[int]]) -> Ids:
+    return np.fromiter(chain.from_iterable(columns), np.int32)
+
+
+def _shifted(columns: Iterable[Sequence[int]], bases: Offsets) -> Offsets:
+    shifted = [np.array(c, np.int64) + base for c, base in zip(columns, bases.tolist())]
+    return np.concatenate(shifted) if shifted else np.zeros(0, np.int64)

@@ -1,0 +1,105 @@
+"""rote's own English models: fast, shipped with the package, the default.
+
+Words and sentences by rule, tags, trees and names by small networks, lemmas by
+dictionary. Only what is asked for is computed, and what that needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rote.annotate.annotators._columns import check_layers
+from rote.annotate.annotators._entry import Entry
+from rote.annotate.layers import DERIVED, derive
+from rote.annotate.trees import DEPENDENCIES, dep_bfs
+from rote.core.annotation import Annotation
+from rote.core.document import Document
+from rote.core.errors import OptionError
+from rote.core.layer import Layer
+
+_TOKENIZER = "ud"
+_TAGGED = ("pos", "upos")
+_PARSED = ("dep", *DEPENDENCIES)
+_HEADLINES = ("xpos", "upos", "UAS", "LAS", "entity F")
+
+
+@dataclass(frozen=True, slots=True)
+class Rote:
+    """The shipped models, one after the other."""
+
+    @property
+    def name(self) -> str:
+        return "rote"
+
+    @property
+    def signature(self) -> str:
+        from rote.annotate import entities, lemmas, parsing, sentences, tagging
+        from rote.annotate.words import ud
+
+        parts = {
+            _TOKENIZER: ud,
+            "sentences": sentences,
+            "tagger": tagging,
+            "parser": parsing,
+            "entities": entities,
+            "lemmas": lemmas,
+        }
+        return "rote-en/" + "-".join(f"{part}{m.VERSION}" for part, m in parts.items())
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        return ("word", *DERIVED, *_TAGGED, "lemma", "dep", "entity", *DEPENDENCIES)
+
+    def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
+        check_layers(layers, self.gives, self.name)
+        word = _words([document.text for document in documents])
+        made = {"word": word}
+        made |= {name: derive(word, name) for name in layers if name in DERIVED}
+        if not any(name in layers for name in (*_TAGGED, *_PARSED, "lemma", "entity")):
+            return Annotation(made)
+        from rote.annotate import tagging
+
+        pos, upos = tagging.tag(word)
+        found = {"pos": pos, "upos": upos}
+        heads = None
+        trees: dict[str, Layer] = {}
+        if any(name in layers for name in _PARSED):
+            from rote.annotate import parsing
+
+            found["dep"], heads = parsing.parse(word, pos, upos)
+            trees = {name: dep_bfs(found["dep"], heads) for name in DEPENDENCIES if name in layers}
+        if "entity" in layers:
+            from rote.annotate import entities
+
+            found["entity"] = entities.find(word, pos)
+        if "lemma" in layers:
+            from rote.annotate import lemmas
+
+            found["lemma"] = lemmas.lemma(word, upos)
+        made |= {name: layer for name, layer in found.items() if name in layers}
+        return Annotation(made, heads, trees)
+
+
+def _words(texts: Sequence[str]) -> Layer:
+    from rote.annotate.sentences import split
+    from rote.annotate.words import get
+
+    return split(texts, get(_TOKENIZER)(texts))
+
+
+def entries() -> list[Entry]:
+    from rote.annotate import entities, parsing, tagging
+
+    models = [tagging.model(), parsing.model(), entities.model()]
+    licences = dict.fromkeys(model.licence for model in models)
+    figures = {name: value for model in models for name, value in model.accuracy.items()}
+    accuracy = ", ".join(f"{name} {figures[name]:.1f}" for name in _HEADLINES)
+    return [Entry("rote", Rote().gives, "; ".join(licences), f"{accuracy} (EWT dev, UNER dev)")]
+
+
+def annotator(rest: str) -> Rote:
+    """The annotator `rote`, which has no variants."""
+    if rest:
+        raise OptionError(f"the annotator 'rote' has no variants, so 'rote:{rest}' is none")
+    return Rote()

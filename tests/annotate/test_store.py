@@ -1,0 +1,130 @@
+"""A store gives back what was annotated, goes on after an interruption, and refuses to mix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rote.annotate import annotators, store
+from rote.core.annotation import Annotation
+from rote.core.errors import InputError, OptionError
+from rote.core.layer import Layer
+from rote.core.progress import Silent
+from rote.corpus import open_corpus
+
+TEXTS = {
+    "human": ["The ferry was late. Nobody minded.", "Rain again!"],
+    "model": ["It is a testament to rain.", "\U0001f642", "12345", "שלום עולם", "a\tb\x07c"],
+}
+LAYERS = ("lower", "lemma", "upos", "pos", "dep", "shape", "entity", "dep-bfs")
+
+
+def make(path: Path, texts: object = TEXTS, layers: tuple[str, ...] = LAYERS) -> store.Store:
+    made, _ = store.annotate(
+        open_corpus(texts),  # type: ignore[arg-type]
+        path,
+        annotators.get("rote"),
+        layers,
+        jobs=1,
+        reporter=Silent(),
+    )
+    return made
+
+
+def same(a: Layer, b: Layer) -> bool:
+    columns = ("ids", "starts", "ends", "text_ends", "sentence_ends")
+    return tuple(a.vocabulary) == tuple(b.vocabulary) and all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in columns
+    )
+
+
+def test_what_was_annotated_comes_back(tmp_path: Path) -> None:
+    made = make(tmp_path / "s")
+    documents = list(open_corpus(TEXTS))
+    by_document = {d.id: d for d in documents}
+    assert made.documents == len(documents)
+    assert made == store.open_store(tmp_path / "s")
+    for batch, held in made.pieces():
+        fresh: Annotation = annotators.get("rote")(batch.documents, LAYERS)
+        assert [d.text for d in batch.documents] == [
+            by_document[d.id].text for d in batch.documents
+        ]
+        assert [d.meta for d in batch.documents] == [
+            by_document[d.id].meta for d in batch.documents
+        ]
+        assert set(held.layers) == set(fresh.layers)
+        assert all(same(held.layers[name], fresh.layers[name]) for name in fresh.layers)
+        assert all(same(held.trees[name], fresh.trees[name]) for name in fresh.trees)
+        assert held.heads is not None
+        assert fresh.heads is not None
+        assert np.array_equal(held.heads, fresh.heads)
+
+
+def test_the_number_of_jobs_changes_no_byte(tmp_path: Path) -> None:
+    texts = [f"Text {n} of the ferry. It is late." for n in range(50)]
+    paths = []
+    for jobs in (1, 2):
+        path = tmp_path / str(jobs)
+        annotator = annotators.get("rote")
+        store.annotate(open_corpus(texts), path, annotator, ("pos",), jobs=jobs, reporter=Silent())
+        paths.append(sorted((p.name, p.read_bytes()) for p in path.iterdir()))
+    assert paths[0] == paths[1]
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s"
+    finished = make(path)
+    (path / store.MANIFEST).unlink()
+    (path / finished.files[-1]).unlink()
+    kept = (path / finished.files[0]).stat().st_mtime_ns
+    with pytest.raises(InputError, match="no finished store"):
+        store.open_store(path)
+    assert make(path) == finished
+    assert (path / finished.files[0]).stat().st_mtime_ns == kept
+
+
+def test_other_layers_or_annotators_are_refused(tmp_path: Path) -> None:
+    make(tmp_path / "s", layers=("pos",))
+    with pytest.raises(OptionError, match="not mixed: choose another folder"):
+        make(tmp_path / "s", layers=("pos", "lemma"))
+
+
+def test_changed_input_replaces_the_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    old = make(path, ["One text."], ("pos",))
+    new = make(path, ["Another text."], ("pos",))
+    assert old.files != new.files
+    assert {p.name for p in path.iterdir()} == {store.MANIFEST, *new.files}
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(OptionError, match="other things in it"):
+        make(tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "mine"
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    made = make(tmp_path / "s")
+    place = tmp_path / "s" / made.files[0]
+    data = bytearray(place.read_bytes())
+    data[len(data) // 2] ^= 1
+    place.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="damaged"):
+        list(made.pieces())
+    place.unlink()
+    with pytest.raises(InputError, match="missing"):
+        list(made.pieces())
+
+
+def test_a_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
+    make(tmp_path / "s")
+    manifest = tmp_path / "s" / store.MANIFEST
+    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(InputError, match="format 99"):
+        store.open_store(tmp_path / "s")
+    manifest.write_text("{}")
+    with pytest.raises(InputError, match="manifest is damaged"):
+        store.open_store(tmp_path / "s")
