@@ -83,10 +83,3 @@ def score(heads: Ids, labels: list[str], texts: list[treebank.Text]) -> Score:
     short = np.array([a.split(":")[0] == b.split(":")[0] for a, b in zip(labels, right_labels)])
     exact = np.array([a == b for a, b in zip(labels, right_labels)])
     return Score(*(100 * float(np.mean(same & also)) for also in (same, short, exact)))
-
-
-def named(labels: Ids, heads: Ids, held: Grammar) -> list[str]:
-    """The relations of label numbers from 1; the root's is not a number."""
-    return [
-        held.relations[n - 1] if h >= 0 else "root" for n, h in zip(labels.tolist(), heads.tolist())
-    ]

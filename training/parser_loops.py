@@ -1,7 +1,6 @@
-"""Train and run the parser's network in float: the loops around `network.forward`.
+"""Train the parser's network in float: the loop around `network.forward`.
 
-A `Trees` is a set of sentences with tags and, for training, gold trees. Reversed, the
-same loops make a parser that reads from right to left.
+A `Trees` is a set of sentences with tags and gold trees.
 """
 
 from __future__ import annotations
@@ -18,9 +17,7 @@ from rote.annotate._hashing import KEY, LOWER
 from rote.annotate._network import word_rows
 from rote.annotate._parser import SHIFT, attach, begin, best_of
 from rote.annotate._parser_features import (
-    HEAD,
     JOINED,
-    LABEL,
     STATE,
     TAG_ROLES,
     VIEW,
@@ -77,7 +74,6 @@ class Options:
     hidden_dropout: float = 0.2
     explore: float = 0.9
     explore_from: int = 1
-    trust: float = 0.0  # in the teachers' chances, against the oracle
     seed: int = 1
 
 
@@ -87,7 +83,6 @@ def train(
     grammar: Grammar,
     trees: Trees,
     options: Options,
-    teachers: list[Parameters] | None = None,
 ) -> None:
     """Change the weights in place."""
     generator = np.random.default_rng(options.seed)
@@ -103,28 +98,13 @@ def train(
         explore = options.explore if epoch >= options.explore_from else 0.0
         done = _epoch(
             weights.arrays(),
-            _stacked(teachers or [weights]),
             (trees.ids, trees.tags, trees.ends, trees.table, trees.heads, trees.labels, order),
             features,
             (word_like, joined_like),
             (grammar.named, grammar.lefts, *grammar.actions, len(grammar.universal), grammar.kinds),
             (options.feature_dropout, options.word_dropout, options.hidden_dropout),
-            (explore, options.trust),
-            (options.rate, done, steps),
+            (explore, options.rate, done, steps),
         )
-
-
-def parse(
-    teachers: list[Parameters], templates: Ids, grammar: Grammar, trees: Trees
-) -> tuple[Ids, Ids]:
-    """Heads and labels as several networks together see them."""
-    features = _features(teachers[0], templates, grammar, trees)
-    return _parse(
-        _stacked(teachers),
-        (trees.ids, trees.tags, trees.ends, trees.table),
-        features,
-        (grammar.named, grammar.lefts, len(grammar.universal), grammar.kinds),
-    )
 
 
 def _features(weights: Parameters, templates: Ids, grammar: Grammar, trees: Trees):  # type: ignore[no-untyped-def]
@@ -132,11 +112,6 @@ def _features(weights: Parameters, templates: Ids, grammar: Grammar, trees: Tree
     indices = word_rows(trees.table, templates, bits)
     tags = tag_rows(len(grammar.penn), len(grammar.universal), len(templates), bits)
     return indices, templates[:, 0].copy(), tags, bits
-
-
-def _stacked(teachers: list[Parameters]):  # type: ignore[no-untyped-def]
-    """The networks as a kernel takes them."""
-    return tuple(teacher.arrays() for teacher in teachers)
 
 
 @njit(cache=True, nogil=True)
@@ -153,23 +128,13 @@ def _collect(words, marks, at, indices, roles, tags, index):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def _average(teachers, index, count, hidden, one, chances):  # type: ignore[no-untyped-def]
-    chances[:] = np.float32(0)
-    for teacher in teachers:
-        forward(teacher, index, count, 0.0, hidden[: len(teacher[1])], one)
-        for action in range(len(one)):
-            chances[action] += one[action] / np.float32(len(teachers))
-
-
-@njit(cache=True, nogil=True)
-def _epoch(arrays, teachers, of, features, word_like, grammar, dropouts, mixture, pace):  # type: ignore[no-untyped-def]
+def _epoch(arrays, of, features, word_like, grammar, dropouts, pace):  # type: ignore[no-untyped-def]
     ids, tags, ends, table, gold_heads, gold_labels, order = of
     indices, roles, tag_index, bits = features
     names_word, names_word_joined = word_like
     named, lefts, left_of, right_of, universal, kinds = grammar
     drop_feature, drop_word, drop_hidden = dropouts
-    explore, trust = mixture
-    rate, done, steps = pace
+    explore, rate, done, steps = pace
     base = len(roles)
     padding = len(table) - 2
     joined_base = base + 2 * TAG_ROLES
@@ -186,12 +151,9 @@ def _epoch(arrays, teachers, of, features, word_like, grammar, dropouts, mixture
     index = np.empty(joined_base + JOINED, np.int64)
     hidden = np.empty(len(arrays[1]), np.float32)
     inner = np.empty(len(arrays[1]), np.float32)
-    other = np.empty(512, np.float32)
     size = len(arrays[3])
     slope = np.empty(size, np.float32)
     target = np.empty(size, np.float32)
-    taught = np.zeros(size, np.float32)
-    one = np.empty(size, np.float32)
     right_moves = np.empty(size, np.bool_)
     for sentence in order:
         start = ends[sentence - 1] if sentence else 0
@@ -260,13 +222,6 @@ def _epoch(arrays, teachers, of, features, word_like, grammar, dropouts, mixture
                 if right_moves[action] and (best_right < 0 or slope[action] > slope[best_right]):
                     best_right = action
             chosen = best_of(slope, first, last)
-            if trust > 0:
-                _average(teachers, full, len(full), other, one, taught)
-                weight = np.float32(trust)
-                for action in range(size):
-                    target[action] = (
-                        weight * taught[action] + (np.float32(1) - weight) * target[action]
-                    )
             for action in range(size):
                 slope[action] -= target[action]
             now = rate * max(0.0, 1.0 - done / steps)
@@ -283,68 +238,3 @@ def _epoch(arrays, teachers, of, features, word_like, grammar, dropouts, mixture
                 attach(state, sets, stack[depth], head, named[action])
         done += 1
     return done
-
-
-@njit(cache=True, nogil=True)
-def _parse(teachers, of, features, grammar):  # type: ignore[no-untyped-def]
-    ids, tags, ends, table = of
-    indices, roles, tag_index, bits = features
-    named, lefts, universal, kinds = grammar
-    padding = len(table) - 2
-    joined_base = len(roles) + 2 * TAG_ROLES
-    longest = np.diff(ends).max() + ends[0]
-    view = np.empty((longest + 1, VIEW), np.uint64)
-    between = np.empty((longest + 1, 3), np.int32)
-    state = np.empty((longest + 1, STATE), np.int32)
-    sets = np.empty(longest + 1, np.uint64)
-    stack = np.empty(longest + 1, np.int32)
-    words = np.empty(longest + 1, np.int32)
-    marks = np.empty(longest + 1, np.int32)
-    at = np.empty(TAG_ROLES, np.int64)
-    full = np.empty(joined_base + JOINED, np.int64)
-    hidden = np.empty(512, np.float32)
-    scores = np.empty(len(named), np.float32)
-    one = np.empty(len(named), np.float32)
-    heads = np.empty(len(ids), np.int32)
-    labels = np.empty(len(ids), np.int32)
-    start = np.int64(0)
-    for end in ends:
-        count = end - start
-        words[:count] = ids[start:end]
-        marks[:count] = tags[start:end]
-        words[count], marks[count] = padding, 0
-        look(words[:count], marks, table, universal, kinds, view[: count + 1], between)
-        begin(state, sets, count)
-        depth = 0
-        front = 0
-        while front < count or depth > 1:
-            if depth == 0:
-                stack[0] = front
-                depth = 1
-                front += 1
-                continue
-            positions(state, stack, depth, front, count, at)
-            _collect(words, marks, at, indices, roles, tag_index, full)
-            joined_rows(
-                view[: count + 1], between, state, sets, at, joined_base, bits, full[joined_base:]
-            )
-            _average(teachers, full, len(full), hidden, one, scores)
-            if front == count:
-                action = best_of(scores, 1 + lefts, len(scores))
-            elif depth == 1:
-                action = best_of(scores, 0, 1 + lefts)
-            else:
-                action = best_of(scores, 0, len(scores))
-            if action == SHIFT:
-                stack[depth] = front
-                depth += 1
-                front += 1
-            else:
-                depth -= 1
-                head = front if action <= lefts else stack[depth - 1]
-                attach(state, sets, stack[depth], head, named[action])
-        for i in range(count):
-            heads[start + i] = state[i, HEAD]
-            labels[start + i] = state[i, LABEL]
-        start = end
-    return heads, labels
