@@ -52,9 +52,9 @@ def tag_scores(texts: list[treebank.Text]) -> dict[str, float]:
         pos, upos = tagging.tag(gold.map("word", spell))
         scores[f"{name}xpos"] = _share(pos, treebank.labels(texts, "xpos"))
         scores[f"{name}upos"] = _share(upos, treebank.labels(texts, "upos"))
-    own = _own(texts)
+    own = own_words(texts)
     pos, upos = tagging.tag(own)
-    ours, theirs = _places(own), _places(gold)
+    ours, theirs = word_places(own), word_places(gold)
     scores["raw words"] = f_score(_spans(ours, None), _spans(theirs, None))
     scores["raw sentences"] = f_score(_sentence_spans(own, ours), _sentence_spans(gold, theirs))
     for layer, field in ((pos, "xpos"), (upos, "upos")):
@@ -67,10 +67,11 @@ def entity_scores(texts: list[treebank.Text]) -> dict[str, float]:
     """F of names (span and type), gold words and raw text, and per type."""
     scores: dict[str, float] = {}
     gold = treebank.layer(texts)
-    wanted = _name_spans(_places(gold), treebank.labels(texts, "entity"))
-    for name, layer in (("", gold), ("raw ", _own(texts))):
+    wanted = _name_spans(word_places(gold), treebank.labels(texts, "entity"))
+    for name, layer in (("", gold), ("raw ", own_words(texts))):
         found_layer = entities.find(layer, tagging.tag(layer)[0])
-        found = _name_spans(_places(layer), [found_layer.vocabulary[i] for i in found_layer.ids])
+        labels = [found_layer.vocabulary[i] for i in found_layer.ids]
+        found = _name_spans(word_places(layer), labels)
         scores[f"{name}entity F"] = f_score(found, wanted)
         right = len(found & wanted)
         scores[f"{name}precision"] = 100 * right / max(1, len(found))
@@ -104,7 +105,7 @@ def f_score(found: Spans, wanted: Spans) -> float:
     return 200 * len(found & wanted) / max(1, len(found) + len(wanted))
 
 
-def _own(texts: list[treebank.Text]) -> Layer:
+def own_words(texts: list[treebank.Text]) -> Layer:
     plain = [treebank.plain(text) for text in texts]
     return sentences.split(plain, words.get("ud")(plain))
 
@@ -114,7 +115,7 @@ def _share(layer: Layer, wanted: list[str]) -> float:
     return float(100 * np.mean(given == np.array(wanted)))
 
 
-def _places(layer: Layer) -> list[tuple[int, int, int]]:
+def word_places(layer: Layer) -> list[tuple[int, int, int]]:
     """Text, first and last character of each word, white space not counted."""
     found: list[tuple[int, int, int]] = []
     lengths = np.array([len("".join(entry.split())) for entry in layer.vocabulary], np.int64)

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import parser_data
 import treebank
-from evaluate import _own, _places, f_score
+from evaluate import f_score, own_words, word_places
 
 from rote.annotate import parsing, tagging
 from rote.core.layer import Ids, Layer
@@ -51,7 +51,7 @@ def tree_scores(texts: list[treebank.Text]) -> dict[str, float]:
         found = parser_data.score(heads, labels, texts)
         scores |= {f"{name}UAS": found.uas, f"{name}LAS": found.las}
         scores[f"{name}LAS with subtypes"] = found.full
-    own = _own(texts)
+    own = own_words(texts)
     ours = _arcs(own, *predicted(own))
     theirs = _arcs(gold, *parser_data.gold(texts))
     cuts = (lambda _: "", lambda label: label.split(":")[0], lambda label: label)
@@ -88,7 +88,7 @@ def by_relation(texts: list[treebank.Text], worst: int) -> None:
 def _arcs(layer: Layer, heads: Ids, labels: list[str]) -> set[Arc]:
     """Child, head (None for a root) and relation, words by their place in the text."""
     assert layer.sentence_ends is not None
-    places = _places(layer)
+    places = word_places(layer)
     lengths = np.diff(layer.sentence_ends, prepend=0)
     starts = np.repeat(layer.sentence_ends - lengths, lengths)
     up = [places[s + h] if h >= 0 else None for s, h in zip(starts.tolist(), heads.tolist())]

@@ -16,7 +16,7 @@ from rote.annotate._hashing import Hashes
 from rote.annotate._lexicon import describe
 from rote.core.layer import Ids, Layer, Offsets
 
-SIZE = 1 << 18  # tokens; a longer sentence is a piece by itself
+SIZE = 1 << 20  # tokens; a longer sentence is a piece by itself
 
 
 @dataclass(frozen=True, slots=True)
