@@ -2,20 +2,29 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+DEMO := $(VENV)/.demo
+READY := $(VENV)/.ready
 
 .PHONY: demo test check bench setup docs clean
 
-setup: $(STAMP)
+setup: $(READY)
 
-$(STAMP): pyproject.toml benchmarks/peers.txt
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("rote needs Python 3.10 or newer; set PYTHON=python3.11 or the like") if sys.version_info < (3, 10) else 0'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,subwords,semantic,spacy,dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/peers.txt
+
+# The demo needs far less than the tests: a new user should not wait for the rest.
+$(DEMO): pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[demo]'
 	@touch $@
 
-demo: setup
+$(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
+	$(PIP) -e '.[demo,subwords,semantic,spacy,dev]'
+	$(PIP) --no-deps --require-hashes -r benchmarks/peers.txt
+	@touch $(DEMO) $@
+
+demo: $(DEMO)
 	$(BIN)/rote demo
 
 test: check
