@@ -31,7 +31,10 @@ class TerminalReporter:
             progress.TimeRemainingColumn(),
         ]
         # Bars go away when the work is done: what stays on the screen is the answer.
-        with progress.Progress(*columns, console=self._console, transient=True) as bars:
+        hidden = not self._console.is_terminal
+        with progress.Progress(
+            *columns, console=self._console, transient=True, disable=hidden
+        ) as bars:
             task = bars.add_task(title, total=total)
             yield lambda amount: bars.advance(task, amount)
 

@@ -139,6 +139,7 @@ class DuplicateIds:
                 f"the id '{batch.documents[i].id}' stands in line {seen[i]} already",
                 file=batch.file,
                 line=batch.lines[i],
+                field=batch.id_field,
                 remedy="Choose another field with --id-field, or keep the first of each "
                 "with --on-error skip",
             )

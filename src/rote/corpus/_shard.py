@@ -54,6 +54,7 @@ class Batch:
     label: str
     lines: list[int]
     problems: list[InputError]
+    id_field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Shard:
             else:
                 documents.append(document)
                 lines.append(number)
-        return Batch(documents, origin.file, origin.label, lines, problems)
+        return Batch(documents, origin.file, origin.label, lines, problems, self.fields.id)
 
     def _with_source(self, document: Document) -> Document:
         if self.origin.source is None:
