@@ -1,0 +1,16 @@
+"""Settings of all tests: no deadlines, since the first call of a kernel compiles it."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "rote",
+    deadline=None,
+    # The same examples every time where a failure would stop others; new ones on every desk.
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("rote")
