@@ -11,7 +11,11 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _USER_CACHE = Path.home() / ".cache" / "numba"
 
 
-def say_if_compiling(reporter: Reporter) -> None:
-    """Tell the user, before the first kernel runs, that it has to be compiled."""
-    if not any(any(folder.rglob("*.nbi")) for folder in (_PACKAGE, _USER_CACHE)):
+def say_if_compiling(reporter: Reporter, kernels: str) -> None:
+    """Tell the user, before the first kernel runs, that it has to be compiled.
+
+    `kernels` is the file that holds those needed first, without its ending.
+    """
+    compiled = f"{kernels}.*.nbi"
+    if not any(any(folder.rglob(compiled)) for folder in (_PACKAGE, _USER_CACHE)):
         reporter.say("first use: compiling the kernels, about half a minute, once")

@@ -39,7 +39,7 @@ def compute(
     texts = _opened(inputs, read)
     # Looked up before the reading starts: a wrong name must not cost minutes.
     signatures = _signatures(needs, source, texts)
-    say_if_compiling(reporter)
+    say_if_compiling(reporter, "_tagger" if source.annotates(needs) else "_machine")
     for line in texts.guesses if isinstance(texts, Corpus) else ():
         reporter.say(line)
     collected = collect(

@@ -10,6 +10,7 @@ import click
 
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._output import printing_console
+from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 
@@ -33,6 +34,7 @@ class ShowOptions:
 
 def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.annotate import annotators, store
+    from rote.core.compiling import say_if_compiling
     from rote.core.errors import InputError
     from rote.corpus import open_corpus
     from rote.report.gloss import gloss
@@ -44,6 +46,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     else:
         corpus = open_corpus([Path(name) for name in inputs], build(ReadOptions, given))
         annotator = annotators.get(options.annotator)
+        say_if_compiling(TerminalReporter(), "_tagger")
         # One document at a time: a large file is not annotated to show its first text.
         pieces = (
             (batch, annotator(batch.documents, layers)) for batch in _single(corpus, options.id)
