@@ -8,6 +8,7 @@ sees small numbers only.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import numpy as np
 from numba import njit
@@ -70,6 +71,7 @@ _MARKS = {mark: value for value, marks in _OF_MARK.items() for mark in marks.spl
 _PATTERNS = ((_STRONG, STRONG), (_ELLIPSIS, ELLIPSIS), (_FACE, FACE), (_RULE, RULE))
 
 
+@lru_cache(maxsize=1 << 18)  # the pieces of a corpus share most of their words
 def features(word: str) -> int:
     """What a word can do where a sentence ends or begins."""
     first = word[:1]

@@ -38,7 +38,7 @@ OFFSETS = (0, -1, 1, -2, 2)  # role r is the word at OFFSETS[r]
 ROLES = len(OFFSETS)
 HIDDEN = 96
 # A label that one reader finds so much less likely (in log-chances) is not scored by the other.
-MARGIN = 5 * SCORE_UNIT
+MARGIN = 4 * SCORE_UNIT
 _OFFSETS = np.array(OFFSETS)
 TOKEN_ROWS = 14
 WORD_LIKE = (2, 5, 6, 11)  # token rows that name the word itself
