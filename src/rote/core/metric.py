@@ -72,7 +72,6 @@ class Metric:
     notes: Callable[[Any, Take, Any], list[str]] | None = None
     order_matters: bool = False
     permutations: int = 499
-    minimum_texts: int = 1
 
 
 def option(default: Any, help: str, **extra: Any) -> Any:

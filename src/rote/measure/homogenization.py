@@ -266,5 +266,4 @@ METRIC = Metric(
     match=None,
     standard_errors=standard_errors,
     notes=notes,
-    minimum_texts=2,
 )
