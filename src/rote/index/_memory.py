@@ -1,0 +1,53 @@
+"""Two things that numba has no word for: an unaligned load, and a prefetch.
+
+A prefetch asks for a cache line that will be needed soon. Searches over gigabytes wait for
+memory most of the time; asking for the lines of many searches before reading the first makes
+the waits overlap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    base = context.make_array(array_type)(context, builder, array).data
+    start = builder.ptrtoint(base, ir.IntType(64))
+    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    return builder.add(start, builder.mul(index, ir.Constant(ir.IntType(64), size)))
+
+
+@intrinsic
+def load64(typing: Any, data: Any, byte: Any) -> Any:
+    """The eight bytes from `data[byte]` on as one little-endian number; no bounds are checked."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], arguments[0], arguments[1])
+        pointer = builder.inttoptr(address, cgutils.voidptr_t)
+        word = builder.bitcast(pointer, ir.IntType(64).as_pointer())
+        return builder.load(word, align=1, typ=ir.IntType(64))
+
+    return types.uint64(data, types.int64), generate
+
+
+@intrinsic
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of `array[index]`; an index out of bounds does no harm."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], arguments[0], arguments[1])
+        pointer = builder.inttoptr(address, cgutils.voidptr_t)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        declare: Any = cgutils.get_or_insert_function
+        function = declare(builder.module, kind, "llvm.prefetch.p0")
+        # For reading, into all levels of the cache, data.
+        builder.call(function, [pointer, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
