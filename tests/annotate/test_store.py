@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rote.annotate import annotators, store
+from rote.annotate.pieces import content_of
 from rote.core.annotation import Annotation
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
@@ -97,6 +98,34 @@ def test_changed_input_replaces_the_pieces(tmp_path: Path) -> None:
     new = make(path, ["Another text."], ("pos",))
     assert old.files != new.files
     assert {p.name for p in path.iterdir()} == {store.MANIFEST, *new.files}
+
+
+def test_changed_fields_replace_the_pieces(tmp_path: Path) -> None:
+    source, path = tmp_path / "one.jsonl", tmp_path / "s"
+    for author in ("Ada", "Bo"):
+        source.write_text(f'{{"id": "1", "text": "The ferry was late.", "author": "{author}"}}')
+        ((batch, _),) = make(path, source, ("pos",)).pieces()
+        assert batch.documents[0].meta["author"] == author
+
+
+def test_a_damaged_piece_of_an_interrupted_run_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    finished = make(path)
+    place = path / finished.files[0]
+    whole = place.read_bytes()
+    (path / store.MANIFEST).unlink()
+    place.write_bytes(whole[: len(whole) // 2])
+    assert make(path) == finished
+    assert place.read_bytes() == whole
+
+
+def test_a_piece_is_named_after_its_content(tmp_path: Path) -> None:
+    made = [make(tmp_path / name, layers=layers) for name, layers in (("a", ("pos",)), ("b", ()))]
+    contents = [[content_of(file) for file in one.files] for one in made]
+    assert contents[0] == contents[1]
+    assert set(made[0].files).isdisjoint(made[1].files)
+    with pytest.raises(InputError, match="older version of rote"):
+        content_of("000000-0123456789abcdef.npz.zst")
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:

@@ -44,11 +44,13 @@ def to_arrays(batch: Batch, annotation: Annotation) -> tuple[Arrays, dict[str, A
     return arrays, about
 
 
-def from_arrays(arrays: Arrays, about: dict[str, Any]) -> tuple[Batch, Annotation]:
-    """The reverse of `to_arrays`; derived layers are there again."""
+def from_arrays(
+    arrays: Arrays, about: dict[str, Any], derived: Iterable[str] = DERIVED
+) -> tuple[Batch, Annotation]:
+    """The reverse of `to_arrays`; the derived layers named are there again."""
     documents = [Document(*record) for record in _parsed(arrays["documents"])]
     layers = {name: _layer(name, "", arrays) for name in about["layers"]}
-    layers |= {name: derive(layers["word"], name) for name in DERIVED}
+    layers |= {name: derive(layers["word"], name) for name in derived}
     heads = None
     if "heads" in arrays:
         away = arrays["heads"]

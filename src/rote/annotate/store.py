@@ -1,8 +1,7 @@
 """A store: annotated documents in a folder, made once, used often.
 
-The folder holds one file per piece of input and a manifest, written last. A piece's name
-holds a hash of its documents and of the annotator's signature, so that an interrupted
-run goes on where it stopped, and pieces of different annotators are never mixed.
+The folder holds one file per piece of input (see pieces.py) and a manifest, written last. An
+interrupted run goes on where it stopped, and pieces of different annotators are never mixed.
 """
 
 from __future__ import annotations
@@ -11,19 +10,17 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from rote.annotate import annotators
-from rote.annotate._pieces_on_disk import from_arrays, to_arrays
-from rote.annotate.script import glance, remarks
+from rote.annotate.pieces import PieceWork, Recipe, checked, order, read_piece
+from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
-from rote.core.arrays import ENDING, pack, unpack
+from rote.core.arrays import ENDING
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.progress import Reporter
-from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, digest
+from rote.corpus import Batch, Corpus, Fingerprint, Problems
 from rote.run import map_ordered
 
 FORMAT = 1
@@ -48,7 +45,7 @@ class Store:
         place = self.path / file
         if not place.is_file():
             raise InputError("a piece of the store is missing", file=str(place), remedy=_AGAIN)
-        return from_arrays(*unpack(place.read_bytes(), str(place)))
+        return read_piece(place)
 
     def pieces(self) -> Iterator[tuple[Batch, Annotation]]:
         """All pieces in the order of the input."""
@@ -96,11 +93,15 @@ def annotate(
     _refuse_other(path, annotator, layers)
     path.mkdir(parents=True, exist_ok=True)
     problems, fingerprint = Problems(), Fingerprint()
-    work = _Annotation(path, annotator.name, annotator.signature, tuple(layers))
+    recipe = Recipe(annotator.name, annotator.signature, tuple(layers))
+    orders = (
+        order(number, size, batch, recipe)
+        for number, (size, batch) in enumerate(checked(corpus, problems))
+    )
     files, documents, words = [], 0, 0
     seen: Counter[str] = Counter()
     with reporter.stage("annotating", corpus.size, unit="B") as advance:
-        for piece in map_ordered(work, _checked(corpus, problems), jobs):
+        for piece in map_ordered(PieceWork(path, recipe), orders, jobs):
             if piece.documents:
                 files.append(piece.file)
             documents += piece.documents
@@ -122,57 +123,6 @@ def annotate(
     for line in remarks(seen):
         reporter.say(line)
     return store, problems
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """What the main process needs to know of a piece."""
-
-    file: str
-    documents: int
-    words: int
-    size: int
-    digests: list[bytes]
-    seen: Counter[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Annotation:
-    """The work on one batch; small and picklable, since it travels to worker processes."""
-
-    path: Path
-    annotator: str
-    signature: str
-    layers: tuple[str, ...]
-
-    def __call__(self, numbered: tuple[int, int, Batch]) -> _Made:
-        number, size, batch = numbered
-        if not batch.documents:
-            return _Made("", 0, 0, size, [], Counter())
-        digests = [digest(document) for document in batch.documents]
-        content = blake2b(b"".join(digests), digest_size=8)
-        content.update("\n".join((self.signature, *self.layers)).encode())
-        file = f"{number:06d}-{content.hexdigest()}{ENDING}"
-        place = self.path / file
-        if place.is_file():
-            words = unpack(place.read_bytes(), str(place))[1]["words"]
-        else:
-            made = annotators.get(self.annotator)(batch.documents, self.layers)
-            words = len(made.word.ids)
-            arrays, about = to_arrays(batch, made)
-            write_atomically(place, pack(arrays, {**about, "words": words}))
-        english = self.annotator == annotators.DEFAULT
-        seen = glance([d.text for d in batch.documents]) if english else Counter()
-        return _Made(file, len(batch.documents), words, size, digests, seen)
-
-
-def _checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, int, Batch]]:
-    """Batches with their number and size, read here: parsing is far faster than annotating."""
-    duplicates = DuplicateIds(corpus.options.on_error)
-    for number, shard in enumerate(corpus.shards()):
-        batch = duplicates.check(shard.read())
-        problems.add(batch.problems)
-        yield number, shard.size, batch
 
 
 def _refuse_other(path: Path, annotator: Annotator, layers: Sequence[str]) -> None:

@@ -1,0 +1,168 @@
+"""Annotated pieces on disk: what a store keeps, and what an index is built from.
+
+A piece is the documents of one shard and their layers in one file. Its name holds a hash of
+the documents, of the annotator's signature and of the layers, so that a piece that is there
+need not be made again, and pieces of different makers are never mixed up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from rote.annotate import annotators, words
+from rote.annotate._pieces_on_disk import from_arrays, to_arrays
+from rote.annotate.layers import DERIVED
+from rote.annotate.script import glance
+from rote.core.annotation import Annotation
+from rote.core.arrays import ENDING, pack, unpack
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.core.files import write_atomically
+from rote.corpus import Batch, Corpus, DuplicateIds, Problems, digest
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Who annotates and which layers; all that can change a piece beside its documents.
+
+    `subwords` are layers by a `tokenizer.json` of their own: (layer, path) each; the signature
+    names those files' content. Small and picklable, since it travels to worker processes.
+    """
+
+    annotator: str
+    signature: str
+    layers: tuple[str, ...]
+    subwords: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def hash(self) -> str:
+        named = (self.signature, *self.layers, *(f"{layer}:" for layer, _ in self.subwords))
+        return blake2b("\n".join(named).encode(), digest_size=6).hexdigest()
+
+    def annotate(self, documents: list[Document]) -> Annotation:
+        made = annotators.get(self.annotator)(documents, self.layers)
+        if not self.subwords:
+            return made
+        texts = [document.text for document in documents]
+        own = {name: replace(words.get(path)(texts), name=name) for name, path in self.subwords}
+        return replace(made, trees={**made.trees, **own})
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One batch to be annotated: `file` is the piece's name, `size` its bytes of input.
+
+    `content` is a hash of the documents alone, whoever annotates them. `note` comes back with
+    the piece, for whoever gave the order.
+    """
+
+    file: str
+    content: str
+    size: int
+    batch: Batch
+    digests: list[bytes]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What the main process needs to know of a piece.
+
+    `items` says how many items the layers have that do not align with the words; `seen` what
+    the texts look like, where the English models were used on them.
+    """
+
+    file: str
+    content: str
+    documents: int
+    words: int
+    size: int
+    digests: list[bytes]
+    seen: Counter[str]
+    items: tuple[tuple[str, int], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceWork:
+    """The work on one order; a piece that is there already is kept."""
+
+    path: Path
+    recipe: Recipe
+
+    def __call__(self, order: Order) -> Piece:
+        documents = order.batch.documents
+        if not documents:
+            return Piece("", "", 0, 0, order.size, [], Counter(), note=order.note)
+        about = self._found(order.file) or self._made(order)
+        english = self.recipe.annotator == annotators.DEFAULT
+        return Piece(
+            file=order.file,
+            content=order.content,
+            documents=len(documents),
+            words=about["words"],
+            size=order.size,
+            digests=order.digests,
+            seen=glance([d.text for d in documents]) if english else Counter(),
+            items=tuple(sorted(about["items"].items())),
+            note=order.note,
+        )
+
+    def _found(self, file: str) -> dict[str, Any] | None:
+        place = self.path / file
+        try:
+            return unpack(place.read_bytes(), str(place))[1] if place.is_file() else None
+        except InputError:
+            return None  # damaged by a power cut, say: it is made again, over the old one
+
+    def _made(self, order: Order) -> dict[str, Any]:
+        made = self.recipe.annotate(order.batch.documents)
+        arrays, about = to_arrays(order.batch, made)
+        about["words"] = len(made.word.ids)
+        about["items"] = {name: len(layer.ids) for name, layer in made.trees.items()}
+        write_atomically(self.path / order.file, pack(arrays, about))
+        return about
+
+
+def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, Annotation]:
+    """One piece by its file, with those layers that follow from the words that are named."""
+    return from_arrays(*unpack(place.read_bytes(), str(place)), derived)
+
+
+def checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, Batch]]:
+    """Batches with their sizes, read in this process: parsing is far faster than annotating."""
+    duplicates = DuplicateIds(corpus.options.on_error)
+    for shard in corpus.shards():
+        batch = duplicates.check(shard.read())
+        problems.add(batch.problems)
+        yield shard.size, batch
+
+
+def order(number: int, size: int, batch: Batch, recipe: Recipe, note: str = "") -> Order:
+    """Name the piece that is to be made of a batch."""
+    digests = [digest(document) for document in batch.documents]
+    held = blake2b(b"".join(digests), digest_size=12)
+    for document in batch.documents:
+        # The fields go into the piece too: a changed author must not find the old one.
+        held.update(json.dumps(document.meta, sort_keys=True, default=str).encode())
+    content = held.hexdigest()
+    file = f"{number:06d}-{content}-{recipe.hash}{ENDING}"
+    return Order(file, content, size, batch, digests, note)
+
+
+def content_of(file: str) -> str:
+    """The hash of the documents in a piece, from its file's name."""
+    parts = file.removesuffix(ENDING).split("-")
+    if len(parts) != 3:
+        raise InputError(
+            "this piece was made by an older version of rote",
+            file=file,
+            remedy="Run `rote annotate` with the same input again",
+        )
+    return parts[1]

@@ -1,0 +1,57 @@
+"""Many n-grams at once, in the form that an index counts them: numbers with a vocabulary.
+
+A batch holds each distinct word once, so that asking an index about a million n-grams looks up
+words per vocabulary entry, not per n-gram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.layer import Ids, Layer, Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Grams:
+    """N-grams of any lengths: gram g is `ids[ends[g-1]:ends[g]]`, numbers into the vocabulary."""
+
+    ids: Ids
+    ends: Offsets
+    vocabulary: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, g: int) -> tuple[str, ...]:
+        start = int(self.ends[g - 1]) if g else 0
+        return tuple(self.vocabulary[i] for i in self.ids[start : int(self.ends[g])])
+
+    @classmethod
+    def of(cls, grams: Iterable[Sequence[str]]) -> Grams:
+        """From sequences of items."""
+        seen: dict[str, int] = {}
+        ids: list[int] = []
+        ends: list[int] = []
+        for gram in grams:
+            ids += [seen.setdefault(item, len(seen)) for item in gram]
+            ends.append(len(ids))
+        return cls(np.array(ids, np.int32), np.array(ends, np.int64), tuple(seen))
+
+    @classmethod
+    def windows(cls, layer: Layer, n: int) -> tuple[Grams, Offsets]:
+        """Every n-gram of every text, and the item of the layer at which each begins."""
+        starts = window_starts(layer, n)
+        ids = layer.ids[starts[:, None] + np.arange(n)].reshape(-1)
+        return cls(ids, np.arange(1, len(starts) + 1) * n, layer.vocabulary), starts
+
+
+def window_starts(layer: Layer, n: int) -> NDArray[np.int64]:
+    """The items at which a window of n items begins that stays inside its text."""
+    starts = np.arange(len(layer.ids), dtype=np.int64)
+    sizes = np.diff(layer.text_ends, prepend=0)
+    last = np.repeat(layer.text_ends, sizes) - n
+    return starts[starts <= last]

@@ -1,0 +1,412 @@
+"""The index: exact counts and places over any layer, on disk or in memory.
+
+Every call asks each segment and joins the answers: counts add up, the longest match is the
+longest of any, places come in the order of the documents. Whatever stands in a kernel, this
+file knows strings, segments and documents only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.document import Document
+from rote.core.errors import OptionError, UnknownName
+from rote.core.layer import Layer
+from rote.index import query as queries
+from rote.index._extend import next_items
+from rote.index._frequent import frequent_in_all, frequent_in_one
+from rote.index._longest import longest
+from rote.index._lookup import Lookup
+from rote.index._parts import ABSENT, END, Column
+from rote.index._shared import Shared, share
+from rote.index._tally import DocumentTable, distinct, document_table, first_places, tally
+from rote.index.answers import Context, Continuations, Counts, Frequent, Longest, Place
+from rote.index.grams import Grams
+from rote.index.segment import Segment
+
+if TYPE_CHECKING:
+    from rote.annotate.pieces import Recipe
+
+Gram: TypeAlias = "str | Sequence[str]"
+"""A text, cut and tagged by the index's own annotator, or the items of a layer themselves."""
+DEFAULT = "lower"
+
+
+class Index:
+    """Counts over the layers of many documents.
+
+    `gram` is a text ("of the") or a sequence of items (["of", "the"], ["DT", "NN"]); `layer`
+    says which layer is asked. An index is immutable: what is added to its folder later is seen
+    by whoever opens it then.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[Segment],
+        recipe: Callable[[], Recipe] | None = None,
+        path: Path | None = None,
+        layers: Sequence[str] | None = None,
+    ) -> None:
+        self.segments = tuple(segments)
+        self.layers = tuple(segments[0].columns if layers is None and segments else layers or ())
+        """Layers that can be searched and shown."""
+        self.path = path
+        self._make_recipe = recipe
+        self._lookups: dict[str, list[Lookup]] = {}
+        self._finders: dict[str, list[tuple[Callable[[str], int], Lookup]]] = {}
+        self._tables: dict[tuple[int, str], DocumentTable] = {}
+        self._shared: dict[str, Shared] = {}
+        self._memos = [queries.Memo() for _ in self.segments]
+
+    @property
+    def sorted_layers(self) -> tuple[str, ...]:
+        """Layers that can be counted: their places are sorted."""
+        columns = {name: self.columns(name) for name in self.layers}
+        return tuple(n for n, held in columns.items() if all(c.suffixes is not None for c in held))
+
+    @property
+    def documents_held(self) -> int:
+        return sum(len(segment.documents) for segment in self.segments)
+
+    def items_held(self, layer: str = "word") -> int:
+        return sum(column.items for column in self.columns(layer))
+
+    def columns(self, layer: str) -> list[Column]:
+        """The layer's column in each segment."""
+        if layer not in self.layers:
+            raise UnknownName("layer of the index", layer, self.layers)
+        return [segment.columns[layer] for segment in self.segments]
+
+    def vocabulary(self, layer: str = DEFAULT) -> Sequence[str]:
+        """All strings of a layer in order; entry 0 is the document's end."""
+        return self._share(layer).strings
+
+    # -- how often ---------------------------------------------------------------------------
+
+    def count(self, gram: Gram, layer: str = DEFAULT) -> int:
+        """How often the n-gram occurs."""
+        items = self.items(gram, layer)
+        finders = self._finders.get(layer) or self._make_finders(layer)
+        return sum([lookup.count([find(item) for item in items]) for find, lookup in finders])
+
+    def counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
+        """How often each of many n-grams occurs, far faster than one by one."""
+        grams = self._batch(batch, layer)
+        total = np.zeros(len(grams), np.int64)
+        for lookup in self.lookups(layer):
+            low, high = _ranges(lookup, grams)
+            total += high - low
+        return total
+
+    def document_counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
+        """In how many documents each of many n-grams occurs."""
+        grams = self._batch(batch, layer)
+        total = np.zeros(len(grams), np.int64)
+        for number, lookup in enumerate(self.lookups(layer)):
+            own = np.arange(len(self.segments[number].documents), dtype=np.int32)
+            low, high = _ranges(lookup, grams)
+            total += distinct(
+                lookup.column, low, high, own, len(own), self._documents(number, layer)
+            )
+        return total
+
+    def author_counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
+        """How many known authors used each of many n-grams."""
+        grams = self._batch(batch, layer)
+        if len(self.segments) == 1:
+            lookup, authors = self.lookups(layer)[0], self.segments[0].documents.author
+            low, high = _ranges(lookup, grams)
+            table = self._documents(0, layer)
+            # Number 0 is "no author given", which is nobody.
+            return distinct(
+                lookup.column, low, high, authors.numbers - 1, len(authors.vocabulary), table
+            )
+        found: list[set[str]] = [set() for _ in range(len(grams))]
+        for number, lookup in enumerate(self.lookups(layer)):
+            low, high = _ranges(lookup, grams)
+            for g in np.flatnonzero(high > low).tolist():
+                found[g].update(self._authors_in(number, layer, int(low[g]), int(high[g])))
+        return np.array([len(names) for names in found], np.int64)
+
+    # -- where -------------------------------------------------------------------------------
+
+    def documents(self, gram: Gram, layer: str = DEFAULT) -> dict[str, int]:
+        """The documents that hold the n-gram, and how often each does; most often first."""
+        found: Counter[str] = Counter()
+        for number, (low, high) in enumerate(self._one(gram, layer)):
+            documents = self.segments[number].documents
+            own = np.arange(len(documents), dtype=np.int32)
+            for i, occurrences in self._tally(number, layer, low, high, own, len(own)):
+                found[documents.id(i)] += occurrences
+        return dict(found.most_common())
+
+    def authors(self, gram: Gram, layer: str = DEFAULT) -> dict[str, int]:
+        """The authors who used the n-gram, and how often each did; most often first.
+
+        Documents without an author are not counted.
+        """
+        found: Counter[str] = Counter()
+        for number, (low, high) in enumerate(self._one(gram, layer)):
+            found.update(self._authors_in(number, layer, low, high))
+        return dict(found.most_common())
+
+    def places(self, gram: Gram, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
+        """Where the n-gram stands, in the order of the documents; the first `limit` places."""
+        length = len(self.items(gram, layer))
+        found: list[Place] = []
+        for number, (low, high) in enumerate(self._one(gram, layer)):
+            left = None if limit is None else limit - len(found)
+            if left == 0:
+                break
+            starts = first_places(self.columns(layer)[number], low, high, left)
+            found += self._places(number, layer, starts, starts + length)
+        return found
+
+    def search(self, query: str, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
+        """Where a query matches (`[pos="JJ"] "dog"`); a plain phrase stands for its items."""
+        parsed = self.parse(query, layer)
+        found: list[Place] = []
+        for number, segment in enumerate(self.segments):
+            left = None if limit is None else limit - len(found)
+            if left == 0:
+                break
+            frame = segment.frame_of(parsed.layers[0])
+            starts, ends = queries.find(
+                parsed,
+                segment.columns,
+                sentence_last=frame.sentence_last,
+                limit=left,
+                memo=self._memos[number],
+            )
+            found += self._places(number, parsed.layers[0], starts, ends)
+        return found
+
+    def matches(self, query: str, layer: str = DEFAULT) -> int:
+        """How many places a query matches, without finding out where they are."""
+        parsed = self.parse(query, layer)
+        return sum(
+            queries.count(
+                parsed,
+                segment.columns,
+                sentence_last=segment.frame_of(parsed.layers[0]).sentence_last,
+                memo=self._memos[number],
+            )
+            for number, segment in enumerate(self.segments)
+        )
+
+    def parse(self, query: str, layer: str = DEFAULT) -> queries.Query:
+        """The query that a text stands for; a plain phrase is cut by the index's annotator."""
+        if queries.is_plain(query):
+            query = " ".join(f'[{layer}="{_escaped(item)}"]' for item in self.items(query, layer))
+        parsed = queries.parse(query, layer)
+        if self.segments:
+            frames = self.segments[0].frames
+            queries.check(parsed, {n: n if n in frames else "word" for n in self.layers})
+        return parsed
+
+    def context(self, place: Place, around: int = 60) -> Context:
+        """The text of a place, with so many characters before and after it."""
+        documents = self.segments[place.segment].documents
+        start = max(0, place.start - around)
+        text = documents.text(place.number, start, place.end + around)
+        match = place.start - start
+        return Context(
+            text[:match], text[match : match + place.end - place.start], text[place.end - start :]
+        )
+
+    # -- a whole text ------------------------------------------------------------------------
+
+    def longest(self, text: Layer | Gram, layer: str = DEFAULT) -> Longest:
+        """For every item of a text the longest match that begins there, and its count.
+
+        A Layer may hold many texts: no match crosses the end of one.
+        """
+        if not isinstance(text, Layer):
+            asked = Grams.of([self.items(text, layer)])
+            ids, vocabulary, ends = asked.ids, asked.vocabulary, np.empty(0, np.int64)
+        else:
+            ids, vocabulary, ends = text.ids, text.vocabulary, text.text_ends
+        # Between two texts stands something that matches nothing.
+        inner = np.insert(np.arange(len(ids)), ends, ABSENT)
+        lengths, counts = np.zeros(len(ids), np.int32), np.zeros(len(ids), np.int64)
+        for lookup in self.lookups(layer):
+            table = np.append(lookup.column.vocabulary.numbers(vocabulary), np.int32(ABSENT))
+            stream = table[np.append(ids, len(table) - 1)[inner]]
+            found, low, high = (part[inner >= 0] for part in longest(lookup, stream))
+            counts = np.where(found > lengths, 0, counts) + np.where(
+                found >= lengths, high - low, 0
+            )
+            lengths = np.maximum(lengths, found)
+        return Longest(lengths, counts)
+
+    # -- what is frequent, what comes next ---------------------------------------------------
+
+    def top(
+        self, n: int, k: int | None = None, layer: str = DEFAULT, *, documents: bool = False
+    ) -> Frequent:
+        """The k most frequent n-grams of a layer (all without k), exactly.
+
+        With `documents`, also in how many documents each occurs.
+        """
+        if n < 1 or (k is not None and k < 1):
+            raise OptionError("an n-gram has at least one item, and at least one is asked for")
+        if len(self.segments) == 1:
+            return frequent_in_one(self.columns(layer)[0], n, k, documents=documents)
+        shared = self._share(layer)
+        return frequent_in_all(self.lookups(layer), shared, n, k, documents=documents)
+
+    def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
+        """What follows the n-gram, and how often; an empty sequence: how often each item occurs."""
+        items = self.items(gram, layer) if gram else []
+        found: Counter[str] = Counter()
+        ends = 0
+        for lookup in self.lookups(layer):
+            vocabulary = lookup.column.vocabulary
+            numbers, counts = next_items(lookup, [vocabulary.find(item) for item in items])
+            for number, count in zip(numbers.tolist(), counts.tolist()):
+                if number == END:
+                    ends += count
+                else:
+                    found[vocabulary[number]] += count
+        ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+        return Continuations(dict(ordered), ends)
+
+    # -- from text to items ------------------------------------------------------------------
+
+    def items(self, gram: Gram, layer: str = DEFAULT) -> Sequence[str]:
+        """The items of a text in a layer, by the annotator that made the index."""
+        items = gram if not isinstance(gram, str) else self.layer_of([gram], layer).items(0)
+        if not len(items):
+            raise OptionError(f"{gram!r} holds nothing to count: an n-gram has at least one item")
+        return items
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What annotates a text exactly as the index was annotated; refuses any other."""
+        if self._make_recipe is None:
+            raise OptionError(
+                "this index was made from layers, so it has no annotator to cut a text with: "
+                "ask with a list of items instead"
+            )
+        return self._make_recipe()
+
+    def layer_of(self, texts: Sequence[str], layer: str = DEFAULT) -> Layer:
+        """The layer of these texts, made as the index's own was."""
+        self.columns(layer)
+        own = tuple(pair for pair in self.recipe.subwords if pair[0] == layer)
+        wanted = () if own or layer == "word" else (layer,)
+        documents = [Document(str(i), text) for i, text in enumerate(texts)]
+        made = replace(self.recipe, layers=wanted, subwords=own).annotate(documents)
+        return made.trees[layer] if layer in made.trees else made.layers[layer]
+
+    # -- machinery ---------------------------------------------------------------------------
+
+    def lookups(self, layer: str) -> list[Lookup]:
+        """The sorted places of the layer in each segment."""
+        if layer not in self._lookups:
+            columns = self.columns(layer)
+            if any(column.suffixes is None for column in columns):
+                where = self.path or "IDX"
+                raise OptionError(
+                    f"the layer '{layer}' is kept but not sorted, so it cannot be counted; sorted "
+                    f"are: {', '.join(self.sorted_layers)}. `rote index add-layer {where} {layer}` "
+                    "sorts it; `rote search` needs no sorting"
+                )
+            self._lookups[layer] = [Lookup(column) for column in columns]
+        return self._lookups[layer]
+
+    def _share(self, layer: str) -> Shared:
+        if layer not in self._shared:
+            self._shared[layer] = share(self.columns(layer))
+        return self._shared[layer]
+
+    def _make_finders(self, layer: str) -> list[tuple[Callable[[str], int], Lookup]]:
+        pairs: list[tuple[Callable[[str], int], Lookup]] = [
+            (lookup.column.vocabulary.find, lookup) for lookup in self.lookups(layer)
+        ]
+        self._finders[layer] = pairs
+        return pairs
+
+    def _batch(self, batch: Grams | Sequence[Gram], layer: str) -> Grams:
+        if isinstance(batch, Grams):
+            return batch
+        texts = [gram for gram in batch if isinstance(gram, str)]
+        if not texts or len(texts) < len(batch):
+            return Grams.of([self.items(gram, layer) for gram in batch])
+        made = self.layer_of(texts, layer)  # one call of the annotator for all of them
+        return Grams(made.ids, made.text_ends, made.vocabulary)
+
+    def _one(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
+        """The n-gram's range in each segment."""
+        items = self.items(gram, layer)
+        return [
+            lookup.range([lookup.column.vocabulary.find(item) for item in items])
+            for lookup in self.lookups(layer)
+        ]
+
+    def _documents(self, number: int, layer: str) -> DocumentTable:
+        segment = self.segments[number]
+        frame = layer if layer in segment.frames else "word"
+        if (number, frame) not in self._tables:
+            self._tables[number, frame] = document_table(segment.frames[frame].document_ends)
+        return self._tables[number, frame]
+
+    def _tally(
+        self, number: int, layer: str, low: int, high: int, of: NDArray[np.int32], groups: int
+    ) -> list[tuple[int, int]]:
+        column, table = self.columns(layer)[number], self._documents(number, layer)
+        found, occurrences = tally(column, low, high, of, groups, table)
+        return list(zip(found.tolist(), occurrences.tolist()))
+
+    def _authors_in(self, number: int, layer: str, low: int, high: int) -> Mapping[str, int]:
+        authors = self.segments[number].documents.author
+        names = authors.vocabulary
+        found = self._tally(number, layer, low, high, authors.numbers - 1, len(names))
+        return {names[i + 1]: occurrences for i, occurrences in found}
+
+    def _places(
+        self, number: int, layer: str, starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> list[Place]:
+        segment = self.segments[number]
+        frame, documents = segment.frame_of(layer), segment.documents
+        if frame.spans is None:
+            raise OptionError("this index holds numbers alone, so it cannot say where texts stand")
+        holders = frame.document_of(starts)
+        first, _ = frame.spans.spans(starts)
+        _, last = frame.spans.spans(ends - 1)
+        return [
+            Place(
+                document=documents.id(holder),
+                author=documents.author.of(holder),
+                source=documents.source.of(holder),
+                item=start - frame.start_of(holder),
+                start=begin,
+                end=end,
+                segment=number,
+                number=holder,
+            )
+            for holder, start, begin, end in zip(
+                holders.tolist(), starts.tolist(), first.tolist(), last.tolist()
+            )
+        ]
+
+
+def _escaped(item: str) -> str:
+    """An item as a pattern of the query language that matches it alone."""
+    return re.escape(item).replace('"', r"\"")
+
+
+def _ranges(lookup: Lookup, grams: Grams) -> tuple[Counts, Counts]:
+    if grams.vocabulary is lookup.column.vocabulary:
+        return lookup.ranges(grams.ids, grams.ends)
+    table = lookup.column.vocabulary.numbers(grams.vocabulary)
+    return lookup.ranges(table[grams.ids] if len(table) else grams.ids, grams.ends)

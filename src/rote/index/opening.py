@@ -1,0 +1,44 @@
+"""Ways to an index: open a folder, or make one in memory of texts or of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rote.core.document import Document
+from rote.core.layer import Layer
+from rote.core.progress import Reporter
+from rote.index.index import DEFAULT, Index
+from rote.index.segment import memory_segment, segment_of_layers
+
+
+def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
+    """Open an index folder as it is now; nothing is read before it is needed."""
+    from rote.index.folder import open_folder, recipe_of
+
+    opened = open_folder(Path(path), reporter)
+    manifest = opened.manifest
+    return Index(
+        opened.segments, lambda: recipe_of(opened.path, manifest), opened.path, manifest.layers
+    )
+
+
+def index_texts(
+    texts: Sequence[str], layers: Sequence[str] = (DEFAULT,), annotator: str = "rote"
+) -> Index:
+    """An index in memory over a list of texts, with the same calls as one on disk."""
+    from rote.annotate import annotators
+    from rote.annotate.pieces import Recipe
+    from rote.corpus import Batch
+
+    made_by = annotators.get(annotator)
+    recipe = Recipe(annotator, made_by.signature, tuple(n for n in layers if n != "word"))
+    documents = [Document(str(i), text) for i, text in enumerate(texts)]
+    batch = Batch(documents, "texts", "texts", list(range(1, len(texts) + 1)), [])
+    pieces = [(batch, recipe.annotate(documents))] if documents else []
+    return Index([memory_segment(pieces, layers=layers, sorted_layers=layers)], lambda: recipe)
+
+
+def index_layers(layers: Mapping[str, Layer]) -> Index:
+    """An index in memory over layers that are there already and align; it holds no texts."""
+    return Index([segment_of_layers(layers, sorted_layers=tuple(layers))])

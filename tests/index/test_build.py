@@ -1,0 +1,298 @@
+"""An index holds what went in, in order, however it was built, grown, merged or extended."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from rote.annotate import annotators, store
+from rote.annotate.annotators.rote import Rote
+from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.progress import Silent
+from rote.corpus import open_corpus
+from rote.index.add_layer import add_layer
+from rote.index.build import add_to_index, build_index
+from rote.index.estimate import estimate
+from rote.index.folder import open_folder, read_manifest, recipe_of
+from rote.index.merge import merge_index
+from rote.index.options import BuildOptions, choose, parse_memory
+from rote.index.verify import verify_index
+from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
+
+LAYERS = ("lower", "pos")
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    return write_files(tmp_path / "in", 0, 7)
+
+
+def test_an_index_holds_its_documents_in_order(tmp_path: Path, files: list[Path]) -> None:
+    path = tmp_path / "idx"
+    written = build_index(corpus(files), path, options())
+    assert_holds(path, list(corpus(files)), LAYERS)
+    assert len(written.manifest.segments) > 2
+    assert written.added == written.manifest.documents == 21
+    assert written.manifest.fingerprint == corpus(files).fingerprint
+    assert read_manifest(path) == written.manifest
+    assert verify_index(path) == []
+    assert {place.name for place in path.iterdir()} == {
+        *("rote-index.json", "segments", "tokenizers", "lock", "checked.json")
+    }
+
+
+def test_the_number_of_jobs_changes_no_byte(tmp_path: Path, files: list[Path]) -> None:
+    for jobs in (1, 2):
+        path = tmp_path / str(jobs)
+        build_index(corpus(files), path, options(jobs=jobs))
+        add_layer(path, "lemma", jobs=jobs)
+    assert tree(tmp_path / "1") == tree(tmp_path / "2")
+
+
+def test_memory_decides_how_many_segments_there_are(tmp_path: Path, files: list[Path]) -> None:
+    one = build_index(corpus(files), tmp_path / "1", options(memory=2**30))
+    many = build_index(corpus(files), tmp_path / "7", options(memory=1))
+    assert [len(made.manifest.segments) for made in (one, many)] == [1, 7]
+    assert one.manifest.fingerprint == many.manifest.fingerprint
+
+
+def test_adding_and_merging_give_what_building_at_once_gives(
+    tmp_path: Path, files: list[Path]
+) -> None:
+    path, whole = tmp_path / "idx", tmp_path / "whole"
+    build_index(corpus(files[:3]), path, options())
+    grown = add_to_index(path, corpus(files[3:]), memory=MEMORY)
+    assert (grown.added, grown.manifest.documents, grown.manifest.generation) == (12, 21, 2)
+    assert_holds(path, list(corpus(files)), LAYERS)
+    before = len(grown.manifest.segments)
+    some = merge_index(path, memory=2 * MEMORY)
+    assert 1 < len(some.segments) < before
+    assert_holds(path, list(corpus(files)), LAYERS)
+    merged = merge_index(path)
+    assert len(merged.segments) == 1
+    assert_holds(path, list(corpus(files)), LAYERS)
+    built = build_index(corpus(files), whole, options(memory=2**30)).manifest
+    # To the last byte the same layers.
+    both = [
+        [part for part in manifest.segments[0].record.parts if part.kind == "layer"]
+        for manifest in (merged, built)
+    ]
+    assert both[0] == both[1]
+    assert merged.fingerprint == built.fingerprint
+    assert verify_index(path) == []
+    assert [place.name for place in (path / "segments").iterdir()] == [merged.segments[0].name]
+
+
+def test_merging_what_cannot_be_joined_changes_nothing(tmp_path: Path, files: list[Path]) -> None:
+    path = tmp_path / "idx"
+    build_index(corpus(files), path, options())
+    before, heard = tree(path), Heard()
+    merge_index(path, memory=1, reporter=heard)
+    assert tree(path) == before
+    assert "none of which can be joined" in heard.lines[0]
+
+
+def test_layers_can_be_added_afterwards(tmp_path: Path, files: list[Path]) -> None:
+    path = tmp_path / "idx"
+    build_index(corpus(files), path, options(layers=("lower",)))
+    for name in ("lemma", "word", "dep-bfs", "shape"):
+        add_layer(path, name)
+    assert read_manifest(path).sorted_layers == ("lower", "lemma", "word", "dep-bfs", "shape")
+    assert_holds(path, list(corpus(files)), ("lower", "lemma", "dep-bfs", "shape"))
+    more = write_files(tmp_path / "in", 7, 9)
+    add_to_index(path, corpus(more), memory=MEMORY)
+    merge_index(path)
+    assert_holds(path, list(corpus([*files, *more])), ("lower", "lemma", "dep-bfs", "shape"))
+    before, heard = tree(path), Heard()
+    add_layer(path, "lemma", reporter=heard)
+    assert tree(path) == before
+    assert "has the layer lemma already" in heard.lines[0]
+    with pytest.raises(UnknownName, match="did you mean 'lemma'"):
+        add_layer(path, "lemmas")
+
+
+def test_a_store_is_an_input_too(tmp_path: Path, files: list[Path]) -> None:
+    made, _ = store.annotate(
+        corpus(files), tmp_path / "s", annotators.get(), ("pos",), jobs=1, reporter=Silent()
+    )
+    build_index(made, tmp_path / "a", options())
+    assert_holds(tmp_path / "a", list(corpus(files)), LAYERS)
+    assert len(list((tmp_path / "s").iterdir())) == len(files) + 1
+    # The same documents, already annotated or not, are the same content.
+    heard = Heard()
+    assert add_to_index(tmp_path / "a", corpus(files), reporter=heard).added == 0
+    assert add_to_index(tmp_path / "a", made, reporter=heard).added == 0
+    assert len(heard.lines) == 2
+    with pytest.raises(OptionError, match=r"no layer 'lemma' .* --layers pos,lemma"):
+        build_index(made, tmp_path / "b", options(layers=("lemma",)))
+    with pytest.raises(OptionError, match="holds no subwords"):
+        build_index(made, tmp_path / "b", options(layers=("subwords:t.json",)))
+
+
+def test_ids_that_are_there_are_refused_or_skipped(tmp_path: Path, files: list[Path]) -> None:
+    path = tmp_path / "idx"
+    build_index(corpus(files[:3]), path, options())
+    before = tree(path)
+    mixed = tmp_path / "mixed.jsonl"
+    lines = [{"id": "new", "text": "A new text."}, {"id": "1-1", "text": "Another ferry."}]
+    mixed.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match=r"mixed.jsonl, line 2.* id '1-1' already.*--on-error"):
+        add_to_index(path, corpus([mixed]))
+    assert tree(path) == before
+    written = add_to_index(path, corpus([mixed], "skip"))
+    assert (written.added, len(written.problems)) == (1, 1)
+    kept = [document for document in corpus([mixed]) if document.id == "new"]
+    assert_holds(path, [*corpus(files[:3]), *kept], LAYERS)
+    # Again: nothing is new.
+    before = tree(path)
+    again = add_to_index(path, corpus([mixed], "skip"))
+    assert (again.added, len(again.problems)) == (0, 2)
+    assert tree(path) == before
+
+
+def test_the_same_command_again_changes_nothing(tmp_path: Path, files: list[Path]) -> None:
+    path = tmp_path / "idx"
+    build_index(corpus(files[:3]), path, options())
+    before, heard = tree(path), Heard()
+    assert build_index(corpus(files[:3]), path, options(), heard).added == 0
+    assert tree(path) == before
+    add_to_index(path, corpus(files[3:]), memory=MEMORY)
+    before = tree(path)
+    assert add_to_index(path, corpus(files[3:]), memory=10 * MEMORY, reporter=heard).added == 0
+    assert tree(path) == before
+    assert ["already" in line for line in heard.lines] == [True, True]
+    # What is there in part is added in part.
+    more = write_files(tmp_path / "in", 7, 8)
+    assert add_to_index(path, corpus([*files[5:], *more]), reporter=heard).added == 3
+    assert "2 pieces of the input are in the index already" in heard.lines[-1]
+
+
+def test_another_input_or_setting_needs_another_folder(tmp_path: Path, files: list[Path]) -> None:
+    path = tmp_path / "idx"
+    build_index(corpus(files[:3]), path, options())
+    before = tree(path)
+    for changed in (options(layers=("lower",)), options(author_field="mood")):
+        with pytest.raises(OptionError, match="holds another index"):
+            build_index(corpus(files[:3]), path, changed)
+    with pytest.raises(OptionError, match="holds another index"):
+        build_index(corpus(files[:4]), path, options())
+    assert tree(path) == before
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path, files: list[Path]) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(OptionError, match="other things in it"):
+        build_index(corpus(files), tmp_path, options())
+    with pytest.raises(OptionError, match="is a file"):
+        build_index(corpus(files), tmp_path / "thesis.tex", options())
+    with pytest.raises(UnknownName, match="layer for the annotator 'rote'"):
+        build_index(corpus(files), tmp_path / "idx", options(layers=("louder",)))
+    assert not (tmp_path / "idx").exists()
+
+
+def test_another_annotator_is_refused_with_both_signatures(
+    tmp_path: Path, files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "idx"
+    build_index(corpus(files[:2]), path, options())
+    before, made_by = tree(path), read_manifest(path).signature
+    monkeypatch.setattr(Rote, "signature", "rote-en/ud99")
+    for change in (
+        lambda: add_to_index(path, corpus(files[2:])),
+        lambda: add_layer(path, "lemma"),
+        lambda: recipe_of(path, read_manifest(path)),
+    ):
+        with pytest.raises(OptionError) as caught:
+            change()
+        assert made_by in str(caught.value)
+        assert "rote-en/ud99" in str(caught.value)
+    assert tree(path) == before
+
+
+def test_subwords_are_a_layer_with_items_of_their_own(tmp_path: Path, files: list[Path]) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    model = tokenizers.models.WordLevel({"[UNK]": 0, "The": 1, "ferry": 2, "was": 3}, "[UNK]")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    layer = f"subwords:{tmp_path / 'tokenizer.json'}"
+    build_index(corpus(files), tmp_path / "a", options(layers=("lower", layer)))
+    build_index(corpus(files), tmp_path / "b", options(layers=("lower",)))
+    add_layer(tmp_path / "b", layer)
+    (tmp_path / "tokenizer.json").unlink()
+    for name in "ab":
+        opened = open_folder(tmp_path / name)
+        assert opened.manifest.sorted_layers == ("lower", "subwords")
+        assert recipe_of(tmp_path / name, opened.manifest).subwords[0][0] == "subwords"
+        for segment in opened.segments:
+            column = segment.columns["subwords"]
+            expected = [segment.documents.text(i).split() for i in range(len(segment.documents))]
+            assert column.items == sum(map(len, expected))
+            assert set(column.vocabulary.strings()) <= {"", "[UNK]", "The", "ferry", "was"}
+        assert verify_index(tmp_path / name) == []
+    copy = tmp_path / "a" / read_manifest(tmp_path / "a").subwords[0].file
+    copy.write_text(copy.read_text().replace("ferry", "fairy"))
+    with pytest.raises(InputError, match="damaged"):
+        recipe_of(tmp_path / "a", read_manifest(tmp_path / "a"))
+    assert "content has changed" in verify_index(tmp_path / "a")[0]
+
+
+def test_annotation_that_came_with_the_input_is_indexed(tmp_path: Path) -> None:
+    lines = [
+        "# newdoc id = one",
+        "# text = Gulls sang",
+        "1\tGulls\tgull\tNOUN\tNNS\t_\t0\troot\t_\t_",
+    ]
+    lines += ["2\tsang\tsing\tVERB\tVBD\t_\t1\tdep\t_\t_", "", ""]
+    (tmp_path / "one.conllu").write_text("\n".join(lines))
+    path, given = tmp_path / "idx", options(annotator="given", layers=("lemma", "pos"))
+    build_index(corpus([tmp_path / "one.conllu"]), path, given)
+    (segment,) = open_folder(path).segments
+    assert segment.columns["lemma"].vocabulary.strings() == ["", "gull", "sing"]
+    # The tags of the file are not kept as text, so there is nothing to make a layer of.
+    with pytest.raises(OptionError, match="build it again with `--layers lemma,pos,upos`"):
+        add_layer(path, "upos")
+    add_layer(path, "word")
+    assert verify_index(path) == []
+
+
+def test_changed_fields_are_changed_content(tmp_path: Path) -> None:
+    for author in ("Ada", "Bo"):
+        record = {"id": author, "text": "The ferry was late.", "author": author}
+        (tmp_path / "one.jsonl").write_text(json.dumps(record | {"id": "same"}))
+        path = tmp_path / author
+        build_index(open_corpus(tmp_path / "one.jsonl"), path, options())
+        assert open_folder(path).segments[0].documents.author.of(0) == author
+
+
+def test_the_estimate_comes_near(tmp_path: Path, files: list[Path]) -> None:
+    made = build_index(corpus(files), tmp_path / "idx", options()).manifest
+    plan = estimate(corpus(files), options())
+    assert 0.5 < plan.documents / made.documents < 2
+    assert 0.5 < plan.tokens / made.words < 2
+    assert 0 < plan.segments <= 2 * len(made.segments)
+    assert "words" in plan.lines()[0]
+    (tmp_path / "none.jsonl").write_text("")
+    assert estimate(corpus([tmp_path / "none.jsonl"], "skip"), BuildOptions()).tokens == 0
+
+
+def test_options_are_read_as_people_write_them() -> None:
+    assert [parse_memory(text) for text in ("4G", "512m", "1.5 GiB", "17", "2kb")] == [
+        *(4 * 2**30, 512 * 2**20, 3 * 2**29, 17, 2048)
+    ]
+    for text in ("", "G", "-4G", "4X", "0"):
+        with pytest.raises(OptionError, match="no amount of memory"):
+            parse_memory(text)
+    assert choose(["lower", "subwords:a/b:c.json"]).names == ("lower", "subwords")
+    assert str(choose(["subwords:a/b:c.json"]).tokenizer) == "a/b:c.json"
+    for layers in ([], ["subwords"], ["subwords:a", "subwords:b"]):
+        with pytest.raises(OptionError):
+            choose(layers)

@@ -1,0 +1,180 @@
+"""Every answer of an index equals that of a slow twin, over one segment or several."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rote.core.document import Document
+from rote.core.errors import OptionError, UnknownName
+from rote.core.layer import Layer, number
+from rote.index.grams import Grams
+from rote.index.index import Index
+from rote.index.opening import index_layers, index_texts
+from rote.index.segment import segment_of_layers
+from tests.index import twins
+
+ITEMS = "abcd"
+texts = st.lists(st.lists(st.sampled_from(ITEMS), max_size=9), min_size=1, max_size=6)
+grams = st.lists(st.sampled_from(ITEMS + "z"), min_size=1, max_size=5)
+
+
+def layer_of(texts: twins.Texts, name: str = "lower") -> Layer:
+    vocabulary, ids = number(item for text in texts for item in text)
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    spans = np.arange(len(ids), dtype=np.int32)
+    return Layer(name, ids, vocabulary, spans, spans + 1, ends)
+
+
+def index_of(texts: twins.Texts, segments: int) -> Index:
+    """The texts dealt out to so many segments, in order; some may be empty."""
+    cuts = np.array_split(np.arange(len(texts)), segments)
+    parts = [[texts[i] for i in cut] for cut in cuts]
+    layers = [{"lower": layer_of(part), "word": layer_of(part, "word")} for part in parts]
+    return Index([segment_of_layers(each, sorted_layers=("lower",)) for each in layers])
+
+
+@given(texts, st.lists(grams, max_size=8), st.integers(1, 3))
+def test_counts(texts: twins.Texts, asked: list[list[str]], segments: int) -> None:
+    index = index_of(texts, segments)
+    expected = [twins.count(texts, gram) for gram in asked]
+    assert [index.count(gram) for gram in asked] == expected
+    assert index.counts(asked).tolist() == expected
+    assert index.counts(Grams.of(asked)).tolist() == expected
+    holding = [sum(twins.count([text], gram) > 0 for text in texts) for gram in asked]
+    assert index.document_counts(asked).tolist() == holding
+
+
+@given(texts, grams, st.integers(1, 3))
+def test_documents_of_a_gram(texts: twins.Texts, gram: list[str], segments: int) -> None:
+    found = Counter()
+    for part in np.array_split(np.arange(len(texts)), segments):
+        # A segment made of layers alone numbers its documents by itself.
+        for i, text in enumerate(part):
+            found[str(i)] += twins.count([texts[text]], gram)
+    expected = {name: count for name, count in found.items() if count}
+    assert index_of(texts, segments).documents(gram) == expected
+
+
+@given(texts, grams, st.integers(1, 3), st.integers(0, 4))
+def test_places(texts: twins.Texts, gram: list[str], segments: int, limit: int) -> None:
+    expected = [
+        (i, start)
+        for i, text in enumerate(texts)
+        for start, window in enumerate(twins.windows(text, len(gram)))
+        if window == tuple(gram)
+    ]
+    index = index_of(texts, segments)
+    bases = np.cumsum([0] + [len(segment.documents) for segment in index.segments])
+    places = index.places(gram)
+    assert [(bases[p.segment] + p.number, p.item) for p in places] == expected
+    assert index.places(gram, limit) == places[:limit]
+    query = " ".join(f'"{item}"' for item in gram)
+    assert index.search(query) == places
+    assert index.matches(query) == len(places)
+
+
+@given(texts, texts, st.integers(1, 3))
+def test_longest(texts: twins.Texts, asked: twins.Texts, segments: int) -> None:
+    expected = [pair for text in asked for pair in twins.longest(texts, text)]
+    found = index_of(texts, segments).longest(layer_of(asked))
+    assert list(zip(found.lengths.tolist(), found.counts.tolist())) == expected
+
+
+@given(texts, st.integers(1, 6), st.integers(1, 5), st.integers(1, 3))
+def test_top(texts: twins.Texts, n: int, k: int, segments: int) -> None:
+    index = index_of(texts, segments)
+    ordered = sorted(twins.tallies(texts, n).items(), key=lambda pair: (-pair[1], pair[0]))
+    found = index.top(n, k, documents=True)
+    assert list(found) == ordered[:k]
+    assert list(index.top(n)) == ordered
+    holding = [sum(twins.count([text], gram) > 0 for text in texts) for gram, _ in ordered[:k]]
+    assert found.documents is not None
+    assert found.documents.tolist() == holding
+
+
+@given(texts, st.lists(st.sampled_from(ITEMS), max_size=3), st.integers(1, 3))
+def test_extend(texts: twins.Texts, gram: list[str], segments: int) -> None:
+    after: Counter[str] = Counter()
+    ends = 0
+    for text in texts:
+        for i in range(len(text) - len(gram) + 1):
+            if list(text[i : i + len(gram)]) == gram:
+                if i + len(gram) == len(text):
+                    ends += 1
+                else:
+                    after[text[i + len(gram)]] += 1
+    found = index_of(texts, segments).extend(gram)
+    assert found.items == dict(after)
+    assert list(found.items.values()) == sorted(after.values(), reverse=True)
+    assert (found.ends, found.total) == (ends, ends + after.total())
+
+
+def test_texts_in_and_out() -> None:
+    index = index_texts(["The old man slept. The OLD man's dog did not.", ""], ("lower", "pos"))
+    assert index.count("the old man") == 2
+    assert index.count("old dog") == 0
+    assert index.count(["DT", "JJ", "NN"], "pos") == 2
+    first, second = index.places("Old Man")
+    assert (first.document, first.item, first.start, first.end) == ("0", 1, 4, 11)
+    around = index.context(second, around=4)
+    assert (around.before, around.match, around.after) == ("The ", "OLD man", "'s d")
+    assert [p.start for p in index.search('[pos="JJ"] "man"')] == [4, second.start]
+    assert index.search("old man", limit=1) == [first]
+    assert index.matches('[word="OLD"]') == 1
+
+
+def test_authors_are_counted_over_segments() -> None:
+    from rote.annotate import annotators
+    from rote.corpus import Batch
+    from rote.index.segment import memory_segment
+
+    def segment(*documents: Document):
+        batch = Batch(list(documents), "made", "made", [1] * len(documents), [])
+        annotation = annotators.get("rote")(documents, ["lower"])
+        return memory_segment([(batch, annotation)], layers=("lower",), sorted_layers=("lower",))
+
+    def document(number: str, text: str, author: str | None) -> Document:
+        return Document(number, text, {"author": author} if author else {})
+
+    index = Index(
+        [
+            segment(document("a", "a red fox", "Ann"), document("b", "red fox red fox", None)),
+            segment(document("c", "the red fox", "Ann"), document("d", "a red fox", "Ben")),
+        ]
+    )
+    assert index.authors(["red", "fox"]) == {"Ann": 2, "Ben": 1}
+    assert index.documents(["red", "fox"]) == {"b": 2, "a": 1, "c": 1, "d": 1}
+    asked: Sequence[list[str]] = [["red", "fox"], ["the"], ["fox", "red"], ["cat"]]
+    assert index.author_counts(asked).tolist() == [2, 1, 0, 0]
+    assert Index(index.segments[:1]).author_counts(asked).tolist() == [1, 0, 0, 0]
+
+
+def test_what_cannot_be_answered_says_why() -> None:
+    index = index_layers({"lower": layer_of([["a", "b"]])})
+    with pytest.raises(OptionError, match="no annotator"):
+        index.count("a b")
+    with pytest.raises(OptionError, match="at least one item"):
+        index.count([])
+    with pytest.raises(UnknownName, match="lower"):
+        index.count(["a"], "lowr")
+    with pytest.raises(OptionError, match="add-layer"):
+        index_of([["a"]], 1).count(["a"], "word")
+    with pytest.raises(OptionError, match="at least one"):
+        index.top(0)
+
+
+def test_an_index_without_documents_answers_too() -> None:
+    index = Index([], layers=("lower",))
+    assert index.count(["a"]) == 0
+    assert index.counts([["a"]]).tolist() == [0]
+    assert len(index.top(2, 5)) == 0
+    assert index.places(["a"]) == []
+    assert index.longest(["a"]).lengths.tolist() == [0]
+    assert index.extend(["a"]).total == 0
+    assert index.vocabulary() == [""]

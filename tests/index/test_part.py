@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rote.core.errors import InputError, OptionError
+from rote.index._part import (
+    DOCUMENTS,
+    LAYER,
+    SEAL,
+    PartRecord,
+    check_part,
+    describe,
+    is_whole,
+    let_go,
+    open_part,
+)
+from rote.index._target import FolderTarget, MemoryTarget, Target
+
+
+def write(target: Target) -> PartRecord:
+    part = target.part("lower", "lower", LAYER)
+    append = part.column("ends", "int64")
+    append(np.arange(3))
+    append(np.arange(3000))
+    part.column("nothing", "uint32")
+    part.column("bytes", "uint8")(np.frombuffer(b"abc", np.uint8))
+    part.pack("order", np.arange(100, dtype=np.int32), 7)
+    part.pack("empty", np.empty(0, np.int32), 1)
+    return part.seal()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(FolderTarget(tmp_path))
+    return tmp_path / "lower"
+
+
+def test_a_part_reads_back_as_it_was_written_to_a_folder_and_to_memory(folder: Path) -> None:
+    memory = MemoryTarget()
+    write(memory)
+    for part in (open_part(folder), memory.parts["lower"]):
+        assert (part.name, part.kind) == ("lower", LAYER)
+        assert part["ends"].tolist() == [*range(3), *range(3000)]
+        assert part["nothing"].tolist() == []
+        assert part["bytes"].tobytes() == b"abc"
+        assert part.numbers("order").all().tolist() == list(range(100))
+        assert len(part.numbers("empty")) == 0
+        arrays = [*part.arrays.values(), *(packed.data for packed in part.packed.values())]
+        assert not any(array.flags.writeable for array in arrays)
+        assert all(type(array) is np.ndarray for array in arrays)
+
+
+def test_a_part_is_whole_only_once_it_is_sealed(tmp_path: Path) -> None:
+    target = FolderTarget(tmp_path)
+    target.part("lower", "lower", LAYER).column("ids", "int32")(np.arange(5))
+    assert not is_whole(tmp_path / "lower")
+    with pytest.raises(InputError, match=r"part\.json: .*cannot be read"):
+        open_part(tmp_path / "lower")
+    write(FolderTarget(tmp_path))
+    assert is_whole(tmp_path / "lower")
+    assert not (tmp_path / "lower" / "ids").exists(), "the interrupted part is gone"
+    target.part("pos", "pos", LAYER)
+    target.close()
+    assert [place.name for place in tmp_path.iterdir()] == ["lower"]
+
+
+def test_a_column_that_was_let_go_stays_readable(folder: Path) -> None:
+    memory = MemoryTarget()
+    write(memory)
+    for part in (open_part(folder), memory.parts["lower"]):
+        for array in part.arrays.values():
+            let_go(array[1:])
+        assert part["ends"].tolist() == [*range(3), *range(3000)]
+
+
+def test_the_record_describes_the_part(tmp_path: Path) -> None:
+    record = write(FolderTarget(tmp_path))
+    assert describe(tmp_path / "lower") == record
+    files = [place for place in (tmp_path / "lower").iterdir() if place.name != SEAL]
+    assert record.bytes == sum(place.stat().st_size for place in files)
+    assert open_part(tmp_path / "lower", record.checksum).name == "lower"
+
+
+def test_a_flipped_byte_is_found_in_every_file(folder: Path) -> None:
+    checksum = describe(folder).checksum
+    assert check_part(folder, checksum) == []
+    for place in sorted(folder.iterdir()):
+        whole = place.read_bytes()
+        for at in {0, len(whole) // 2, len(whole) - 1} if whole else set():
+            place.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+            problems = check_part(folder, checksum)
+            assert len(problems) == 1
+            assert str(place) in problems[0]
+        place.write_bytes(whole)
+    assert check_part(folder, checksum) == []
+
+
+def test_all_damage_is_listed_and_every_byte_read(folder: Path) -> None:
+    seen: list[float] = []
+    assert check_part(folder, advance=seen.append) == []
+    assert sum(seen) == describe(folder).bytes
+    (folder / "bytes").write_bytes(b"abd")
+    (folder / "ends").unlink()
+    (folder / "order").write_bytes(b"")
+    problems = check_part(folder)
+    assert [problem.split(": ")[0] for problem in problems] == [
+        str(folder / name) for name in ("bytes", "ends", "order")
+    ]
+
+
+def test_a_changed_description_is_refused_when_opened(folder: Path) -> None:
+    checksum = describe(folder).checksum
+    place = folder / SEAL
+    place.write_text(place.read_text().replace('"lower"', '"upper"'))
+    with pytest.raises(InputError, match="has changed since it was written"):
+        open_part(folder, checksum)
+
+
+@pytest.mark.parametrize("name", ["ends", "bytes", "order", "nothing"])
+def test_a_file_that_is_missing_or_of_another_size_is_refused(folder: Path, name: str) -> None:
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[:-1] if whole else b"?")
+    with pytest.raises(InputError, match=rf"{name}: the file has .* bytes.*rote index verify"):
+        open_part(folder)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=rf"{name}: .*cannot be read.*rote index verify"):
+        open_part(folder)
+
+
+def test_another_format_is_refused_with_both_numbers(folder: Path) -> None:
+    held = json.loads((folder / SEAL).read_text())
+    (folder / SEAL).write_text(json.dumps({**held, "format": 7}))
+    with pytest.raises(InputError, match="has format 7, this version of rote reads 1"):
+        open_part(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {"../../etc/passwd": {"type": "uint8", "bytes": 0, "checksum": ""}}},
+        {"files": {"ends": {"type": "object", "bytes": 8, "checksum": ""}}},
+        {"files": {"ends": {"type": "int64", "bytes": 7, "checksum": ""}}},
+        {"files": {"ends": {"type": "int64"}}},
+        {"files": {"ids": {"type": "packed", "bytes": 9, "checksum": "", "bits": 9, "length": 9}}},
+        {"files": {"ids": {"type": "packed", "bytes": 8, "checksum": "", "bits": 99, "length": 0}}},
+        {"files": []},
+        {"files": {"ends": 3}},
+        {"files": {"ends": {"type": "int64", "bytes": "8", "checksum": ""}}},
+        {"name": None},
+    ],
+)
+def test_a_description_that_makes_no_sense_is_refused(
+    folder: Path, change: dict[str, object]
+) -> None:
+    held = json.loads((folder / SEAL).read_text())
+    (folder / SEAL).write_text(json.dumps({**held, **change}))
+    with pytest.raises(InputError, match=r"part\.json: the description of this part is damaged"):
+        open_part(folder)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", '{"format": 1}', "\x00\x00", '"\\'])
+def test_a_description_that_is_no_description_is_refused(folder: Path, text: str) -> None:
+    (folder / SEAL).write_text(text)
+    with pytest.raises(InputError, match=r"part\.json"):
+        open_part(folder)
+    assert len(check_part(folder)) == 1
+
+
+def test_a_missing_column_is_an_error_that_names_it(folder: Path) -> None:
+    part = open_part(folder)
+    with pytest.raises(InputError, match="the column vocabulary is missing"):
+        part["vocabulary"]
+    with pytest.raises(InputError, match="the column ids is missing"):
+        part.numbers("ids")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "scratch", DOCUMENTS])
+def test_layers_are_not_named_so_that_they_could_harm(tmp_path: Path, name: str) -> None:
+    for target in (FolderTarget(tmp_path), MemoryTarget()):
+        with pytest.raises(OptionError, match="cannot name a layer"):
+            target.part(name, name, LAYER)
+
+
+def test_scratch_columns_go_away(tmp_path: Path) -> None:
+    target = FolderTarget(tmp_path)
+    for each in (target, MemoryTarget()):
+        scratch = each.scratch("int32")
+        scratch.append(np.arange(3))
+        scratch.append(np.arange(0))
+        scratch.append(np.arange(2))
+        taken = scratch.take()
+        assert taken.tolist() == [0, 1, 2, 0, 1]
+        assert taken.flags.writeable
+    target.scratch("int32").append(np.arange(3))
+    target.close()
+    assert list(tmp_path.iterdir()) == []
+    target.scratch("int32").append(np.arange(3))
+    again = FolderTarget(tmp_path)
+    assert list(tmp_path.iterdir()) == [], "what a killed run left is removed by the next"
+    target.close()
+    again.close()

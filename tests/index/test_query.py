@@ -1,0 +1,443 @@
+"""The query language: what it reads, what it refuses, and that it finds what a slow twin finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from rote.core.errors import OptionError
+from rote.index import _plan, _query_tables, query
+from rote.index._packed import Packed, pack
+from rote.index._parts import Column, Vocabulary
+from tests.index import twins
+
+Token = dict[str, str]
+Node = tuple[Any, ...]
+"""("item", condition or None) | ("chain" | "either", nodes) | ("repeat", node, least, most)."""
+FRAMES = {"word": "word", "lower": "word", "pos": "word", "pieces": "pieces"}
+
+
+def token(word: str, pos: str) -> Token:
+    return {"word": word, "lower": word.lower(), "pos": pos}
+
+
+def columns_of(documents: Sequence[Sequence[Token]]) -> dict[str, Column]:
+    made = {
+        layer: replace(
+            twins.column([[token[layer] for token in document] for document in documents]),
+            name=layer,
+        )
+        for layer in ("word", "lower", "pos")
+    }
+    return {**made, "word": replace(made["word"], suffixes=None)}
+
+
+def places(documents: Sequence[Sequence[Token]]) -> Iterator[tuple[int, Sequence[Token], int]]:
+    """Every item: its place, its document, its number there."""
+    place = 0
+    for document in documents:
+        for i in range(len(document)):
+            yield place + i, document, i
+        place += len(document) + 1
+
+
+# The twin.
+
+
+def holds(condition: Node | None, token: Token) -> bool:
+    if condition is None:
+        return True
+    kind, *parts = condition
+    if kind == "test":
+        layer, pattern, ignore_case, equal = parts
+        pattern = pattern.lower() if layer == "lower" else pattern
+        flags = re.IGNORECASE if ignore_case else 0
+        return bool(re.fullmatch(pattern, token[layer], flags)) == equal
+    if kind == "not":
+        return not holds(parts[0], token)
+    return (all if kind == "and" else any)(holds(part, token) for part in parts[0])
+
+
+def ends(node: Node, tokens: Sequence[Token], at: int) -> set[int]:
+    """Where a match of the node that begins at `at` can end."""
+    kind, *parts = node
+    if kind == "item":
+        return {at + 1} if at < len(tokens) and holds(parts[0], tokens[at]) else set()
+    if kind == "either":
+        return set().union(*(ends(part, tokens, at) for part in parts[0]))
+    if kind == "chain":
+        reached = {at}
+        for part in parts[0]:
+            reached = {end for start in reached for end in ends(part, tokens, start)}
+        return reached
+    part, least, most = parts
+    found, reached, times = set(), {at}, 0
+    while reached and (most is None or times <= most):
+        if times >= least:
+            if most is None and reached <= found:
+                break
+            found |= reached
+        reached = {end for start in reached for end in ends(part, tokens, start)}
+        times += 1
+    return found
+
+
+def matches(
+    node: Node, documents: Sequence[Sequence[Token]], last: Sequence[bool] | None = None
+) -> list[tuple[int, int]]:
+    found = []
+    for place, document, i in places(documents):
+        stop = len(document)
+        if last is not None:
+            stop = next(j for j in range(i, stop) if last[place + j - i]) + 1
+        longest = max(ends(node, document[:stop], i), default=i)
+        if longest > i:
+            found.append((place, place + longest - i))
+    return found
+
+
+# Queries as text, with many parentheses; random ones, and random corpora.
+
+
+def condition_text(condition: Node | None) -> str:
+    if condition is None:
+        return ""
+    kind, *parts = condition
+    if kind == "test":
+        layer, pattern, ignore_case, equal = parts
+        return f'{layer}{"=" if equal else " != "}"{pattern}"{"%c" if ignore_case else ""}'
+    if kind == "not":
+        return f"!({condition_text(parts[0])})"
+    return {"and": " & ", "or": "|"}[kind].join(f"({condition_text(part)})" for part in parts[0])
+
+
+def text_of(node: Node) -> str:
+    kind, *parts = node
+    if kind == "item":
+        return f"[{condition_text(parts[0])}]"
+    if kind == "chain":
+        return " ".join(f"({text_of(part)})" for part in parts[0])
+    if kind == "either":
+        return " | ".join(text_of(part) for part in parts[0])
+    part, least, most = parts
+    return f"({text_of(part)}){{{least},{'' if most is None else most}}}"
+
+
+def several(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(inner, min_size=1, max_size=3)
+
+
+LITERALS = {"word": "a A b B z".split(), "lower": "a A b z".split(), "pos": "N NN V z".split()}
+REGEXES = {
+    "word": ["a|B", ".", "[ab]", "(?i:a)", "A?"],
+    "lower": ["a|b", ".", "[^a]", "B+", "a.*"],
+    "pos": ["N.*", "N+", "N|V", ".", "NN?"],
+}
+TESTS = st.sampled_from(sorted(LITERALS)).flatmap(
+    lambda layer: st.tuples(
+        st.just("test"),
+        st.just(layer),
+        st.sampled_from(LITERALS[layer] + REGEXES[layer]),
+        st.booleans(),
+        st.sampled_from([True, True, False]),
+    )
+)
+CONDITIONS: st.SearchStrategy[Any] = st.recursive(
+    TESTS,
+    lambda inner: (
+        st.tuples(st.just("not"), inner) | st.tuples(st.sampled_from(["and", "or"]), several(inner))
+    ),
+    max_leaves=4,
+)
+NODES: st.SearchStrategy[Any] = st.recursive(
+    st.tuples(st.just("item"), st.none() | TESTS | CONDITIONS),
+    lambda inner: (
+        st.tuples(st.sampled_from(["chain", "chain", "either"]), several(inner))
+        | st.tuples(
+            st.just("repeat"),
+            inner,
+            st.integers(0, 2),
+            st.integers(2, 3) | st.none(),
+        )
+    ),
+    max_leaves=5,
+)
+TOKENS = st.builds(token, st.sampled_from("aAbB"), st.sampled_from(["N", "NN", "V"]))
+DOCUMENTS = st.lists(st.lists(TOKENS, max_size=8), max_size=5)
+
+
+@st.composite
+def sentences(draw: st.DrawFn, documents: Sequence[Sequence[Token]]) -> list[bool]:
+    """For each place whether it is the last item of its sentence."""
+    last = []
+    for document in documents:
+        last += [draw(st.booleans()) for _ in document[1:]] + [True] * bool(document) + [False]
+    return last
+
+
+def packed(last: Sequence[bool]) -> Packed:
+    return pack(np.array(last, np.int64), 1)
+
+
+def found(text: str, columns: Mapping[str, Column], **options: Any) -> list[tuple[int, int]]:
+    starts, stops = query.find(query.parse(text), columns, **options)
+    return list(zip(starts.tolist(), stops.tolist()))
+
+
+@given(DOCUMENTS, NODES, st.booleans(), st.sampled_from([0, 16, 10**9]), st.data())
+def test_matches_are_those_of_the_twin(
+    documents: list[list[Token]], node: Node, within: bool, dear: int, data: st.DataObject
+) -> None:
+    last = data.draw(sentences(documents))
+    parsed = query.parse(text_of(node) + (" within s" if within else ""))
+    try:
+        query.check(parsed, FRAMES)
+    except OptionError:  # more items or combinations than a query may have
+        assume(False)
+    columns, memo = columns_of(documents), query.Memo()
+    expected = matches(node, documents, last if within else None)
+    limit = data.draw(st.none() | st.integers(0, len(expected) + 1))
+    # Anchors always, where they pay, never; and pieces so small that there are several.
+    with (
+        mock.patch.object(_plan, "_DEAR", dear),
+        mock.patch.object(_plan, "_FIRST_CHUNK", 3),
+        mock.patch.object(_plan, "_CHUNK", 5),
+    ):
+        for _ in range(2):  # the second time out of the memo
+            starts, stops = query.find(
+                parsed, columns, sentence_last=packed(last), limit=limit, memo=memo
+            )
+            assert list(zip(starts.tolist(), stops.tolist())) == expected[:limit]
+        assert query.count(parsed, columns, sentence_last=packed(last), memo=memo) == len(expected)
+
+
+PLAIN = st.sampled_from([("lower", "a"), ("lower", "b"), ("pos", "N"), ("pos", "V")]).map(
+    lambda test: ("item", ("test", *test, False, True))
+)
+GAPS = st.tuples(
+    st.just("repeat"), st.just(("item", None)) | PLAIN, st.integers(0, 2), st.integers(2, 3)
+) | st.tuples(st.just("either"), several(PLAIN | st.tuples(st.just("chain"), several(PLAIN))))
+
+
+CHAINS = st.tuples(st.just("chain"), st.tuples(PLAIN | GAPS, GAPS, PLAIN))
+
+
+# Several queries and patterns an example: what goes wrong here goes wrong seldom.
+
+
+@given(
+    st.lists(st.lists(TOKENS, min_size=5, max_size=12), min_size=1, max_size=3),
+    st.lists(CHAINS, min_size=6, max_size=6),
+)
+def test_a_rare_part_may_stand_anywhere(documents: list[list[Token]], nodes: list[Node]) -> None:
+    columns = columns_of(documents)
+    with mock.patch.object(_plan, "_DEAR", 0):
+        for node in nodes:
+            assert found(text_of(node), columns) == matches(node, documents)
+
+
+@given(NODES, st.booleans())
+@example(("repeat", ("repeat", ("item", None), 0, 1), 1, None), True)
+def test_the_canonical_form_is_the_same_query(node: Node, within: bool) -> None:
+    parsed = query.parse(text_of(node) + (" within s" if within else ""))
+    assert query.parse(str(parsed)) == parsed
+    assert str(query.parse(str(parsed))) == str(parsed)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ('"of" "the"', '[lower="of"] [lower="the"]'),
+        ("'of'  'the'", '[lower="of"] [lower="the"]'),
+        ('"Of"', '[lower="of"]'),
+        ('[word="Of"]', '[word="Of"]'),
+        (r'"Mr\." "\W"', r'[lower="mr\."] [lower="\W"]'),
+        (r""" '"' "\"" """, r'[lower="\""] [lower="\""]'),
+        ('[ pos = "JJ" ] [lemma="dog"]', '[pos="JJ"] [lemma="dog"]'),
+        ('[pos="NN.*" & lower="time"]', '[pos="NN.*" & lower="time"]'),
+        ('[pos!="NN" | !pos="VB"]', '[pos!="NN" | pos!="VB"]'),
+        ('[!(pos="A" | pos="B")]', '[!(pos="A" | pos="B")]'),
+        ('[!(!pos="A")]', '[pos="A"]'),
+        (
+            '[(pos="A" | pos="B") & (pos="C" & pos="D")]',
+            '[(pos="A" | pos="B") & pos="C" & pos="D"]',
+        ),
+        ('"Bush"%c [word="bush"%c]', '[lower="bush"%c] [word="bush"%c]'),
+        ("[]{2} []{1,3} []{2,} []{,4} []{1} []{0,1}", "[]{2} []{1,3} []{2,} []{0,4} [] []?"),
+        ('"a"? "b"* "c"+', '[lower="a"]? [lower="b"]* [lower="c"]+'),
+        ('("a" "b" | "c") "d"', '([lower="a"] [lower="b"] | [lower="c"]) [lower="d"]'),
+        ('("a" ("b" "c"))', '[lower="a"] [lower="b"] [lower="c"]'),
+        ('("a" | "b"){2} | "c"', '([lower="a"] | [lower="b"]){2} | [lower="c"]'),
+        ('"a" []* "b" within s', '[lower="a"] []* [lower="b"] within s'),
+        ('"a" within <s/>', '[lower="a"] within s'),
+        ('"within" [dep-bfs="x"]', '[lower="within"] [dep-bfs="x"]'),
+    ],
+)
+def test_forms(text: str, canonical: str) -> None:
+    assert str(query.parse(text)) == canonical
+
+
+def test_a_string_alone_is_about_the_default_layer() -> None:
+    assert str(query.parse('"Of" [lower="Of"]', "word")) == '[word="Of"] [lower="of"]'
+    assert query.parse('"a" [pos="b"] "c"').layers == ("lower", "pos")
+    assert query.parse("[]", "pos").layers == ("pos",)
+
+
+def test_plain_phrases_are_told_apart() -> None:
+    assert query.is_plain("don't stop (now)")
+    assert not any(query.is_plain(text) for text in ('"of"', "[]", '[pos="JJ"] dog'))
+
+
+def test_examples() -> None:
+    text = "The/DT old/JJ dog/NN saw/VB Mr./NNP the/DT big/JJ old/JJ dog/NN ./."
+    first = [token(*pair.rsplit("/", 1)) for pair in text.split()]
+    second = [token(*pair.split("/")) for pair in "dog/NN dogs/NNS".split()]
+    columns = columns_of([first, [], second])
+    wanted = {
+        '"the" "old"': [(0, 2)],
+        '[pos="JJ"] [lower="dog"]': [(1, 3), (7, 9)],
+        '[pos="JJ"]{1,2} [pos="NN.*"]': [(1, 3), (6, 9), (7, 9)],
+        '[pos="NN.*" & lower="dogs?"]': [(2, 3), (8, 9), (12, 13), (13, 14)],
+        '[pos="DT" & word!="The"]': [(5, 6)],
+        '[word="THE"%c]': [(0, 1), (5, 6)],
+        '"the" []{0,2} "dog"': [(0, 3), (5, 9)],
+        '("the" "old" | "mr\\.") []': [(0, 3), (4, 6)],
+        '"dog" []': [(2, 4), (8, 10), (12, 14)],
+        '"the|big"': [(0, 1), (5, 6), (6, 7)],
+        '"."': [(9, 10)],
+        '"m.*"': [(4, 5)],
+        "[]{9,}": [(0, 10), (1, 10)],
+        '"cat"': [],
+        '[word="cat"]': [],
+        '"dog"? [pos="nothing"]': [],
+    }
+    for query_text, expected in wanted.items():
+        assert found(query_text, columns) == expected, query_text
+        assert query.count(query.parse(query_text), columns) == len(expected), query_text
+
+
+def test_a_match_stays_inside_its_sentence() -> None:
+    documents = [[token(word, "N") for word in "abab"]]
+    last = packed([False, True, False, True, False])
+    columns = columns_of(documents)
+    assert found('"a" []+', columns) == [(0, 4), (2, 4)]
+    assert found('"a" []+ within s', columns, sentence_last=last) == [(0, 2), (2, 4)]
+    assert found('"b" "a" within s', columns, sentence_last=last) == []
+    for missing in (None, packed([True])):
+        with pytest.raises(OptionError, match="sentences of the layer 'lower' are not known"):
+            found('"a" within s', columns, sentence_last=missing)
+
+
+def test_a_match_has_at_most_a_hundred_items() -> None:
+    columns = columns_of([[token("a", "N")] * 150])
+    assert found("[]*", columns)[:52] == [(i, min(i + 100, 150)) for i in range(52)]
+    assert found('"a"+ [pos="N"]', columns, limit=1) == [(0, 100)]
+    assert query.count(query.parse("[]{60,}"), columns) == 91
+
+
+def test_an_empty_segment_holds_nothing() -> None:
+    assert found("[]", columns_of([])) == []
+    assert found('"a" | [pos!="N"]', columns_of([[], []])) == []
+
+
+REFUSED = [
+    ("", 0, "expected a string in quotes"),
+    ("of the", 0, "a plain phrase has no quotes"),
+    ('"a" of', 4, "expected a string in quotes"),
+    ('"a', 2, "expected the closing quote"),
+    ('"a" |', 5, "expected a string in quotes"),
+    ('("a"', 4, r"expected a token, a quantifier, | or )"),
+    ('"a")', 3, "expected a token, a quantifier, | or the end"),
+    ("[pos]", 4, "expected = or !="),
+    ("[pos=JJ]", 5, "expected a string in quotes"),
+    ('[pos="JJ"', 9, "expected &, | or ]"),
+    ('[pos="JJ" & ]', 12, "expected a condition such as"),
+    ('[(pos="JJ"]', 10, "expected &, | or )"),
+    ('"a"{x}', 3, "expected how often"),
+    ('"a"{,}', 3, "expected how often"),
+    ('"a"{2', 3, "expected how often"),
+    ('"a"{3,2}', 3, "no smaller than the first"),
+    ('"a"{0}', 3, "at least 1"),
+    ('"a"?+', 4, "there is a quantifier already"),
+    ('"a"%d', 3, "expected %c"),
+    ('"a(b"', 2, "not a regular expression: missing )"),
+    ('"x{99999999999999}"', 1, "not a regular expression"),
+    ('<s> "a"', 0, "within s"),
+    ('"a" within p', 11, "expected s"),
+    ('"a" within s "b"', 13, "expected the end"),
+    ("(" * 60 + '"a"' + ")" * 60, 51, "more than 50 parentheses"),
+    ('"a" [nose="x"]', 5, "there is no layer 'nose'; known: lower, pieces, pos, word"),
+    ('"a" [pieces="x"]', 5, "the items of 'pieces' are not those of 'lower'"),
+    ('"a"{65}', None, "more than 64 items"),
+    ("(([]{9}){9}){9}", None, "more than 64 items"),
+]
+
+
+@pytest.mark.parametrize(("text", "at", "problem"), REFUSED)
+def test_a_query_that_makes_no_sense_is_refused_with_the_place(
+    text: str, at: int | None, problem: str
+) -> None:
+    with pytest.raises(OptionError) as refused:
+        query.check(query.parse(text), FRAMES)
+    lines = str(refused.value).split("\n")
+    assert problem in lines[0]
+    assert lines[1] == "  " + text
+    assert at is None or lines[2:] == ["  " + " " * at + "^"]
+
+
+def test_too_many_combinations_are_refused() -> None:
+    text = "[" + " & ".join(f'(word="{i}" | pos="{i}" & lower="{i}")' for i in range(9)) + "]"
+    with pytest.raises(OptionError, match="too many combinations"):
+        query.check(query.parse(text), FRAMES)
+
+
+def test_columns_that_do_not_fit_are_refused() -> None:
+    columns = columns_of([[token("a", "N"), token("b", "V")]])
+    columns["pieces"] = twins.column([["a"], []])
+    assert len(columns["pieces"].ids) == len(columns["lower"].ids)
+    for search in (query.find, query.count):
+        with pytest.raises(OptionError, match="the items of 'pieces' are not those of 'lower'"):
+            search(query.parse('"a" [pieces="a"]'), columns)
+        with pytest.raises(OptionError, match="there is no layer 'lemma'; known: lower, pieces"):
+            search(query.parse('[lemma="a"]'), columns)
+        with pytest.raises(OptionError, match="there is no layer 'lemma'"):
+            search(query.parse("[]", "lemma"), columns)
+    with pytest.raises(OptionError, match="there is no layer 'lemma'"):
+        query.check(query.parse("[]", "lemma"), FRAMES)
+    assert found('[pieces="a"]', columns) == [(0, 1)]
+
+
+PIECES = ["a", "b", "é", r"\.", "[ab]", "(b)", r"\w", "."]
+PATTERNS = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(["", "", "*", "?", "+", "{0,2}", "|"])),
+    max_size=4,
+).map(lambda pieces: "".join(piece + sign for piece, sign in pieces))
+STRINGS = sorted("".join(chars) for n in (1, 2, 3) for chars in product("abAé.", repeat=n))
+
+
+@given(st.lists(PATTERNS, min_size=6, max_size=6), st.booleans())
+def test_looking_up_finds_what_trying_every_entry_finds(
+    patterns: list[str], ignore_case: bool
+) -> None:
+    vocabulary = Vocabulary.of(STRINGS)
+    for pattern in patterns:
+        wanted = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+        parsed = query.parse(f'[word="{pattern}"{"%c" if ignore_case else ""}]')
+        with mock.patch.object(_query_tables, "_BLOCK", 50):
+            numbers = _query_tables.matching(parsed.tests[0], vocabulary)
+        assert numbers.tolist() == [i for i, s in enumerate(STRINGS, 1) if wanted.fullmatch(s)]
+
+
+def test_plain_patterns_are_looked_up() -> None:
+    assert _query_tables.plain(r"u\.s\.|uk") == (["u.s.", "uk"], True)
+    assert _query_tables.plain("unti?l") == (["unt"], False)
+    assert _query_tables.plain(r"a\d") == (["a"], False)

@@ -1,0 +1,150 @@
+"""Documents and authors of ranges and of n-grams, against going through the documents."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rote.core.errors import OptionError
+from rote.index import _tally
+from rote.index._packed import bits_for, pack
+from rote.index._parts import Column
+from rote.index._tally import (
+    distinct,
+    document_table,
+    documents_of,
+    documents_with,
+    first_places,
+    tally,
+)
+from rote.index._top import frequent
+from tests.index import twins
+
+short_texts = st.lists(
+    st.one_of(
+        st.lists(st.sampled_from("ab"), max_size=12),
+        st.lists(st.sampled_from("abcdefg"), max_size=12),
+        st.just([]),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@st.composite
+def grouped_ranges(draw: st.DrawFn) -> tuple[Column, np.ndarray, np.ndarray, np.ndarray, int]:
+    """A column, ranges of its order, a group for each document, and how many groups there are."""
+    texts = draw(short_texts)
+    column = twins.column(texts)
+    places = st.integers(0, column.items)
+    pairs = [sorted(pair) for pair in draw(st.lists(st.tuples(places, places), max_size=6))]
+    low, high = np.array(pairs, np.int64).reshape(-1, 2).T
+    groups = draw(st.sampled_from([1, 3, 1000]))
+    group = st.integers(-1, groups - 1)
+    of = draw(st.lists(group, min_size=len(texts), max_size=len(texts)))
+    return column, low, high, np.array(of, np.int32), groups
+
+
+def by_hand(column: Column, low: int, high: int, groups: np.ndarray) -> Counter[int]:
+    assert column.suffixes
+    found: Counter[int] = Counter()
+    for place in column.suffixes.order.all()[low:high].tolist():
+        document = sum(end < place for end in column.document_ends.tolist())
+        if groups[document] >= 0:
+            found[int(groups[document])] += 1
+    return found
+
+
+@given(grouped_ranges())
+def test_groups_of_ranges(
+    case: tuple[Column, np.ndarray, np.ndarray, np.ndarray, int],
+) -> None:
+    column, low, high, of, groups = case
+    expected = [by_hand(column, *pair, of) for pair in zip(low, high, strict=True)]
+    assert distinct(column, low, high, of, groups).tolist() == [len(found) for found in expected]
+    table = document_table(column.document_ends)
+    assert distinct(column, low, high, of, groups, table).tolist() == list(map(len, expected))
+    for i, found in enumerate(expected):
+        names, occurrences = tally(column, int(low[i]), int(high[i]), of, groups, table)
+        assert names.dtype == np.int32
+        assert occurrences.dtype == np.int64
+        assert list(zip(names.tolist(), occurrences.tolist(), strict=True)) == sorted(found.items())
+
+
+@given(st.lists(st.integers(0, 40) | st.just(0), min_size=1, max_size=60))
+@example([0] * 50 + [1000])
+@example([1000] + [0] * 50)
+def test_documents_of_places(lengths: list[int]) -> None:
+    ends = np.cumsum(np.array(lengths, np.int64) + 1) - 1
+    places = np.arange(ends[-1] + 1)
+    expected = [i for i, length in enumerate(lengths) for _ in range(length + 1)]
+    found = documents_of(document_table(ends), places[::-1])
+    assert found[::-1].tolist() == expected
+
+
+def test_no_documents() -> None:
+    column = twins.column([])
+    none = np.empty(0, np.int64)
+    assert len(documents_of(document_table(column.document_ends), none)) == 0
+    assert len(distinct(column, none, none, none.astype(np.int32), 0)) == 0
+    assert len(tally(column, 0, 0, none.astype(np.int32), 0)[0]) == 0
+    assert len(documents_with(column, none, 3)) == 0
+    assert len(first_places(column, 0, 0)) == 0
+
+
+def check_documents_with(texts: list[list[str]], n: int) -> None:
+    column = twins.column(texts)
+    places, _ = frequent(column, n)
+    ids = column.ids.all().tolist()
+    grams = [
+        tuple(column.vocabulary[number] for number in ids[place : place + n])
+        for place in places.tolist()
+    ]
+    held = [set(twins.windows(text, n)) for text in texts]
+    for take in (slice(None), slice(None, None, 3)):
+        expected = [sum(gram in windows for windows in held) for gram in grams[take]]
+        assert documents_with(column, places[take], n).tolist() == expected
+
+
+@given(short_texts, st.integers(1, 12))
+# More than 64 bits, and windows that come back in one document and in others.
+@example([["a", "b"] * 40, ["a", "b"] * 34, ["b"] * 70, list("abcdefg") * 6], 33)
+@example([list("abcdefg") * 12] * 2 + [list("gfedcba") * 9], 30)
+def test_documents_that_hold_each_ngram(texts: list[list[str]], n: int) -> None:
+    check_documents_with(texts, n)
+
+
+def test_ngrams_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    # To the base 1 digits only add up, so all orders of the same items have one hash; to the
+    # base 0 only the last item counts.
+    for base in (0, 1):
+        monkeypatch.setattr(_tally, "_BASE", base)
+        check_documents_with([list("abcdefg") * 6, list("bacdefg") * 6 + list("abcdefg") * 4], 23)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32), st.data())
+def test_first_places_of_a_range(seed: int, data: st.DataObject) -> None:
+    length = 300_000
+    order = np.random.default_rng(seed).permutation(length)
+    column = twins.column([["a"]])
+    assert column.suffixes
+    suffixes = dataclasses.replace(column.suffixes, order=pack(order, bits_for(length)))
+    column = dataclasses.replace(column, suffixes=suffixes)
+    low, high = sorted(data.draw(st.tuples(*2 * [st.integers(0, length)])))
+    expected = np.sort(order[low:high])
+    assert np.array_equal(first_places(column, low, high), expected)
+    limits = st.sampled_from([0, 1, 10, 1 << 17, (1 << 17) + 1]) | st.integers(0, length)
+    limit = data.draw(limits)
+    assert np.array_equal(first_places(column, low, high, limit), expected[:limit])
+
+
+def test_ranges_need_sorted_suffixes() -> None:
+    column = dataclasses.replace(twins.column([["a"]]), suffixes=None)
+    with pytest.raises(OptionError, match="rote index add-layer INDEX lower"):
+        first_places(column, 0, 1)
