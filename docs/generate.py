@@ -27,12 +27,21 @@ def command_line_reference() -> str:
             "# Command line\n\nMade by `make docs` from the commands' own help; do not edit.\n",
             _section("rote", rote.get_help(top)),
         ]
-        for name in rote.list_commands(top):
-            found = rote.get_command(top, name)
-            assert found is not None
-            with click.Context(found, info_name=name, parent=top) as context:
-                parts.append(_section(f"rote {name}", found.get_help(context)))
+        parts += _commands(rote, top)
     return "\n".join(parts)
+
+
+def _commands(group: click.Group, above: click.Context) -> list[str]:
+    """The help of every command of a group, each followed by those inside it."""
+    parts = []
+    for name in group.list_commands(above):
+        found = group.get_command(above, name)
+        assert found is not None
+        with click.Context(found, info_name=name, parent=above) as context:
+            parts.append(_section(context.command_path, found.get_help(context)))
+            if isinstance(found, click.Group):
+                parts += _commands(found, context)
+    return parts
 
 
 def _section(title: str, text: str) -> str:

@@ -29,6 +29,29 @@ class CommaSeparated(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is not a comma-separated list of {self.item.__name__}", param)
 
 
+class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """An amount of memory as people write it, 512M or 4G, as a number of bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        from rote.core.errors import OptionError
+        from rote.index.options import parse_memory
+
+        try:
+            return value if isinstance(value, int) else parse_memory(value)
+        except OptionError as error:
+            self.fail(str(error), param, ctx)
+
+    @staticmethod
+    def written(size: int) -> str:
+        """The shortest way to write a size, for defaults in the help."""
+        for unit, sign in ((2**30, "G"), (2**20, "M"), (2**10, "K")):
+            if size % unit == 0:
+                return f"{size // unit}{sign}"
+        return str(size)
+
+
 class SectionedCommand(click.Command):
     """A command whose help shows its options under headings."""
 
@@ -52,11 +75,13 @@ class SectionedOption(click.Option):
         self.section = section
 
 
-def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.Option]:
-    """One flag per field of an options dataclass."""
+def flags(
+    options: type, section: str, skip: Iterable[str] = (), sizes: Iterable[str] = ()
+) -> list[click.Option]:
+    """One flag per field of an options dataclass; `sizes` names numbers written like 4G."""
     hints = typing.get_type_hints(options)
     return [
-        _flag(field, hints[field.name], section)
+        _flag(field, Size if field.name in sizes else hints[field.name], section)
         for field in dataclasses.fields(options)
         if field.name not in skip
     ]
@@ -69,13 +94,15 @@ def build(options: type[Options], given: dict[str, Any]) -> Options:
 
 
 def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Option:
-    flag = "--" + field.name.replace("_", "-")
+    flag = field.metadata.get("flag") or "--" + field.name.replace("_", "-")
     declaration, kind = [flag, field.name], _click_type(hint)
     if hint is bool and field.default is True:
         declaration[0] = f"{flag}/--no-{flag[2:]}"
     if "short" in field.metadata:
         declaration.insert(0, field.metadata["short"])
     default, help = field.default, field.metadata["help"]
+    if isinstance(default, int) and hint is Size:
+        default = Size.written(default)
     return SectionedOption(
         declaration,
         section=section,
@@ -96,4 +123,4 @@ def _click_type(hint: Any) -> Any:
         return click.Choice(arguments)
     if origin is tuple:
         return CommaSeparated(arguments[0])
-    return hint
+    return Size() if hint is Size else hint

@@ -1,0 +1,175 @@
+"""Count phrases in an index: occurrences, documents, authors, per layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._index import about, check_layers, index_argument, opened
+from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._progress import TerminalReporter
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import option
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
+
+_HELP = """Count phrases in an index: occurrences, documents, authors, per layer.
+
+PHRASE is a text; the index's own annotator cuts and tags it, as it would standing alone. With
+--items it is a list of items, separated by spaces. A phrase with a quote or a bracket in it is
+a query, of which occurrences are counted:
+
+\b
+  rote count IDX "at the end of the day"
+  rote count IDX --layer pos --items "DT JJ NN"
+  rote count IDX '[pos="JJ"] "dog"'
+  rote count IDX --from phrases.txt --csv
+"""
+_COLUMNS = ("phrase", "layer", "items", "query", "occurrences", "documents", "authors")
+_MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class CountOptions:
+    """Which layers are asked, and how the phrases are read."""
+
+    layer: tuple[str, ...] = option((), "Layers to count in  [default: all that are sorted]")
+    items: bool = option(False, "Phrases are items already, separated by spaces")
+    phrases_from: Path | None = option(
+        None, "Also count the phrases in this file, one per line; - is standard input",
+        flag="--from", metavar="FILE",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What was asked, and the line it stands in if it came from a file."""
+
+    text: str
+    file: str | None = None
+    line: int | None = None
+
+
+def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
+    from rote.index.folder import read_manifest
+    from rote.index.query import is_plain
+
+    options, output = build(CountOptions, given), build(ListingOptions, given)
+    output.form()  # a contradiction is noticed before the work, not after
+    reporter = TerminalReporter(output.quiet)
+    index = opened(idx, reporter, "_lookup")
+    check_layers(index, options.layer)
+    layers = options.layer or read_manifest(idx).sorted_layers
+    asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]
+    if not asked:
+        raise OptionError("give at least one phrase, or a file of phrases with --from")
+    plain = [p for p in asked if options.items or is_plain(p.text)]
+    counted = {layer: iter(_counted(index, plain, layer, options)) for layer in layers}
+    rows: list[dict[str, Any]] = []
+    for phrase in asked:
+        if options.items or is_plain(phrase.text):
+            rows += [next(counted[layer]) for layer in layers]
+        else:
+            rows.append(_matched(index, phrase, options.layer))
+    listing = Listing("counts", rows, (*_COLUMNS, "per_million"), about(index))
+    deliver(listing, output, lambda console: _draw(rows, console))
+
+
+def _draw(rows: Sequence[dict[str, Any]], console: Any) -> None:
+    from rote.report.concordance import count_table
+
+    console.print(count_table(rows))
+
+
+def _from_file(path: Path | None) -> list[Phrase]:
+    if path is None:
+        return []
+    try:
+        with click.open_file(str(path), encoding="utf-8-sig") as file:
+            lines = [line.rstrip("\n") for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise InputError(f"the phrases cannot be read ({why})", file=str(path)) from None
+    numbered = enumerate(lines, 1)
+    return [Phrase(line, str(path), number) for number, line in numbered if line.strip()]
+
+
+def _counted(
+    index: Index, phrases: Sequence[Phrase], layer: str, options: CountOptions
+) -> list[dict[str, Any]]:
+    """One row for each phrase, all counted at once."""
+    from rote.index.grams import Grams
+
+    if not phrases:
+        return []
+    if options.items:
+        grams = Grams.of([phrase.text.split() for phrase in phrases])
+    else:
+        cut = index.layer_of([phrase.text for phrase in phrases], layer)
+        grams = Grams(cut.ids, cut.text_ends, cut.vocabulary)
+    for number, phrase in enumerate(phrases):
+        if not grams[number]:
+            problem = f"{phrase.text!r} holds nothing to count"
+            raise InputError(problem, file=phrase.file, line=phrase.line)
+    held = index.items_held(layer)
+    authors = [index.author_counts(grams, layer)] if _has_authors(index) else []
+    found = [index.counts(grams, layer), index.document_counts(grams, layer), *authors]
+    return [
+        {
+            "phrase": phrase.text,
+            "layer": layer,
+            "items": list(grams[number]),
+            "query": None,
+            "occurrences": counts[0],
+            "documents": counts[1],
+            "authors": counts[2] if authors else None,
+            "per_million": counts[0] / held * _MILLION if held else None,
+        }
+        for number, (phrase, counts) in enumerate(
+            zip(phrases, zip(*(column.tolist() for column in found)))
+        )
+    ]
+
+
+def _matched(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
+    """The row of a query, which names its layers itself."""
+    from rote.index.index import DEFAULT
+    from rote.index.query import parse
+
+    default = layers[0] if layers else DEFAULT
+    query = parse(phrase.text, default)
+    check_layers(index, query.layers)
+    occurrences, held = index.matches(phrase.text, default), index.items_held(query.layers[0])
+    return {
+        "phrase": phrase.text,
+        "layer": ",".join(query.layers),
+        "items": None,
+        "query": str(query),
+        "occurrences": occurrences,
+        "documents": None,
+        "authors": None,
+        "per_million": occurrences / held * _MILLION if held else None,
+    }
+
+
+def _has_authors(index: Index) -> bool:
+    return any(len(segment.documents.author.vocabulary) > 1 for segment in index.segments)
+
+
+command = SectionedCommand(
+    "count",
+    callback=run,
+    help=_HELP,
+    params=[
+        index_argument(),
+        click.Argument(["phrases"], metavar="PHRASE...", nargs=-1),
+        *flags(CountOptions, "What is counted"),
+        *flags(ListingOptions, "Output"),
+    ],
+)

@@ -1,0 +1,151 @@
+"""Search an index: every match with the text around it, its document and author."""
+
+from __future__ import annotations
+
+import heapq
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._index import about, check_layers, index_argument, opened
+from rote.cli._items import ItemsUnder
+from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._progress import TerminalReporter
+from rote.core.errors import OptionError
+from rote.core.metric import option
+
+if TYPE_CHECKING:
+    from rote.index.answers import Context, Place
+    from rote.index.index import Index
+
+_HELP = """Search an index: every match with the text around it, its document and author.
+
+QUERY is a phrase, or a pattern over layers: strings in quotes are regular expressions for whole
+items, brackets hold conditions, {1,3} ? * + repeat:
+
+\b
+  rote search IDX "at the end of"
+  rote search IDX '"of" "the" []{1,2} "day"'
+  rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
+  rote search IDX '[pos="NN.*" & lower="time"]' --sort right
+"""
+_COLUMNS = ("document", "author", "source", "item", "start", "end", "before", "match", "after")
+_COMPARED = 60
+"""Characters beside a match that are looked at to sort it, however many are shown."""
+_CHOICE = {
+    "place": "the first",
+    "left": "the first by the words before them",
+    "right": "the first by the words after them",
+    "random": "chosen at random",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What is searched, and which matches are shown."""
+
+    layer: str = option("lower", "Layer that phrases and strings outside of brackets are about")
+    limit: int = option(20, "Show so many matches; 0 for all")
+    context: int = option(60, "Characters before and after a match, as far as they fit the line")
+    sort: Literal["place", "left", "right", "random"] = option(
+        "place", "By place, by the words to the left or right of all matches, or a random choice"
+    )
+    seed: int = option(0, "Seed of the random choice")
+    show: tuple[str, ...] = option((), "Layers to show below each match, such as pos,lemma")
+
+
+def run(idx: Path, query: str, **given: Any) -> None:
+    from rote.index.query import is_plain, parse
+
+    options, output = build(SearchOptions, given), build(ListingOptions, given)
+    output.form()  # a contradiction is noticed before the work, not after
+    if options.limit < 0 or options.context < 0:
+        raise OptionError("--limit and --context must be at least 0")
+    reporter = TerminalReporter(output.quiet)
+    index = opened(idx, reporter, "_match")
+    asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
+    check_layers(index, [*asked, *options.show])
+    places, total = _found(index, query, options, reporter)
+    under = ItemsUnder(index, options.show)
+    rows = []
+    for place in places:
+        context = index.context(place, options.context)
+        row = {name: getattr(place, name) for name in _COLUMNS[:6]}
+        rows.append({**row, **asdict(context), **under(place)})
+    held = {**about(index), "query": str(index.parse(query, options.layer)), "matches": total}
+    listing = Listing("places", rows, (*_COLUMNS, *under.columns), held)
+    deliver(listing, output, lambda console: _draw(rows, under, total, options, console))
+
+
+def _found(
+    index: Index, query: str, options: SearchOptions, reporter: TerminalReporter
+) -> tuple[Sequence[Place], int]:
+    """The places that are shown, and how many there are in all."""
+    limit = options.limit or None
+    if options.sort == "place":
+        places = index.search(query, limit, options.layer)
+        all_seen = limit is None or len(places) < limit
+        return places, len(places) if all_seen else index.matches(query, options.layer)
+    places = index.search(query, None, options.layer)
+    limit = min(limit or len(places), len(places))
+    if options.sort == "random":
+        return random.Random(options.seed).sample(places, limit), len(places)
+
+    with reporter.stage("sorting", len(places)) as advance:
+
+        def key(place: Place) -> tuple[list[str], int, int]:
+            advance(1)
+            around = _neighbours(index.context(place, _COMPARED), options.sort)
+            return around, place.segment, place.number
+
+        return heapq.nsmallest(limit, places, key=key), len(places)
+
+
+def _neighbours(context: Context, side: str) -> list[str]:
+    """The words next to a match, the nearest first, in lower case."""
+    if side == "right":
+        return re.findall(r"\w+", context.after.lower())
+    return re.findall(r"\w+", context.before.lower())[::-1]
+
+
+def _draw(
+    rows: Sequence[dict[str, Any]],
+    under: ItemsUnder,
+    total: int,
+    options: SearchOptions,
+    console: Any,
+) -> None:
+    from rote.report.concordance import Line, concordance
+
+    lines = [
+        Line(
+            **{name: row[name] for name in ("before", "match", "after", "document", "author")},
+            items={name: row[name] for name in under.columns},
+        )
+        for row in rows
+    ]
+    for line in concordance(lines, console.width):
+        console.print(line, no_wrap=True, crop=True)
+    matches = f"{total:,} match{'es' * (total != 1)}"
+    if len(rows) < total:
+        matches = f"{len(rows):,} of {matches}, {_CHOICE[options.sort]}"
+    console.print(f"\n{matches}" if rows else matches, highlight=False)
+
+
+command = SectionedCommand(
+    "search",
+    callback=run,
+    help=_HELP,
+    params=[
+        index_argument(),
+        click.Argument(["query"], metavar="QUERY"),
+        *flags(SearchOptions, "What is shown"),
+        *flags(ListingOptions, "Output"),
+    ],
+)

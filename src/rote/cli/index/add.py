@@ -1,0 +1,73 @@
+"""Add texts to an index; what it holds already is passed over."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._index import index_argument, inputs_argument, source_of
+from rote.cli._listing import SummaryOptions
+from rote.cli._progress import TerminalReporter
+from rote.cli.index._summary import announce, summarize
+from rote.core.metric import option
+from rote.corpus import ReadOptions
+from rote.index.options import BuildOptions
+
+_HELP = """Add texts to an index; what it holds already is passed over.
+
+The new texts are annotated as the old ones were and become segments of their own;
+`rote index merge` makes one segment of several.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AddOptions:
+    """What adding may use; everything else is as it was when the index was built."""
+
+    memory: int = option(BuildOptions().memory, "Memory that adding may use")
+    jobs: int = option(1, "How many cores to use; results do not depend on it")
+
+
+def run(idx: Path, inputs: tuple[str, ...], **given: Any) -> None:
+    from rote.core.compiling import say_if_compiling
+    from rote.index.build import add_to_index
+    from rote.index.estimate import estimate
+    from rote.index.folder import read_manifest
+
+    summary, options = build(SummaryOptions, given), build(AddOptions, given)
+    reporter = TerminalReporter(summary.quiet)
+    manifest = read_manifest(idx)
+    source = source_of(inputs, build(ReadOptions, given), reporter)
+    own = {each.layer: f"{each.layer}:{idx / each.file}" for each in manifest.subwords}
+    as_built = BuildOptions(
+        layers=tuple(own.get(name, name) for name in manifest.sorted_layers),
+        annotator=manifest.annotator,
+        author_field=manifest.author_field,
+        memory=options.memory,
+        jobs=options.jobs,
+    )
+    announce(estimate(source, as_built), reporter)
+    say_if_compiling(reporter, "_radix")
+    start = time.monotonic()
+    written = add_to_index(idx, source, memory=options.memory, jobs=options.jobs, reporter=reporter)
+    spent = time.monotonic() - start
+    for line in written.problems.listed():
+        reporter.say(line)
+    summarize(idx, written.added, spent, summary, reporter)
+
+
+command = SectionedCommand(
+    "add",
+    callback=run,
+    help=_HELP,
+    params=[
+        index_argument(),
+        inputs_argument(),
+        *flags(AddOptions, "Index", sizes=["memory"]),
+        *flags(ReadOptions, "Reading"),
+        *flags(SummaryOptions, "Output"),
+    ],
+)

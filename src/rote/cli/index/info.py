@@ -1,0 +1,82 @@
+"""Describe an index: who made it, its documents, layers and segments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._index import index_argument
+from rote.cli._listing import SummaryOptions, as_json
+from rote.cli._output import printing_console
+from rote.cli._progress import TerminalReporter
+from rote.cli.index._summary import describe, segments, size
+
+_NAMED = 8
+"""So many sources are named; of more, the largest."""
+
+
+def run(idx: Path, **given: Any) -> None:
+    from rote.report.concordance import facts_table, plain_table
+
+    options = build(SummaryOptions, given)
+    held = describe(idx, TerminalReporter(options.quiet))
+    if options.json:
+        click.echo(as_json(held), nl=False)
+        return
+    console = printing_console()
+    console.print(facts_table(_facts(held)))
+    columns = {"layer": "left", "sorted": "left", "items": "right", "different": "right"}
+    columns |= {"size": "right", "bytes per item": "right"}
+    console.print(plain_table(columns, [_layer(layer) for layer in held["layers"]]))
+    columns = {"segment": "left", "documents": "right", "words": "right", "size": "right"}
+    rows = [
+        (s["name"], f"{s['documents']:,}", f"{s['words']:,}", size(s["bytes"]))
+        for s in held["segments"]
+    ]
+    if rows:
+        console.print(plain_table(columns, rows))
+
+
+def _facts(held: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "index": held["index"],
+        "format": f"{held['format']}, generation {held['generation']}",
+        "annotator": held["signature"],
+        **held["subwords"],
+        "documents": f"{held['documents']:,}",
+        "words": f"{held['words']:,}",
+        "authors": f"{held['authors']:,} (field '{held['author_field']}')",
+        "sources": _sources(held["sources"]),
+        "texts": f"{size(held['text_bytes'])}, compressed, with ids, metadata and places",
+        "on disk": f"{size(held['bytes'])} in {segments(len(held['segments']))}",
+    }
+
+
+def _sources(sources: Mapping[str, int]) -> str:
+    named = [f"{name} ({documents:,})" for name, documents in list(sources.items())[:_NAMED]]
+    more = f", and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
+    return f"{len(sources):,}: {', '.join(named)}{more}" if sources else "none"
+
+
+def _layer(layer: Mapping[str, Any]) -> tuple[str, ...]:
+    per_item = layer["bytes_per_item"]
+    return (
+        layer["layer"],
+        "yes" if layer["sorted"] else "no",
+        f"{layer['items']:,}",
+        f"{layer['vocabulary']:,}",
+        size(layer["bytes"]),
+        "–" if per_item is None else f"{per_item:.2f}",
+    )
+
+
+command = SectionedCommand(
+    "info",
+    callback=run,
+    help=f"{__doc__}",
+    params=[index_argument(), *flags(SummaryOptions, "Output")],
+)

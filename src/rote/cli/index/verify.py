@@ -1,0 +1,54 @@
+"""Read every byte of an index and compare it with what was written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._index import index_argument
+from rote.cli._listing import SummaryOptions, as_json
+from rote.cli._progress import TerminalReporter
+
+_HELP = """Read every byte of an index and compare it with what was written.
+
+Says "whole", or lists what is damaged or missing and ends with exit code 1.
+"""
+
+
+def run(idx: Path, **given: Any) -> None:
+    from rote.index.folder import is_index, read_manifest
+    from rote.index.verify import verify_index
+    from rote.report.concordance import harmless
+
+    options = build(SummaryOptions, given)
+    if not is_index(idx):
+        read_manifest(idx)  # says what it is instead
+    problems = verify_index(idx, TerminalReporter(options.quiet))
+    if options.json:
+        click.echo(
+            as_json({"index": str(idx), "whole": not problems, "problems": problems}), nl=False
+        )
+    else:
+        for line in problems:
+            click.echo(harmless(line))
+        click.echo(f"{idx}: {_verdict(len(problems))}")
+    if problems:
+        sys.exit(1)
+
+
+def _verdict(problems: int) -> str:
+    if not problems:
+        return "whole"
+    return f"damaged, {problems:,} problem{'s' * (problems > 1)}"
+
+
+command = SectionedCommand(
+    "verify",
+    callback=run,
+    help=_HELP,
+    params=[index_argument(), *flags(SummaryOptions, "Output")],
+)

@@ -1,0 +1,376 @@
+"""`rote index`, `rote count`, `rote search`, `rote top` as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+from rote.core import plugins
+from rote.core.errors import InputError, OptionError, RoteError
+
+DOCUMENTS = [
+    {
+        "id": "harbour",
+        "author": "Anna",
+        "source": "human",
+        "text": "The old dog slept. The old boat slept too.\n"
+        "Nobody saw the \x1b[31mred\x1b[0m light.",
+    },
+    {
+        "id": "hill",
+        "author": "Ben",
+        "source": "human",
+        "text": "The old dog climbed the hill. A young dog waited.",
+    },
+    {"id": "answer", "source": "model", "text": "The dog is a testament to the old dog."},
+]
+WORDS = 43
+MORE = [{"id": "extra", "author": "Anna", "source": "human", "text": "The old dog came back."}]
+
+
+def invoke(*arguments: str, input: str | None = None) -> Result:
+    return CliRunner().invoke(rote, list(arguments), input=input)
+
+
+def done(*arguments: str, input: str | None = None) -> Result:
+    found = invoke(*arguments, input=input)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> str:
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("index")
+    texts = write(folder / "texts.jsonl", DOCUMENTS)
+    built = done("index", "build", texts, "-o", str(folder / "idx"), "--layers", "lower,pos")
+    assert "3 documents, 43 words" in built.stdout
+    assert "bytes per token: word " in built.stdout
+    assert "3 documents" in built.stderr
+    assert "on disk" in built.stderr
+    return str(folder / "idx")
+
+
+@pytest.fixture
+def own(index: str, tmp_path: Path) -> str:
+    """A copy that a test may change."""
+    shutil.copytree(index, tmp_path / "own")
+    return str(tmp_path / "own")
+
+
+def test_help_is_instant_and_names_every_command() -> None:
+    code = (
+        "import sys; from rote.cli.main import rote\n"
+        "try: rote.main(sys.argv[1:], standalone_mode=False)\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'numba', 'polars', 'rich', 'zstandard'}\n"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    for arguments in (["--help"], ["index", "--help"]):
+        found = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True
+        )
+        assert found.returncode == 0, found.stderr
+    for name in plugins.members("cli.index"):
+        assert name in found.stdout
+        assert f"rote index {name}" in done("index", name, "--help").output
+
+
+def test_an_unknown_subcommand_gets_a_suggestion() -> None:
+    found = invoke("index", "buidl")
+    assert found.exit_code == 2
+    assert "did you mean 'build'?" in found.output
+
+
+def test_info_describes_the_index(index: str) -> None:
+    text = done("index", "info", index).stdout
+    for piece in (
+        index[-20:],
+        "rote-en/",
+        "2 (field 'author')",
+        "human (2), model (1)",
+        "1 segment",
+    ):
+        assert piece in text
+    held = json.loads(done("index", "info", index, "--json").stdout)
+    assert (held["documents"], held["words"], held["authors"]) == (3, WORDS, 2)
+    assert held["sources"] == {"human": 2, "model": 1}
+    layers = {layer["layer"]: layer for layer in held["layers"]}
+    assert {name: layer["sorted"] for name, layer in layers.items()} == {
+        "word": False,
+        "lower": True,
+        "pos": True,
+    }
+    assert layers["word"]["vocabulary"] == layers["lower"]["vocabulary"] + 2  # The, A
+    assert held["bytes"] == sum(segment["bytes"] for segment in held["segments"])
+
+
+def test_built_again_nothing_changes(index: str) -> None:
+    texts = str(Path(index).parent / "texts.jsonl")
+    again = done("index", "build", texts, "-o", index)
+    assert "nothing to do" in again.stderr
+    assert "(0 documents new)" in again.stdout
+
+
+def test_add_merge_and_add_layer(own: str, tmp_path: Path) -> None:
+    more = write(tmp_path / "more.jsonl", MORE)
+    added = json.loads(done("index", "add", own, more, "--json", "-q").stdout)
+    assert (added["added"], added["documents"], len(added["segments"])) == (1, 4, 2)
+    assert "(0 documents new)" in done("index", "add", own, more).stdout
+    before = done("count", own, "the old dog", "--json").stdout
+    assert json.loads(before)["counts"][0]["occurrences"] == 4
+    assert json.loads(before)["counts"][0]["authors"] == 2
+    assert "1 segment" in done("index", "merge", own, "--memory", "500M").stdout
+    assert done("count", own, "the old dog", "--json").stdout == before
+    assert "lemma" in done("index", "add-layer", own, "lemma").stdout
+    assert done("count", own, "dogs", "--layer", "lemma", "--csv").stdout.count("dog,") == 1
+    done("index", "add-layer", own, "word")
+    words = json.loads(done("count", own, "The", "--layer", "word", "--json").stdout)
+    assert words["counts"][0]["occurrences"] == 5
+    assert done("index", "verify", own).stdout == f"{own}: whole\n"
+
+
+def test_verify_names_what_is_damaged(own: str) -> None:
+    file = next(iter(Path(own).glob("segments/*/lower/ids")))
+    data = bytearray(file.read_bytes())
+    data[0] ^= 1
+    file.write_bytes(data)
+    found = invoke("index", "verify", own, "-q")
+    assert found.exit_code == 1
+    assert str(file) in found.stdout
+    assert "damaged, 1 problem" in found.stdout
+    held = json.loads(invoke("index", "verify", own, "--json").stdout)
+    assert not held["whole"]
+    assert len(held["problems"]) == 1
+
+
+def test_a_store_can_be_indexed(index: str, tmp_path: Path) -> None:
+    texts, store = str(Path(index).parent / "texts.jsonl"), str(tmp_path / "store")
+    done("annotate", texts, "-o", store, "--layers", "lower,pos", "-q")
+    done("index", "build", store, "-o", str(tmp_path / "idx"), "-q")
+    asked = ("the old dog", "--json")
+    from_store = json.loads(done("count", str(tmp_path / "idx"), *asked).stdout)
+    assert from_store["counts"] == json.loads(done("count", index, *asked).stdout)["counts"]
+
+
+def test_counts_by_layer(index: str) -> None:
+    rows = json.loads(done("count", index, "The old dog", "--json").stdout)["counts"]
+    assert [(row["layer"], row["items"]) for row in rows] == [
+        ("lower", ["the", "old", "dog"]),
+        ("pos", ["DT", "JJ", "NN"]),
+    ]
+    lower, tags = rows
+    assert (lower["occurrences"], lower["documents"], lower["authors"]) == (3, 3, 2)
+    assert lower["per_million"] == pytest.approx(3 / WORDS * 1e6)
+    assert tags["occurrences"] >= 5
+    text = done("count", index, "The old dog").stdout
+    assert "DT JJ NN" in text
+    assert "69,767" in text
+
+
+def test_items_are_taken_as_they_are(index: str) -> None:
+    found = done("count", index, "--layer", "pos", "--items", "DT JJ NN", "XX", "--csv").stdout
+    rows = list(csv.DictReader(found.splitlines()))
+    assert [row["items"] for row in rows] == ["DT JJ NN", "XX"]
+    assert int(rows[0]["occurrences"]) >= 5
+    assert rows[1]["occurrences"] == rows[1]["documents"] == "0"
+
+
+def test_a_query_is_counted(index: str) -> None:
+    found = done("count", index, '[pos="JJ"] "dog"', "the", "--json").stdout
+    query, phrase, _ = json.loads(found)["counts"]
+    assert query["occurrences"] == 4
+    assert query["items"] is None
+    assert query["query"] == '[pos="JJ"] [lower="dog"]'
+    assert query["documents"] is None
+    assert phrase["items"] == ["the"]
+
+
+def test_phrases_come_from_a_file_or_standard_input(index: str, tmp_path: Path) -> None:
+    lines = 'the old dog\n\n a dog \n[pos="JJ"]\nthe hill\n'
+    file = tmp_path / "phrases.txt"
+    file.write_text(lines)
+    asked = ("--layer", "lower", "--csv")
+    from_file = done("count", index, "--from", str(file), *asked).stdout
+    assert done("count", index, "--from", "-", *asked, input=lines).stdout == from_file
+    rows = list(csv.DictReader(from_file.splitlines()))
+    assert [row["occurrences"] for row in rows] == ["3", "0", "5", "1"]
+
+
+def test_many_phrases_are_counted_as_each_alone(index: str, tmp_path: Path) -> None:
+    words = "the old dog slept too . nobody a hill is of".split()
+    phrases = [f"{a} {b}" for a in words for b in words]
+    (tmp_path / "phrases").write_text("\n".join(phrases))
+    rows = json.loads(
+        done(
+            "count", index, "--from", str(tmp_path / "phrases"), "--layer", "lower", "--json"
+        ).stdout
+    )["counts"]
+    from rote.index.opening import open_index
+
+    opened = open_index(index)
+    for row in rows:
+        assert row["occurrences"] == opened.count(row["phrase"])
+        assert row["documents"] == len(opened.documents(row["phrase"]))
+
+
+def test_search_shows_matches_in_context(index: str) -> None:
+    found = done("search", index, "old dog").stdout
+    lines = found.splitlines()
+    assert lines[-1] == "3 matches"
+    assert len({line.index("old dog") for line in lines[:3]}) == 1
+    assert "harbour" in lines[0]
+    assert "Anna" in lines[0]
+    assert "1 of 3 matches, the first" in done("search", index, "old dog", "--limit", "1").stdout
+    assert done("search", index, "no such thing").stdout == "0 matches\n"
+
+
+def test_what_a_text_holds_does_not_reach_the_terminal(index: str) -> None:
+    found = done("search", index, "nobody saw the").stdout
+    assert "\x1b" not in found
+    assert "␛[31mred" in found
+
+
+def test_json_and_csv_keep_the_text_and_json_is_safe_to_look_at(index: str) -> None:
+    found = done("search", index, "nobody saw the", "--json").stdout
+    assert "\x1b" not in found
+    assert json.loads(found)["places"][0]["after"] == " \x1b[31mred\x1b[0m light."
+    assert "\x1b[31mred" in done("search", index, "nobody saw the", "--csv").stdout
+
+
+def test_offsets_lead_back_to_the_text(index: str) -> None:
+    found = json.loads(done("search", index, '[pos="JJ"] []', "--json", "--limit", "0").stdout)
+    assert found["matches"] == len(found["places"]) == 5
+    texts = {document["id"]: document["text"] for document in DOCUMENTS}
+    for place in found["places"]:
+        text = texts[place["document"]]
+        assert text[place["start"] : place["end"]] == place["match"]
+        assert place["before"] + place["match"] + place["after"] in text
+    rows = list(csv.DictReader(done("search", index, "old dog", "--csv").stdout.splitlines()))
+    assert [row["document"] for row in rows] == ["harbour", "hill", "answer"]
+    assert rows[2]["author"] == ""
+
+
+def test_search_sorts(index: str) -> None:
+    def after(*arguments: str) -> list[str]:
+        found = done("search", index, "dog", "--json", "--limit", "0", *arguments).stdout
+        return [
+            place["before"][-8:] + "|" + place["after"] for place in json.loads(found)["places"]
+        ]
+
+    by_place = after()
+    by_right = after("--sort", "right")
+    assert [text.split("|")[1][:4] for text in by_right] == [".", " cli", " is ", " sle", " wai"]
+    assert after("--sort", "left")[-1].startswith("A young |")
+    drawn = after("--sort", "random", "--seed", "1")
+    assert drawn == after("--sort", "random", "--seed", "1")
+    assert sorted(drawn) == sorted(by_right) == sorted(by_place)
+    some = done("search", index, "dog", "--sort", "random", "--limit", "2").stdout
+    assert "2 of 5 matches, chosen at random" in some
+
+
+def test_search_shows_other_layers(index: str) -> None:
+    found = done("search", index, '"old" "dog"', "--show", "pos", "--limit", "1").stdout
+    words, tags = found.splitlines()[:2]
+    assert tags.index("NN") == words.index("dog")
+    place = json.loads(done("search", index, "old dog", "--show", "pos", "--json").stdout)["places"]
+    assert place[0]["pos"] == ["JJ", "NN"]
+
+
+def test_top_lists_frequent_n_grams(index: str) -> None:
+    found = json.loads(done("top", index, "-n", "2", "-k", "2", "--json").stdout)
+    first, second = found["ngrams"]
+    assert (first["items"], first["count"], first["documents"]) == (["the", "old"], 4, 3)
+    assert (second["items"], second["count"]) == (["old", "dog"], 3)
+    assert first["example"] == "The old"
+    assert first["rank"] == 1
+    text = done("top", index, "--layer", "pos", "-n", "3", "-k", "1").stdout
+    assert "DT JJ NN" in text
+    assert "The old dog" in text
+    assert "no n-grams" in done("top", index, "-n", "200").stdout
+
+
+def test_top_is_written_to_a_file(index: str, tmp_path: Path) -> None:
+    file = tmp_path / "top.csv"
+    assert done("top", index, "--no-examples", "-o", str(file)).stdout == ""
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert rows[0]["items"] == "the"
+    assert rows[0]["example"] == ""
+    done("top", index, "-o", str(tmp_path / "top.txt"))
+    assert "per million" in (tmp_path / "top.txt").read_text()
+
+
+def test_examples_need_sorted_places(index: str) -> None:
+    found = done("top", index, "--layer", "word")
+    assert "no examples" in found.stderr
+    assert "The" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["count", "IDX", "a", "--layer", "lemma"], "rote index add-layer IDX lemma"),
+        (["count", "IDX", "a", "--layer", "lemm"], "did you mean 'lemma'?"),
+        (["count", "IDX", "a", "--layer", "word"], "rote index add-layer IDX word"),
+        (["count", "IDX"], "give at least one phrase"),
+        (["count", "IDX", " "], "holds nothing to count"),
+        (["count", "IDX", "--items", " "], "holds nothing to count"),
+        (["count", "IDX", "--from", "nowhere"], "nowhere: the phrases cannot be read"),
+        (["count", "IDX", "a", "--json", "--csv"], "choose one of"),
+        (["search", "IDX", '[lemma="a"]'], "rote index add-layer IDX lemma"),
+        (["search", "IDX", "[pos="], "expected a string in quotes"),
+        (["search", "IDX", "a", "--show", "upos"], "rote index add-layer IDX upos"),
+        (["search", "IDX", "a", "--limit", "-1"], "at least 0"),
+        (["top", "IDX", "--layer", "upos"], "rote index add-layer IDX upos"),
+        (["top", "IDX", "-n", "0"], "at least one"),
+        (["index", "add-layer", "IDX", "lemm"], "did you mean 'lemma'?"),
+    ],
+)
+def test_errors_say_what_to_do(index: str, arguments: list[str], message: str) -> None:
+    found = invoke(*[index if word == "IDX" else word for word in arguments])
+    assert isinstance(found.exception, RoteError), (found.output, found.exception)
+    assert message.replace("IDX", index) in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "count {} a",
+        "search {} a",
+        "top {}",
+        "index info {}",
+        "index verify {}",
+        "index merge {}",
+        "index add {} example:answers",
+        "index add-layer {} lemma",
+    ],
+)
+def test_a_folder_that_is_no_index_is_named(command: str, tmp_path: Path) -> None:
+    found = invoke(*command.format(tmp_path).split())
+    assert isinstance(found.exception, InputError), found.output
+    assert f"{tmp_path}: this is no index" in str(found.exception)
+    assert "rote index build" in str(found.exception)
+
+
+def test_a_size_that_is_none_is_refused(index: str) -> None:
+    found = invoke("index", "merge", index, "--memory", "4Q")
+    assert found.exit_code == 2
+    assert "'4Q' is no amount of memory" in found.output
+
+
+def test_another_index_is_not_built_over(index: str) -> None:
+    found = invoke("index", "build", "example:answers", "-o", index, "-q")
+    assert isinstance(found.exception, OptionError)
+    assert "holds another index" in str(found.exception)
