@@ -1,0 +1,257 @@
+"""The index beside tokengrams and pydivsufsort: building, counting, longest matches, frequent n-grams.
+
+    python benchmarks/index.py [TEXTS]              the whole table
+    python benchmarks/index.py --grow 10 [TEXTS]    the same on a corpus ten times as large
+
+TEXTS is anything rote reads (default: ../shared/data/novels_en/all-novels.jsonl.zst, or both
+Bibles of the extra `demo`). All run in one process on the same numbers; seconds are processor
+seconds, so that a busy machine distorts little. A larger corpus is made of the same texts with 3 % of the
+words replaced at random, so that it does not repeat itself. Compiling is done before the clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.annotate import annotators
+from rote.core.layer import Layer
+from rote.corpus import open_corpus
+from rote.index._lookup import Lookup
+from rote.index._longest import longest
+from rote.index._sais import sais
+from rote.index._suffixes import pack_suffixes, sort_suffixes
+from rote.index._packed import bits_for, pack, packed_size
+from rote.index._parts import Column, Vocabulary
+from rote.index._top import frequent
+
+DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
+CHANGED = 0.03
+QUERIES = 1_000_000
+ONE_BY_ONE = 20_000
+Stream = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One layer as a stream of numbers, each document followed by a 0."""
+
+    name: str
+    ids: Stream
+    vocabulary: Vocabulary
+
+    @property
+    def entries(self) -> int:
+        return len(self.vocabulary)
+
+
+def clock(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    found = work()
+    return time.process_time() - start, found
+
+
+def peer(package: str, ending: str) -> ModuleType:
+    """One module of an installed package, without what the package itself would import."""
+    files = [f for f in distribution(package).files or () if f.match(f"{package}/{ending}")]
+    spec = importlib.util.spec_from_file_location(package, files[0].locate())
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def corpora(source: Path, grow: int) -> Iterator[Corpus]:
+    """The layers `lower` and `pos` of all texts."""
+    annotator = annotators.get("rote")
+    found: dict[str, list[Layer]] = {"lower": [], "pos": []}
+    for shard in open_corpus(source if source.exists() else ["bible:kjv", "bible:asv"]).shards():
+        made = annotator(shard.read().documents, tuple(found))
+        for name, layers in found.items():
+            layers.append(made.layers[name])
+    for name, layers in found.items():
+        strings = sorted({entry for layer in layers for entry in layer.vocabulary})
+        number = {string: i for i, string in enumerate(strings, 1)}
+        tables = [np.array([number[e] for e in layer.vocabulary], np.int32) for layer in layers]
+        parts = [np.insert(t[layer.ids], layer.text_ends, 0) for t, layer in zip(tables, layers)]
+        ids = np.concatenate(parts).astype(np.int32)
+        yield Corpus(name, larger(ids, len(strings) + 1, grow), Vocabulary.of(strings))
+
+
+def larger(ids: Stream, entries: int, times: int) -> Stream:
+    """The stream so many times, each copy with some items replaced at random."""
+    rng = np.random.default_rng(7)
+    copies = [ids]
+    for _ in range(times - 1):
+        copy = ids.copy()
+        chosen = np.flatnonzero((rng.random(len(ids)) < CHANGED) & (ids > 0))
+        copy[chosen] = ids[rng.permutation(np.flatnonzero(ids))[: len(chosen)]]
+        copies.append(copy)
+    return np.concatenate(copies)
+
+
+def column_of(corpus: Corpus) -> Column:
+    suffixes = pack_suffixes(sort_suffixes(corpus.ids, corpus.entries), len(corpus.ids))
+    return Column(
+        corpus.name,
+        pack(corpus.ids, bits_for(corpus.entries - 1)),
+        corpus.vocabulary,
+        suffixes,
+        np.flatnonzero(corpus.ids == 0),
+    )
+
+
+def line(
+    title: str, seconds: float, amount: float, against: dict[str, float] | None = None
+) -> None:
+    ratios = "".join(f"   {s / seconds:5.1f}x {name}" for name, s in (against or {}).items())
+    print(f"  {title:<44}{seconds:8.2f} s{amount / seconds / 1e6:9.2f} M/s{ratios}", flush=True)
+
+
+def build(corpus: Corpus, tokens: ModuleType, division: Any) -> Any:
+    """Sorting all suffixes, beside the peers; gives the index of tokengrams back."""
+    size = len(corpus.ids)
+    width = np.uint16 if corpus.entries <= 2**16 else np.uint32
+    with tempfile.NamedTemporaryFile(suffix=".bin") as file:
+        corpus.ids.astype(width).tofile(file)
+        file.flush()
+        vocab = 2**16 if width is np.uint16 else 2**17
+        theirs, index = clock(lambda: tokens.InMemoryIndex.from_token_file(file.name, vocab=vocab))
+    division_time, _ = clock(lambda: division.divsufsort(corpus.ids))
+    ours, _ = clock(lambda: sort_suffixes(corpus.ids, corpus.entries))
+    line("build, natural text", ours, size, {"tokengrams": theirs, "pydivsufsort": division_time})
+    # Where everything repeats: a twentieth of the corpus, twenty times.
+    part = np.append(corpus.ids[: size // 20], np.int32(0))
+    repeated = np.tile(part, 20)
+    ours, _ = clock(lambda: sort_suffixes(repeated, corpus.entries))
+    line("build, a twentieth repeated 20 times", ours, len(repeated))
+    ours, _ = clock(lambda: sais(corpus.ids, corpus.entries))
+    line("build, natural text by SA-IS", ours, size)
+    return index
+
+
+def grams_of(corpus: Corpus, lookup: Lookup, n: int, present: bool) -> Stream:
+    """N-grams of the corpus, or ones of its items that occur nowhere."""
+    rng = np.random.default_rng(n)
+    rows = np.empty((0, n), np.int32)
+    while len(rows) < QUERIES // 16:
+        starts = rng.integers(0, len(corpus.ids) - n, QUERIES // 8)
+        drawn = corpus.ids[starts[:, None] + np.arange(n)]
+        if not present:
+            column = rng.integers(0, n, len(drawn))
+            drawn[np.arange(len(drawn)), column] = corpus.ids[rng.permutation(starts)]
+        drawn = drawn[(drawn > 0).all(axis=1)]
+        if not present:
+            ends = np.arange(1, len(drawn) + 1) * n
+            low, high = lookup.ranges(drawn.reshape(-1), ends)
+            drawn = drawn[low == high]
+        rows = np.concatenate([rows, drawn])
+        if not present and not len(rows):
+            break  # every single item occurs
+    return rows[: QUERIES // 16]
+
+
+def count(corpus: Corpus, lookup: Lookup, theirs: Any) -> None:
+    rows = [grams_of(corpus, lookup, n, there) for n in range(1, 9) for there in (True, False)]
+    grams = [row for part in rows for row in part]
+    order = np.random.default_rng(1).permutation(len(grams))
+    shuffled = [grams[i] for i in order]
+    flat = np.concatenate(shuffled)
+    ends = np.cumsum([len(gram) for gram in shuffled])
+    lookup.ranges(flat[: ends[99]], ends[:100])
+    ours, _ = clock(lambda: lookup.ranges(flat, ends))
+    line("counts in a batch, n = 1..8", ours, len(ends))
+    asked = [gram.tolist() for gram in shuffled[:ONE_BY_ONE]]
+    times: dict[str, list[float]] = {"rote": [], "tokengrams": []}
+    for name, call in (("rote", lookup.count), ("tokengrams", theirs.count)):
+        for gram in asked[:1000]:
+            call(gram)
+        for gram in asked:
+            start = time.perf_counter()
+            call(gram)
+            times[name].append(time.perf_counter() - start)
+    middle = {name: 1e6 * float(np.median(spent)) for name, spent in times.items()}
+    print(
+        f"  {'one count, median of 20,000':<44}{middle['rote']:8.2f} us{'':14}"
+        f"   {middle['tokengrams'] / middle['rote']:5.1f}x tokengrams ({middle['tokengrams']:.2f} us)"
+    )
+    differ = sum(lookup.count(gram) != theirs.count(gram) for gram in asked)
+    print(f"  {'answers that differ from tokengrams':<44}{differ:8}")
+
+
+def longest_matches(corpus: Corpus) -> None:
+    """The last twentieth of the texts, looked up in the others."""
+    cut = int(np.flatnonzero(corpus.ids == 0)[-max(1, (corpus.ids == 0).sum() // 20)]) + 1
+    asked = corpus.ids[cut:][:500_000]
+    for part in (16, 4, 1):
+        held = corpus.ids[: cut // part]
+        held = np.append(held[: np.flatnonzero(held == 0)[-1]], np.int32(0))
+        rest = Corpus(corpus.name, held, corpus.vocabulary)
+        lookup = Lookup(column_of(rest))
+        longest(lookup, asked[:100])
+        seconds, _ = clock(lambda lookup=lookup: longest(lookup, asked))
+        line(f"longest match in {len(held) / 1e6:.1f}M", seconds, len(asked))
+
+
+def top(column: Column, sizes: tuple[int, ...]) -> None:
+    for n in sizes:
+        frequent(column, n, most=50_000)
+        seconds, _ = clock(lambda n=n: frequent(column, n, most=50_000))
+        line(f"50,000 most frequent {n}-grams", seconds, len(column.ids))
+
+
+def disk(column: Column) -> None:
+    assert column.suffixes is not None
+    parts = {
+        "items": packed_size(len(column.ids), column.ids.bits),
+        "order": len(column.suffixes.order.data),
+        "table": column.suffixes.table.nbytes,
+        "codes and strings": column.suffixes.codes.nbytes
+        + column.suffixes.lengths.nbytes
+        + column.vocabulary.data.nbytes
+        + column.vocabulary.ends.nbytes,
+    }
+    each = ", ".join(f"{name} {size / column.items:.2f}" for name, size in parts.items())
+    print(f"  bytes per item: {sum(parts.values()) / column.items:.2f} ({each})")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    options.add_argument("texts", nargs="?", type=Path, default=DEFAULT)
+    options.add_argument("--grow", type=int, default=1, help="times the size of the corpus")
+    given = options.parse_args()
+    import pydivsufsort
+
+    tokens = peer("tokengrams", "tokengrams.*.so")
+    for corpus in corpora(given.texts, given.grow):
+        print(f"{corpus.name}: {len(corpus.ids):,} numbers, {corpus.entries:,} entries")
+        sort_suffixes(corpus.ids[:1].clip(0, 0), corpus.entries)  # compile
+        small = np.append(corpus.ids[:1000], np.int32(0))
+        sort_suffixes(small, corpus.entries), sais(small, corpus.entries)
+        theirs = build(corpus, tokens, pydivsufsort)
+        column = column_of(corpus)
+        disk(column)
+        lookup = Lookup(column)
+        count(corpus, lookup, theirs)
+        if corpus.name == "lower":
+            longest_matches(corpus)
+            top(column, (1, 2, 3, 5))
+        else:
+            top(column, (4, 6, 8, 12))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
