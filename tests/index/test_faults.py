@@ -14,6 +14,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,8 @@ def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
     with subprocess.Popen(command, start_new_session=True) as child:
         while child.poll() is None and not _sealed(path):
             time.sleep(0.005)
-        os.killpg(child.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
     sealed = _sealed(path)
     assert sealed
     build_index(corpus(files), path, lower)

@@ -8,13 +8,15 @@ what resampling repeats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.progress import Reporter
+from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 
 Values: TypeAlias = dict[str, float]
@@ -28,10 +30,25 @@ def _unheard(share: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How a measure is to do its expensive part: on how many threads, and whom it tells."""
+    """How a measure is to do its expensive part: on how many threads, and whom it tells.
+
+    `groups` are the sources, for a measure that has to know one of them beforehand.
+    """
 
     jobs: int = 1
     progress: Progress = _unheard
+    groups: Mapping[str, Take] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a measure's further tables are about: the sources, and which is the reference."""
+
+    groups: Mapping[str, Take]
+    reference: str | None
+    ids: Sequence[str]
+    seed: int
+    reporter: Reporter
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +73,9 @@ class Metric:
                     error; all other values are half-sampled
     per_text        (rows, options) -> value name -> one number per text (nan: undefined)
     notes           (rows, take, options) -> what a reader of the numbers must know
+    resample        like `reduce`, for half-samples, permutations and draws of equal size; leaves
+                    out values that would take too long to resample (a note must say so)
+    tables          (rows, comparison, options) -> name -> rows of further tables
     """
 
     name: str
@@ -70,6 +90,8 @@ class Metric:
     standard_errors: Callable[[Any, Take, Any], Values] | None = None
     per_text: Callable[[Any, Any], Mapping[str, NDArray[np.float64]]] | None = None
     notes: Callable[[Any, Take, Any], list[str]] | None = None
+    resample: Callable[[Any, Take, Any, np.random.Generator], Values] | None = None
+    tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
     order_matters: bool = False
     permutations: int = 499
 

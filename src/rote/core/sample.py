@@ -23,11 +23,13 @@ class Need:
     """A layer that a measure counts over, and the tokenizer it wants it from.
 
     `layer` may be `text`: the raw text as UTF-8 bytes. `tokenizer` None means the
-    one that the user chose.
+    one that the user chose. `spans`: keep where each item stands in its text, and where
+    sentences end; most counts need neither.
     """
 
     layer: str
     tokenizer: str | None = None
+    spans: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def pack_suffixes(found: SortedSuffixes, places: int) -> Suffixes:
 
 def table_bits_for(items: int) -> int:
     """Of the table: eight items an entry or more, so at most half a byte an item."""
-    return min(MOST_TABLE_BITS, max(LEAST_TABLE_BITS, (items // 8).bit_length() - 1))
+    return min(MOST_TABLE_BITS, max(LEAST_TABLE_BITS, (items // 4).bit_length() - 1))
 
 
 def _checked(ids: Stream) -> Stream:

@@ -122,6 +122,8 @@ def _count(number: int) -> str:
 
 
 def _bytes(number: int) -> str:
+    if number < 1e6:
+        return f"{number / 1e3:,.0f} kB"
     return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.0f} MB"
 
 

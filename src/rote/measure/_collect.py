@@ -242,7 +242,7 @@ class _Joined:
 
     def __init__(self, needs: tuple[Need, ...]) -> None:
         self._words = Column(np.int64)
-        self._layers = {need: _JoinedLayer() for need in needs if need.layer != RAW}
+        self._layers = {need: _JoinedLayer(need.spans) for need in needs if need.layer != RAW}
         self._raw = Column(np.uint8)
         self._raw_ends = Column(np.int64)
         self._raw_size = 0
@@ -264,10 +264,12 @@ class _Joined:
 
 
 class _JoinedLayer:
-    """A layer as it grows; spans are not kept, since no count over groups needs them."""
+    """A layer as it grows; most counts over groups need no spans, so they are kept on request."""
 
-    def __init__(self) -> None:
+    def __init__(self, spans: bool) -> None:
         self._ids, self._ends = Column(np.int32), Column(np.int64)
+        self._spans = (Column(np.int32), Column(np.int32)) if spans else None
+        self._sentences: Column | None = Column(np.int64) if spans else None
         self._numbers: dict[str, int] = {}
         self._items = 0
 
@@ -276,12 +278,29 @@ class _JoinedLayer:
         table = [numbers.setdefault(entry, len(numbers)) for entry in layer.vocabulary]
         self._ids.append(np.array(table, np.int32)[layer.ids] if table else layer.ids)
         self._ends.append(layer.text_ends + self._items)
+        if self._spans is not None:
+            self._spans[0].append(layer.starts)
+            self._spans[1].append(layer.ends)
+        if self._sentences is not None:
+            if layer.sentence_ends is None:
+                self._sentences = None
+            else:
+                self._sentences.append(layer.sentence_ends + self._items)
         self._items += len(layer.ids)
 
     def finish(self, name: str) -> Layer:
         nothing = np.empty(0, np.int32)
-        vocabulary = tuple(self._numbers)
-        return Layer(name, self._ids.finish(), vocabulary, nothing, nothing, self._ends.finish())
+        starts, ends = (c.finish() for c in self._spans) if self._spans else (nothing, nothing)
+        sentences = None if self._sentences is None else self._sentences.finish()
+        return Layer(
+            name,
+            self._ids.finish(),
+            tuple(self._numbers),
+            starts,
+            ends,
+            self._ends.finish(),
+            sentences,
+        )
 
 
 def _hash(name: str, seed: int) -> bytes:

@@ -25,7 +25,7 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
-from rote.core.metric import Metric, Value, Values, Work
+from rote.core.metric import Comparison, Metric, Value, Values, Work
 from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
@@ -70,11 +70,16 @@ class _Run:
                 advance(share - done)
                 done = share
 
-            work = Work(study.settings.jobs, progress)
+            work = Work(study.settings.jobs, progress, study.groups)
             self.rows = metric.rows(study.sample, options, work)
 
     def reduce(self, take: Take, rng: np.random.Generator) -> Values:
         return self.metric.reduce(self.rows, take, self.options, rng)
+
+    def resample(self, take: Take, rng: np.random.Generator) -> Values:
+        """The values of a group that was drawn; those that are too costly may be missing."""
+        again = self.metric.resample or self.metric.reduce
+        return again(self.rows, take, self.options, rng)
 
     def result(self) -> Result:
         found = {}
@@ -97,7 +102,13 @@ class _Run:
                 for source, values in found.items()
             },
             comparisons=comparisons,
-            tables={"values": self.value_table(), **equal, **self.text_table()},
+            tables={
+                "values": self.value_table(),
+                **equal,
+                **self.text_table(),
+                **self.sweep_table(found),
+                **self.further_tables(),
+            },
             notes=tuple(notes),
         )
 
@@ -141,7 +152,7 @@ class _Run:
             with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
                 for source, take in groups.items():
                     errors[source] = half_sample_errors(
-                        self.reduce,
+                        self.resample,
                         take,
                         seed=self.settings.seed,
                         purpose=f"interval {source}",
@@ -199,8 +210,7 @@ class _Run:
                 shared = shared_strata(
                     self.study.groups[source], self.study.groups[reference], self.study.strata
                 )
-                for value in self.values:
-                    name = value.name
+                for name in (value.name for value in self.values if value.name in permuted):
                     row: dict[str, Any] = {
                         "source": source,
                         "reference": reference,
@@ -227,7 +237,7 @@ class _Run:
         self, source: str, reference: str, advance: Advance
     ) -> dict[str, NDArray[np.float64]]:
         return permuted_differences(
-            self.reduce,
+            self.resample,
             self.study.groups[source],
             self.study.groups[reference],
             strata=self.study.strata,
@@ -260,7 +270,7 @@ class _Run:
             return self.metric.reduce(rows, everything, self.options, rng)
 
         def draw_texts(take: Take, size: int, rng: np.random.Generator) -> Values:
-            return self.reduce(np.sort(rng.choice(take, size, replace=False)), rng)
+            return self.resample(np.sort(rng.choice(take, size, replace=False)), rng)
 
         draw = draw_words if unit == "words" else draw_texts
         total = planned_draws(sizes, unit)
@@ -309,3 +319,44 @@ class _Run:
                 for text in take
             ]
         }
+
+    def sweep_table(self, found: Mapping[str, Values]) -> dict[str, list[dict[str, Any]]]:
+        """Over the groups of one source (`--by source,temperature`): mean, spread, range."""
+        if len(self.settings.by) < 2:
+            return {}
+        members: dict[str, list[Values]] = {}
+        for group, values in found.items():
+            members.setdefault(group.split("|", 1)[0], []).append(values)
+        rows = []
+        for source, groups in members.items():
+            for value in self.values:
+                numbers = np.array([values[value.name] for values in groups])
+                numbers = numbers[~np.isnan(numbers)]
+                if len(numbers) < 2:
+                    continue
+                rows.append(
+                    {
+                        "source": source,
+                        "over": "|".join(self.settings.by[1:]),
+                        "groups": len(numbers),
+                        "value": value.name,
+                        "mean": float(numbers.mean()),
+                        "sd": float(numbers.std(ddof=1)),
+                        "range": float(numbers.max() - numbers.min()),
+                    }
+                )
+        return {"sweep": rows} if rows else {}
+
+    def further_tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Tables that only this measure has."""
+        if self.metric.tables is None:
+            return {}
+        study = self.study
+        comparison = Comparison(
+            groups=study.groups,
+            reference=self.settings.reference,
+            ids=study.ids,
+            seed=self.settings.seed,
+            reporter=study.reporter,
+        )
+        return self.metric.tables(self.rows, comparison, self.options)

@@ -1,0 +1,204 @@
+"""The n-grams of all texts as numbers, and which of them are a group's templates.
+
+Counting is what resampling repeats hundreds of times, so it first looks only at n-grams that
+are frequent over all texts together: one that stands there less often than a group's last
+template cannot be a template of that group. Where that does not settle it, all are looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rote.core.layer import Layer
+from rote.core.sample import Take
+from rote.measure._ngrams import ONCE, number_ngrams
+
+Array: TypeAlias = NDArray[Any]
+Chosen: TypeAlias = NDArray[np.int64]
+"""Numbers of n-grams, the most frequent first, equal ones in the order of their items."""
+# How many n-grams are looked at first, for each template that is asked for.
+_CANDIDATES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The n-grams of each text in order, by number; rarer ones are left out.
+
+    Text t holds `numbers[ends[t-1]:ends[t]]`. `least` is the smallest count, over all texts, of
+    an n-gram that is listed.
+    """
+
+    numbers: NDArray[np.int32]
+    ends: NDArray[np.int64]
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Every window of n items within its text, by the number of its n-gram.
+
+    Numbers follow the order of the items' strings, so that ties go to the smaller number.
+    `numbers[p]` is the n-gram of the window that begins at item p, ONCE where there is none or
+    where it stands nowhere else and could be no template. `first[g]` is the item at which n-gram
+    g stands first, `counts[g]` how often it stands in all texts.
+    """
+
+    n: int
+    numbers: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    first: NDArray[np.int64]
+    frequent: Listing
+    every: Listing
+
+    def templates(self, take: Take, top: int, min_count: int) -> Chosen:
+        """The `top` most frequent n-grams of these texts that stand at least `min_count` times."""
+        chosen, last = _best(self.frequent, take, len(self.counts), top, min_count)
+        if len(chosen) == top and last >= self.frequent.least:
+            return chosen
+        return _best(self.every, take, len(self.counts), top, min_count)[0]
+
+    def grams(self, layer: Layer, chosen: Chosen) -> list[tuple[str, ...]]:
+        """The items of n-grams."""
+        ids = layer.ids[self.first[chosen][:, None] + np.arange(self.n)]
+        return [tuple(layer.vocabulary[i] for i in row) for row in ids.tolist()]
+
+    def occurrences(
+        self, take: Take, chosen: Chosen
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """In each text: how often any of the n-grams stands there, and how many different do."""
+        listing = self.frequent if self._listed(chosen) else self.every
+        return _occurrences(listing.numbers, listing.ends, take, chosen, len(self.counts))
+
+    def _listed(self, chosen: Chosen) -> bool:
+        return not len(chosen) or int(self.counts[chosen].min()) >= self.frequent.least
+
+
+def windows(layer: Layer, n: int, top: int, *, singles: bool) -> Windows:
+    """Number the n-grams of a layer; `singles`: also those that stand once."""
+    starts, ends = layer.text_starts, layer.text_ends
+    *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
+    kinds = _settle(numbers, starts, ends, n, kinds, singles)
+    first = np.full(kinds, -1, np.int64)
+    counts = np.zeros(kinds, np.int64)
+    _survey(numbers, first, counts)
+    order = _in_order(layer, first, n)
+    rank = np.empty(kinds, np.int32)
+    rank[order] = np.arange(kinds, dtype=np.int32)
+    held = numbers != ONCE
+    numbers[held] = rank[numbers[held]]
+    counts, first = counts[order], first[order]
+    kept = min(kinds, _CANDIDATES * top)
+    least = int(np.partition(counts, kinds - kept)[kinds - kept]) if kept else 1
+    return Windows(
+        n,
+        numbers,
+        counts,
+        first,
+        Listing(*_listed(numbers, starts, ends, counts, least), least),
+        Listing(*_listed(numbers, starts, ends, counts, 1), 1),
+    )
+
+
+def _in_order(layer: Layer, first: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """The n-grams sorted by the strings of their items."""
+    rank = np.empty(len(layer.vocabulary), np.int64)
+    rank[np.argsort(np.array(layer.vocabulary, dtype=object))] = np.arange(len(rank))
+    columns = [rank[layer.ids[first + i]] for i in range(n)]
+    bits = max(1, len(rank).bit_length())
+    if n * bits <= 63:
+        key = np.zeros(len(first), np.int64)
+        for column in columns:
+            key = (key << bits) | column
+        return np.argsort(key, kind="stable")
+    return np.lexsort(columns[::-1])
+
+
+def _best(listing: Listing, take: Take, kinds: int, top: int, min_count: int) -> tuple[Chosen, int]:
+    """The most frequent n-grams of these texts, and how often the last of them stands there."""
+    counts = np.zeros(kinds, np.int64)
+    _count(listing.numbers, listing.ends, take, counts)
+    there = np.flatnonzero(counts >= min_count)
+    if len(there) > top:
+        last = np.partition(counts[there], len(there) - top)[len(there) - top]
+        there = there[counts[there] >= last]
+    # Stable: equal counts stay in the order of the numbers, which is that of the items.
+    chosen = there[np.argsort(-counts[there], kind="stable")][:top]
+    return chosen, int(counts[chosen[-1]]) if len(chosen) else 0
+
+
+@njit(cache=True, nogil=True)
+def _settle(numbers: Array, starts: Array, ends: Array, n: int, kinds: int, singles: bool) -> int:
+    """Clear the places that begin no window; number single n-grams if they are wanted."""
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text]):
+            if place > ends[text] - n:
+                numbers[place] = ONCE
+            elif singles and numbers[place] == ONCE:
+                numbers[place] = kinds
+                kinds += 1
+    return kinds
+
+
+@njit(cache=True, nogil=True)
+def _survey(numbers: Array, first: Array, counts: Array) -> None:
+    for place in range(len(numbers)):
+        number = numbers[place]
+        if number != ONCE:
+            if first[number] < 0:
+                first[number] = place
+            counts[number] += 1
+
+
+@njit(cache=True, nogil=True)
+def _listed(
+    numbers: Array, starts: Array, ends: Array, counts: Array, least: int
+) -> tuple[Array, Array]:
+    total = 0
+    for number in numbers:
+        total += number != ONCE and counts[number] >= least
+    listed = np.empty(total, np.int32)
+    listed_ends = np.empty(len(starts), np.int64)
+    filled = 0
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text]):
+            number = numbers[place]
+            if number != ONCE and counts[number] >= least:
+                listed[filled] = number
+                filled += 1
+        listed_ends[text] = filled
+    return listed, listed_ends
+
+
+@njit(cache=True, nogil=True)
+def _count(numbers: Array, ends: Array, take: Array, counts: Array) -> None:
+    for text in take:
+        start = ends[text - 1] if text else 0
+        for place in range(start, ends[text]):
+            counts[numbers[place]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _occurrences(
+    numbers: Array, ends: Array, take: Array, chosen: Array, kinds: int
+) -> tuple[Array, Array]:
+    # 0: no template; otherwise 1 + the last text (by its rank in `take`) that held it.
+    marks = np.full(kinds, -2, np.int64)
+    marks[chosen] = -1
+    found = np.zeros(len(take), np.int64)
+    different = np.zeros(len(take), np.int64)
+    for rank in range(len(take)):
+        text = take[rank]
+        start = ends[text - 1] if text else 0
+        for place in range(start, ends[text]):
+            mark = marks[numbers[place]]
+            if mark > -2:
+                found[rank] += 1
+                if mark != rank:
+                    different[rank] += 1
+                    marks[numbers[place]] = rank
+    return found, different
