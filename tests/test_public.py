@@ -11,9 +11,11 @@ import pytest
 import rote
 
 PUBLIC = [
-    *("Corpus", "Document", "InputError", "Layer", "MissingExtra", "OptionError", "ReadOptions"),
-    *("Result", "RoteError", "Settings", "Signature", "UnknownName", "__version__"),
-    *("compression", "diversity", "homogenization", "lexical", "open_corpus", "self_repetition"),
+    *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
+    *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
+    *("UnknownName", "__version__", "build_index", "compression", "diversity"),
+    *("homogenization", "index_texts", "lexical", "open_corpus", "open_index"),
+    "self_repetition",
 ]
 
 
@@ -63,3 +65,12 @@ def test_the_panel_gives_one_result_per_measure() -> None:
     results = rote.diversity(["one two three", "four five six"])
     names = [result.measure for result in results]
     assert names == ["lexical", "compression", "self-repetition", "homogenization"]
+
+
+def test_an_index_is_built_and_opened(tmp_path: Path) -> None:
+    index = rote.build_index(["the old man", "an old man"], tmp_path / "IDX", layers=("lower",))
+    assert index.count("old man") == 2
+    assert rote.open_index(tmp_path / "IDX").documents("the") == {"texts:1": 1}
+    assert rote.index_texts(["the old man", "an old man"]).count("old man") == 2
+    with pytest.raises(rote.UnknownName, match="did you mean 'layers'"):
+        rote.build_index(["a"], tmp_path / "other", layer=("lower",))

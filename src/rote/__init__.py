@@ -4,7 +4,8 @@
     result = rote.lexical("stories.jsonl", by="source", reference="human")
     print(result.table())
 
-Every measure is a function of this package; `rote.diversity` runs the panel.
+Every measure is a function of this package; `rote.diversity` runs the panel. `rote.open_index`
+opens an index over a corpus, `rote.index_texts` makes one in memory.
 Nothing heavy is imported before it is used.
 """
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from rote.core.result import Result
     from rote.core.signature import Signature
     from rote.corpus import Corpus, ReadOptions, open_corpus
+    from rote.index.index import Index
+    from rote.index.language_model import BackOff
+    from rote.index.opening import build_index, index_texts, open_index
     from rote.measure import Settings
     from rote.measure._functions import (
         compression,
@@ -38,6 +42,9 @@ _ROOMS = {
     "rote.core.result": ("Result",),
     "rote.core.signature": ("Signature",),
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
+    "rote.index.index": ("Index",),
+    "rote.index.language_model": ("BackOff",),
+    "rote.index.opening": ("build_index", "index_texts", "open_index"),
     "rote.measure": ("Settings",),
     "rote.measure._functions": (
         *("compression", "diversity", "homogenization", "lexical", "self_repetition"),
@@ -46,8 +53,10 @@ _ROOMS = {
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "BackOff",
     "Corpus",
     "Document",
+    "Index",
     "InputError",
     "Layer",
     "MissingExtra",
@@ -59,11 +68,14 @@ __all__ = [
     "Signature",
     "UnknownName",
     "__version__",
+    "build_index",
     "compression",
     "diversity",
     "homogenization",
+    "index_texts",
     "lexical",
     "open_corpus",
+    "open_index",
     "self_repetition",
 ]
 

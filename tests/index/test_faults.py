@@ -1,20 +1,10 @@
-"""Killed, damaged, full, read while it is written: an index is the old one or the new one."""
+"""Damaged, copied, read while it is written, written twice: never a wrong count."""
 
 from __future__ import annotations
 
 import errno
 import os
-import random
-import resource
 import shutil
-import signal
-import subprocess
-import sys
-import time
-import traceback
-import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,277 +13,29 @@ import pytest
 import rote.index
 from rote.core.errors import InputError, OptionError
 from rote.index import _stamps, folder
-from rote.index._disk import clear_errors
 from rote.index._lock import locked
 from rote.index.add_layer import add_layer
 from rote.index.build import add_to_index, build_index
-from rote.index.folder import MANIFEST, is_index, open_folder, read_manifest
+from rote.index.folder import MANIFEST, open_folder, read_manifest
 from rote.index.merge import merge_index
 from rote.index.verify import verify_index
-from tests.index.folders import MEMORY, Heard, corpus, options, tree, words, write_files
-
-# What leaves a trace on disk; the commands are killed before one of these calls.
-CALLS = ("replace", "rename", "fsync", "unlink", "mkdir", "rmdir", "open")
-KILLED = 9
+from tests.index.folders import (
+    KILLED,
+    MEMORY,
+    Heard,
+    corpus,
+    fork,
+    options,
+    status,
+    tree,
+    words,
+    write_files,
+)
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes are killed here, not machines: the kernel keeps what was written."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
-
-
-class Work:
-    """One command on one index: the state before it, and the state after it undisturbed."""
-
-    def __init__(self, home: Path, name: str) -> None:
-        files = write_files(home / "in", 0, 5)
-        lower = options(layers=("lower",))
-        self.path, self.before, self.after = home / "idx", home / "before", home / "after"
-        self.run: Callable[[Path], Any] = {
-            "build": lambda path: build_index(corpus(files), path, lower),
-            "add": lambda path: add_to_index(path, corpus(files[2:]), memory=MEMORY),
-            "merge": lambda path: merge_index(path),
-            "add-layer": lambda path: add_layer(path, "shape"),
-        }[name]
-        if name != "build":
-            build_index(corpus(files[:2] if name == "add" else files), self.before, lower)
-            shutil.copytree(self.before, self.after)
-        self.run(self.after)
-        self.expected = tree(self.after)
-        self.states = [
-            words(open_folder(path)) for path in (self.before, self.after)[name == "build" :]
-        ]
-        self.first = name == "build"
-
-    def begin(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-        if not self.first:
-            shutil.copytree(self.before, self.path)
-
-    def check(self) -> None:
-        """After a kill the index is one of the two; the command again makes it the new one."""
-        if self.first and not is_index(self.path):
-            with pytest.raises(InputError, match="this is no index"):
-                open_folder(self.path)
-        else:
-            assert words(open_folder(self.path)) in self.states
-        sealed = _sealed(self.path)
-        self.run(self.path)
-        assert tree(self.path) == self.expected
-        now = _sealed(self.path)
-        # What was finished was not made again.
-        assert sealed.keys() & now.keys() == {
-            name for name in sealed if now.get(name) == sealed[name]
-        }
-        assert verify_index(self.path) == []
-
-
-def _sealed(path: Path) -> dict[str, tuple[int, int]]:
-    """Inode and time of every part of every whole segment."""
-    found = {}
-    for place in path.glob("segments/*/*/part.json"):
-        if place.parts[-3].endswith((".partial", ".removed")):
-            continue
-        about = place.stat()
-        found[place.relative_to(path).as_posix()] = (about.st_ino, about.st_mtime_ns)
-    return found
-
-
-def fork(action: Callable[[], Any]) -> int:
-    """Start a child that does this and nothing else."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
-        child = os.fork()
-    if child == 0:
-        try:
-            action()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    return child
-
-
-def status(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def hook(before: Callable[[int, str], None]) -> None:
-    """Call `before` with a number and the name ahead of every call that changes a file."""
-    made = 0
-
-    def wrapped(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any, **more: Any) -> Any:
-            nonlocal made
-            before(made, name)
-            made += 1
-            return real(*given, **more)
-
-        return call
-
-    for name in CALLS:
-        setattr(os, name, wrapped(name, getattr(os, name)))
-
-
-def calls(work: Work, home: Path) -> list[str]:
-    """The names of all calls of an undisturbed run."""
-    log = home / "calls"
-
-    def note(number: int, name: str) -> None:
-        lines.append(name)
-
-    lines: list[str] = []
-
-    def action() -> None:
-        hook(note)
-        work.run(work.path)
-        log.write_text("\n".join(lines))
-
-    work.begin()
-    assert status(fork(action)) == 0
-    return log.read_text().split()
-
-
-@pytest.fixture(params=["build", "add", "merge", "add-layer"])
-def work(request: pytest.FixtureRequest, tmp_path: Path) -> Work:
-    return Work(tmp_path, request.param)
-
-
-def test_killed_before_any_call_it_is_the_old_or_the_new_index(work: Work, tmp_path: Path) -> None:
-    names = calls(work, tmp_path)
-    points = {i for i, name in enumerate(names) if name == "rename"}
-    points |= {i + 1 for i in points} | set(range(0, len(names), max(1, len(names) // 15)))
-    # The manifest is the last file that is replaced before the clearing up.
-    replaced = [i for i, name in enumerate(names) if name == "replace"]
-    points |= set(replaced[-3:]) | {i + 1 for i in replaced[-2:]} | {len(names) - 1}
-    for point in sorted(points & set(range(len(names)))):
-
-        def kill(number: int, name: str, point: int = point) -> None:
-            if number == point:
-                os._exit(KILLED)
-
-        def action() -> None:
-            hook(kill)
-            work.run(work.path)
-
-        work.begin()
-        assert status(fork(action)) == KILLED, point
-        work.check()
-
-
-def test_killed_at_random_moments_it_is_the_old_or_the_new_index(work: Work) -> None:
-    work.begin()
-    start = time.monotonic()
-    assert status(fork(lambda: work.run(work.path))) == 0
-    lasts = time.monotonic() - start
-    for _ in range(6):
-        work.begin()
-        child = fork(lambda: work.run(work.path))
-        time.sleep(random.uniform(0, lasts))
-        os.kill(child, signal.SIGKILL)
-        assert status(child) in (0, -signal.SIGKILL)
-        work.check()
-
-
-def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
-    files = write_files(tmp_path / "in", 0, 40)
-    path, lower = tmp_path / "idx", options(layers=("lower",))
-    build_index(corpus(files), tmp_path / "after", lower)
-    script = (
-        "import sys; from pathlib import Path; from tests.index.folders import *\n"
-        "from rote.index.build import build_index\n"
-        "files = sorted(Path(sys.argv[1]).glob('*.jsonl'))\n"
-        "build_index(corpus(files), Path(sys.argv[2]), options(layers=('lower',), jobs=2))"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "in"), str(path)]
-    # In a session of its own: a kill that reaches the workers too, as that of a machine would.
-    with subprocess.Popen(command, start_new_session=True) as child:
-        while child.poll() is None and not _sealed(path):
-            time.sleep(0.005)
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-    sealed = _sealed(path)
-    assert sealed
-    build_index(corpus(files), path, lower)
-    assert tree(path) == tree(tmp_path / "after")
-    assert sealed.items() <= _sealed(path).items()
-
-
-def test_an_interrupted_build_of_other_texts_does_no_harm(tmp_path: Path) -> None:
-    work = Work(tmp_path, "build")
-    renames = [i for i, name in enumerate(calls(work, tmp_path)) if name == "rename"]
-    other = [*write_files(tmp_path / "in", 0, 1), *write_files(tmp_path / "in", 7, 9)]
-    build_index(corpus(other), tmp_path / "other", options(layers=("lower",)))
-
-    def kill(number: int, name: str) -> None:
-        if number == renames[-1]:
-            os._exit(KILLED)
-
-    def action() -> None:
-        hook(kill)
-        work.run(work.path)
-
-    work.begin()
-    assert status(fork(action)) == KILLED
-    assert _sealed(work.path)
-    build_index(corpus(other), work.path, options(layers=("lower",)))
-    assert tree(work.path) == tree(tmp_path / "other")
-
-
-def test_a_full_disk_is_said_and_leaves_the_old_index(work: Work, tmp_path: Path) -> None:
-    names = calls(work, tmp_path)
-    writes = [i for i, name in enumerate(names) if name == "fsync"]
-
-    def attempt(disturb: Callable[[], None]) -> None:
-        work.begin()
-        old = tree(work.path) if not work.first else {}
-
-        def action() -> None:
-            disturb()
-            with pytest.raises(InputError) as caught:
-                work.run(work.path)
-            said = str(caught.value)
-            assert str(work.path) in said
-            assert "untouched" in said
-            assert "B free" in said
-            assert not list(work.path.glob("segments/*.partial"))
-            assert old.items() <= tree(work.path).items()
-
-        assert status(fork(action)) == 0
-        work.check()
-
-    def full_at(point: int) -> Callable[[], None]:
-        def refuse(number: int, name: str) -> None:
-            if number >= point and name == "fsync":
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        return lambda: hook(refuse)
-
-    def small_files() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
-
-    for point in (writes[0], writes[len(writes) // 2], writes[-2]):
-        attempt(full_at(point))
-    attempt(small_files)
-
-
-def test_a_folder_that_cannot_be_written_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = write_files(tmp_path / "in", 0, 1)
-
-    def refuse(source: object, target: object) -> None:
-        raise PermissionError(errno.EROFS, os.strerror(errno.EROFS), str(source))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "rename", refuse)
-        with pytest.raises(InputError, match=r"Read-only file system .* folder writable"):
-            build_index(corpus(files), tmp_path / "idx", options())
-    # Trouble elsewhere is not taken for trouble with the index.
-    with pytest.raises(PermissionError), clear_errors(tmp_path / "idx"):
-        raise PermissionError(errno.EACCES, "no", str(files[0]))
 
 
 @pytest.fixture

@@ -8,19 +8,18 @@ pieces are found by their names and not made again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rote.annotate import annotators, words
-from rote.annotate.layers import DERIVED
-from rote.annotate.pieces import Piece, PieceWork, checked, content_of, order
+from rote.annotate.pieces import Piece, PieceWork
 from rote.annotate.script import remarks
 from rote.annotate.store import Store
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Problems
+from rote.corpus import Problems
 from rote.index._disk import remove
 from rote.index._origin import Origin
 from rote.index._pieces import (
@@ -34,6 +33,7 @@ from rote.index._pieces import (
     stored_orders,
 )
 from rote.index._sealing import Sealed, Sealer, Waiting, settings_key
+from rote.index._source import Source, check_layers, check_store, contents, stored_bytes
 from rote.index._writing import (
     PIECES,
     documents,
@@ -57,8 +57,6 @@ from rote.index.manifest import (
 )
 from rote.index.options import SUBWORDS, BuildOptions, Chosen, choose, most_places
 from rote.run import map_ordered
-
-Source = Corpus | Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def build_index(
     options, reporter = options or BuildOptions(), reporter or Silent()
     limit = most_places(options.memory)
     chosen = choose(options.layers)
-    _check_layers(source, chosen, options.annotator)
+    check_layers(source, chosen, options.annotator)
     make_folder(path)
     with writing(path, "rote index build"):
         empty = _empty(source, path, chosen, options)
@@ -112,9 +110,10 @@ def add_to_index(
     read_manifest(path)
     with writing(path, "rote index add"):
         manifest = read_manifest(path)
-        check_signature(manifest, annotators.get(annotator or manifest.annotator))
         if isinstance(source, Store):
-            _check_store(source, manifest)
+            check_store(source, manifest)
+        else:
+            check_signature(manifest, annotators.get(annotator or manifest.annotator))
         return _extend(source, path, manifest, _Means(limit, jobs, reporter or Silent()))
 
 
@@ -159,7 +158,7 @@ def _segments(
     )
     pieces: Iterable[Piece]
     if isinstance(source, Store):
-        size, title, home = _bytes(source), "reading", source.path
+        size, title, home = stored_bytes(source), "reading", source.path
         # In this process: the ids of the index would have to travel with every piece.
         pieces = map(StoredWork(source.path, ids), stored_orders(source, done))
     else:
@@ -226,7 +225,7 @@ def _built_already(source: Source, path: Path, wanted: Manifest, reporter: Repor
     held = {content for origin in origins(path, there.segments) for content in origin.contents}
     problems = Problems()
     if settings_key(there) != settings_key(wanted) or not all(
-        content in held for content in _contents(source, path, there, problems)
+        content in held for content in contents(source, problems)
     ):
         raise OptionError(
             f"{path} holds another index: `rote index add` adds to it; to build a new one, "
@@ -235,51 +234,3 @@ def _built_already(source: Source, path: Path, wanted: Manifest, reporter: Repor
     reporter.say(f"{path} holds all of this already: nothing to do")
     tidy(path, there)
     return Written(there, 0, problems)
-
-
-def _contents(source: Source, path: Path, manifest: Manifest, problems: Problems) -> Iterator[str]:
-    if isinstance(source, Store):
-        yield from map(content_of, source.files)
-        return
-    recipe = recipe_of(path, manifest)
-    for size, batch in checked(source, problems):
-        if batch.documents:
-            yield order(0, size, batch, recipe).content
-
-
-def _check_layers(source: Source, chosen: Chosen, annotator: str) -> None:
-    if isinstance(source, Store):
-        _check_stored(source, chosen.names)
-        return
-    gives = annotators.get(annotator).gives
-    for layer in chosen.layers:
-        if layer not in gives:
-            raise UnknownName(f"layer for the annotator '{annotator}'", layer, gives)
-
-
-def _check_store(store: Store, manifest: Manifest) -> None:
-    if store.signature != manifest.signature:
-        raise OptionError(
-            f"the index was made by {manifest.signature}, the store {store.path} by "
-            f"{store.signature}: their layers do not compare. Add the texts themselves"
-        )
-    _check_stored(store, manifest.layers)
-
-
-def _check_stored(store: Store, layers: Iterable[str]) -> None:
-    for layer in layers:
-        if layer == SUBWORDS:
-            raise OptionError(
-                f"the store {store.path} holds no subwords: build from the texts themselves, or "
-                "without them, and then `rote index add-layer IDX subwords:PATH`"
-            )
-        if layer not in (*store.layers, *DERIVED, "word"):
-            wanted = ",".join(dict.fromkeys((*store.layers, layer)))
-            raise OptionError(
-                f"the store {store.path} has no layer '{layer}' (it has {', '.join(store.layers)})"
-                f": make one with `rote annotate ... --layers {wanted}`, or build from the texts"
-            )
-
-
-def _bytes(store: Store) -> int:
-    return sum((store.path / file).stat().st_size for file in store.files)

@@ -38,7 +38,7 @@ class BackOff:
 
     index: Index
     layer: str = DEFAULT
-    scale: float = 2.0
+    scale: float = 12.0
     power: float = 0.6
     longest: int = 32
 

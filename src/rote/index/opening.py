@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from rote.core.document import Document
+from rote.core.errors import UnknownName
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
+from rote.corpus import Input, ReadOptions
 from rote.index.index import DEFAULT, Index
 from rote.index.segment import memory_segment, segment_of_layers
 
@@ -21,6 +25,32 @@ def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
     return Index(
         opened.segments, lambda: recipe_of(opened.path, manifest), opened.path, manifest.layers
     )
+
+
+def build_index(
+    inputs: Input,
+    path: str | Path,
+    *,
+    read: ReadOptions | None = None,
+    reporter: Reporter | None = None,
+    **settings: Any,
+) -> Index:
+    """Build an index folder of files, texts or documents, and open it.
+
+    `settings` are the fields of `BuildOptions`: layers, annotator, author_field, memory, jobs.
+    """
+    from rote.corpus import open_corpus
+    from rote.index.build import build_index as build
+    from rote.index.options import BuildOptions
+
+    known = [field.name for field in fields(BuildOptions)]
+    for name in settings:
+        if name not in known:
+            raise UnknownName("setting", name, known)
+    build(
+        open_corpus(inputs, read or ReadOptions()), Path(path), BuildOptions(**settings), reporter
+    )
+    return open_index(path, reporter)
 
 
 def index_texts(
