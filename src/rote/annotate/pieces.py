@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -147,13 +147,18 @@ def checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, Batch]]:
 def order(number: int, size: int, batch: Batch, recipe: Recipe, note: str = "") -> Order:
     """Name the piece that is to be made of a batch."""
     digests = [digest(document) for document in batch.documents]
-    held = blake2b(b"".join(digests), digest_size=12)
-    for document in batch.documents:
-        # The fields go into the piece too: a changed author must not find the old one.
-        held.update(json.dumps(document.meta, sort_keys=True, default=str).encode())
-    content = held.hexdigest()
+    content = content_hash(batch.documents, digests)
     file = f"{number:06d}-{content}-{recipe.hash}{ENDING}"
     return Order(file, content, size, batch, digests, note)
+
+
+def content_hash(documents: Sequence[Document], digests: Iterable[bytes]) -> str:
+    """What the documents of a piece are known by, whoever annotates them."""
+    held = blake2b(b"".join(digests), digest_size=12)
+    for document in documents:
+        # The fields go into the piece too: a changed author must not find the old one.
+        held.update(json.dumps(document.meta, sort_keys=True, default=str).encode())
+    return held.hexdigest()
 
 
 def content_of(file: str) -> str:
