@@ -9,8 +9,8 @@ from pathlib import Path
 from rote.core.errors import OptionError
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write beside the target, then rename over it."""
+def write_atomically(path: Path, content: str | bytes, *, durable: bool = False) -> None:
+    """Write beside the target, then rename over it; `durable`: safe from a power cut too."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     if not path.parent.is_dir():
         raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
@@ -18,6 +18,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:

@@ -68,7 +68,7 @@ class Documents:
 
     def find(self, identity: str) -> int | None:
         """The number of the document with this id, the first if there are several."""
-        wanted = _hash(identity.encode("utf-8", "surrogatepass"))
+        wanted = hash_id(identity.encode("utf-8", "surrogatepass"))
         at = int(np.searchsorted(self._hashes, np.uint64(wanted)))
         while at < len(self) and int(self._hashes[at]) == wanted:
             number = int(self._hashed[at])
@@ -122,7 +122,7 @@ class DocumentsWriter:
         self._add_ids(
             np.frombuffer(b"".join(ids), np.uint8),
             np.cumsum(list(map(len, ids)), dtype=np.int64),
-            np.array(list(map(_hash, ids)), np.uint64),
+            np.array(list(map(hash_id, ids)), np.uint64),
             np.arange(len(ids)),
         )
 
@@ -200,7 +200,7 @@ def _labels(part: Part, name: str) -> Labels:
     return Labels(part[name], read_vocabulary(part, f"{name}.vocabulary"))
 
 
-def _hash(identity: bytes) -> int:
+def hash_id(identity: bytes) -> int:
     return int.from_bytes(blake2b(identity, digest_size=8).digest(), "big")
 
 

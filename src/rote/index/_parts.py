@@ -40,11 +40,12 @@ class Vocabulary(Sequence[str]):
     so that opening costs nothing; those asked for are remembered.
     """
 
-    __slots__ = ("_bytes", "_ends", "_seen")
+    __slots__ = ("_bytes", "_ends", "known")
 
     def __init__(self, data: Bytes, ends: NDArray[np.int64]) -> None:
         self._bytes, self._ends = data, ends
-        self._seen: dict[str, int] = {}
+        self.known: dict[str, int] = {}
+        """What was looked up before, ABSENT strings too."""
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Vocabulary:
@@ -83,16 +84,16 @@ class Vocabulary(Sequence[str]):
 
     def find(self, item: str) -> int:
         """The number of an item, or ABSENT."""
-        known = self._seen.get(item)
-        if known is None:
-            known = self._seen[item] = self._search(item.encode("utf-8", "surrogatepass"))
-        return known
+        number = self.known.get(item)
+        if number is None:
+            number = self.known[item] = self._search(item.encode("utf-8", "surrogatepass"))
+        return number
 
     def numbers(self, items: Sequence[str]) -> NDArray[np.int32]:
         """The number of each of many items, ABSENT for those that it does not hold."""
         if len(items) * _FEW > len(self):
             # Reading everything once is cheaper than halving for each.
-            self._seen.update(zip(self.strings()[1:], range(1, len(self))))
+            self.known.update(zip(self.strings()[1:], range(1, len(self))))
         return np.array([self.find(item) for item in items], np.int32)
 
     def _raw(self, i: int) -> bytes:

@@ -18,8 +18,7 @@ from rote.annotate.pieces import Order, Piece, Recipe, checked, content_of, orde
 from rote.annotate.store import Store
 from rote.core.errors import InputError
 from rote.corpus import Batch, Corpus, Problems
-from rote.index._documents import Documents
-from rote.index._documents import _hash as hash_id
+from rote.index._documents import Documents, hash_id
 from rote.index._origin import Origin
 
 ALREADY = "already"

@@ -127,7 +127,7 @@ def fingerprint(held: Sequence[Origin]) -> str:
 
 def publish(path: Path, manifest: Manifest) -> None:
     """Replace the manifest: from here on this is the index."""
-    write_atomically(path / MANIFEST, render(manifest))
+    write_atomically(path / MANIFEST, render(manifest), durable=True)
     sync_folder(path)
     tidy(path, manifest)
 

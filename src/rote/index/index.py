@@ -26,7 +26,7 @@ from rote.index._extend import next_items
 from rote.index._frequent import frequent_in_all, frequent_in_one
 from rote.index._longest import longest
 from rote.index._lookup import Lookup
-from rote.index._parts import ABSENT, END, Column
+from rote.index._parts import ABSENT, END, Column, Vocabulary
 from rote.index._shared import Shared, share
 from rote.index._tally import DocumentTable, distinct, document_table, first_places, tally
 from rote.index.answers import Context, Continuations, Counts, Frequent, Longest, Place
@@ -62,7 +62,7 @@ class Index:
         self.path = path
         self._make_recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
-        self._finders: dict[str, list[tuple[Callable[[str], int], Lookup]]] = {}
+        self._pairs: dict[str, list[tuple[Vocabulary, Lookup]]] = {}
         self._tables: dict[tuple[int, str], DocumentTable] = {}
         self._shared: dict[str, Shared] = {}
         self._memos = [queries.Memo() for _ in self.segments]
@@ -94,9 +94,15 @@ class Index:
 
     def count(self, gram: Gram, layer: str = DEFAULT) -> int:
         """How often the n-gram occurs."""
-        items = self.items(gram, layer)
-        finders = self._finders.get(layer) or self._make_finders(layer)
-        return sum([lookup.count([find(item) for item in items]) for find, lookup in finders])
+        total, items = 0, self.items(gram, layer)
+        for vocabulary, lookup in self._pairs.get(layer) or self._make_pairs(layer):
+            known = vocabulary.known
+            try:  # a dictionary alone, for items that were asked for before
+                numbers = [known[item] for item in items]
+            except KeyError:
+                numbers = [vocabulary.find(item) for item in items]
+            total += lookup.count(numbers)
+        return total
 
     def counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
         """How often each of many n-grams occurs, far faster than one by one."""
@@ -329,12 +335,10 @@ class Index:
             self._shared[layer] = share(self.columns(layer))
         return self._shared[layer]
 
-    def _make_finders(self, layer: str) -> list[tuple[Callable[[str], int], Lookup]]:
-        pairs: list[tuple[Callable[[str], int], Lookup]] = [
-            (lookup.column.vocabulary.find, lookup) for lookup in self.lookups(layer)
-        ]
-        self._finders[layer] = pairs
-        return pairs
+    def _make_pairs(self, layer: str) -> list[tuple[Vocabulary, Lookup]]:
+        lookups = self.lookups(layer)
+        self._pairs[layer] = [(lookup.column.vocabulary, lookup) for lookup in lookups]
+        return self._pairs[layer]
 
     def _batch(self, batch: Grams | Sequence[Gram], layer: str) -> Grams:
         if isinstance(batch, Grams):
