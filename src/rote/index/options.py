@@ -14,6 +14,7 @@ SUBWORDS = "subwords"
 BYTES_PER_PLACE = 17
 """Memory that writing a segment may take for each place of its stream, input included."""
 
+_RESERVED = 2**30
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
@@ -75,4 +76,6 @@ def most_places(memory: int) -> int:
 
     if memory <= 0:
         raise OptionError(f"building needs memory, and {memory} bytes are none")
-    return max(1, min(memory // BYTES_PER_PLACE, MOST_PLACES))
+    # What is there before the first word: the interpreter, the kernels, the models of two workers.
+    reserved = min(memory // 4, _RESERVED)
+    return max(1, min((memory - reserved) // BYTES_PER_PLACE, MOST_PLACES))
