@@ -30,13 +30,13 @@ from numpy.typing import NDArray
 from rote.annotate import annotators
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
-from rote.index._longest import longest
-from rote.index._lookup import Lookup
-from rote.index._packed import bits_for, pack, packed_size
-from rote.index._parts import Column, Vocabulary
-from rote.index._sais import sais
-from rote.index._suffixes import pack_suffixes, sort_suffixes
-from rote.index._top import frequent
+from rote.index.columns.packed import bits_for, pack, packed_size
+from rote.index.columns.parts import Column, Vocabulary
+from rote.index.counting.longest import longest
+from rote.index.counting.lookup import Lookup
+from rote.index.counting.top import frequent
+from rote.index.sorting.sais import sais
+from rote.index.sorting.suffixes import pack_suffixes, sort_suffixes
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3

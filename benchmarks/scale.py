@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from rote.annotate import words
 from rote.annotate.layers import derive
 from rote.corpus import open_corpus
+from rote.index.folders.options import most_places, parse_memory
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.options import most_places, parse_memory
-from rote.index.segment import FolderTarget, open_segment, write_stream
+from rote.index.segments.segment import FolderTarget, open_segment, write_stream
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from rote.index._parts import Column, Suffixes
+from rote.index.columns.parts import Column, Suffixes
 from tests.index import twins
 
 documents = st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=9)

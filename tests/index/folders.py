@@ -18,15 +18,16 @@ from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.progress import Advance
 from rote.corpus import Corpus, ReadOptions, open_corpus
-from rote.index.folder import OpenedFolder, open_folder
-from rote.index.options import BYTES_PER_PLACE, BuildOptions
+from rote.index.folders.folder import OpenedFolder, open_folder
+from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
 from tests.index import twins
 
 NOUNS = "ferry lamp harbour Nobody gull tide captain rope Tuesday letter".split()
 VERBS = "was waited turned kept sang is lost".split()
 REST = "late, slowly; again there — near the old quay".split()
-# Files of three documents have some 70 places each: about two files go into one segment.
-MEMORY = 150 * BYTES_PER_PLACE
+# Files of three documents have some 70 places each: about two files go into one segment. A quarter
+# of so little memory is left for the process itself.
+MEMORY = 200 * BYTES_PER_PLACE
 KILLED = 9
 """The status of a child that ended in the middle of its work."""
 

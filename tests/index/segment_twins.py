@@ -13,8 +13,8 @@ from rote.core.annotation import Annotation
 from rote.core.document import Document
 from rote.core.layer import Layer, number
 from rote.corpus import Batch
-from rote.index._parts import Column
-from rote.index.segment import (
+from rote.index.columns.parts import Column
+from rote.index.segments.segment import (
     FolderTarget,
     Segment,
     SegmentRecord,

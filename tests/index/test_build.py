@@ -13,13 +13,13 @@ from rote.annotate.annotators.rote import Rote
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
-from rote.index.add_layer import add_layer
-from rote.index.build import add_to_index, build_index
-from rote.index.estimate import estimate
-from rote.index.folder import open_folder, read_manifest, recipe_of
-from rote.index.merge import merge_index
-from rote.index.options import BuildOptions, choose, parse_memory
-from rote.index.verify import verify_index
+from rote.index.folders.add_layer import add_layer
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.estimate import estimate
+from rote.index.folders.folder import open_folder, read_manifest, recipe_of
+from rote.index.folders.merge import merge_index
+from rote.index.folders.options import BuildOptions, choose, parse_memory
+from rote.index.folders.verify import verify_index
 from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
 
 LAYERS = ("lower", "pos")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.index._codes import LONGEST, alphabetic
+from rote.index.sorting.codes import LONGEST, alphabetic
 
 some_weights = st.lists(
     st.one_of(st.integers(0, 5), st.integers(0, 10**6), st.integers(0, 2**62)),

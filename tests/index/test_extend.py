@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.index._extend import next_items
-from rote.index._lookup import Lookup
-from rote.index._parts import Column
+from rote.index.columns.parts import Column
+from rote.index.counting.extend import next_items
+from rote.index.counting.lookup import Lookup
 from tests.index import coded, twins
 
 

@@ -12,13 +12,13 @@ import pytest
 
 import rote.index
 from rote.core.errors import InputError, OptionError
-from rote.index import _stamps, folder
-from rote.index._lock import locked
-from rote.index.add_layer import add_layer
-from rote.index.build import add_to_index, build_index
-from rote.index.folder import MANIFEST, open_folder, read_manifest
-from rote.index.merge import merge_index
-from rote.index.verify import verify_index
+from rote.index.folders import folder, stamps
+from rote.index.folders.add_layer import add_layer
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.folder import MANIFEST, open_folder, read_manifest
+from rote.index.folders.lock import locked
+from rote.index.folders.merge import merge_index
+from rote.index.folders.verify import verify_index
 from tests.index.folders import (
     KILLED,
     MEMORY,
@@ -135,7 +135,7 @@ def test_files_are_read_in_full_once(index: Path, monkeypatch: pytest.MonkeyPatc
         def refuse(*given: object) -> None:
             raise PermissionError(errno.EROFS, "read-only")
 
-        patch.setattr(_stamps, "write_atomically", refuse)
+        patch.setattr(stamps, "write_atomically", refuse)
         assert [stages(copy), stages(copy)] == [["checking"], ["checking"]]
     assert [stages(copy), stages(copy)] == [["checking"], []]
     (copy / "checked.json").write_text("{garbage")

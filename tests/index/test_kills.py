@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 from rote.core.errors import InputError
-from rote.index._disk import clear_errors
-from rote.index.add_layer import add_layer
-from rote.index.build import add_to_index, build_index
-from rote.index.folder import is_index, open_folder
-from rote.index.merge import merge_index
-from rote.index.verify import verify_index
+from rote.index.folders.add_layer import add_layer
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.disk import clear_errors
+from rote.index.folders.folder import is_index, open_folder
+from rote.index.folders.merge import merge_index
+from rote.index.folders.verify import verify_index
 from tests.index.folders import (
     KILLED,
     MEMORY,
@@ -187,7 +187,7 @@ def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
     build_index(corpus(files), tmp_path / "after", lower)
     script = (
         "import sys; from pathlib import Path; from tests.index.folders import *\n"
-        "from rote.index.build import build_index\n"
+        "from rote.index.folders.build import build_index\n"
         "files = sorted(Path(sys.argv[1]).glob('*.jsonl'))\n"
         "build_index(corpus(files), Path(sys.argv[2]), options(layers=('lower',), jobs=2))"
     )

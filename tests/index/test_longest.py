@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rote.index._agreement import LONG
-from rote.index._buckets import TOGETHER
-from rote.index._longest import longest
-from rote.index._lookup import Lookup
-from rote.index._packed import pack
-from rote.index._parts import Column
+from rote.index.columns.packed import pack
+from rote.index.columns.parts import Column
+from rote.index.counting.agreement import LONG
+from rote.index.counting.buckets import TOGETHER
+from rote.index.counting.longest import longest
+from rote.index.counting.lookup import Lookup
 from tests.index import coded, twins
 
 

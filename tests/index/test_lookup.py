@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rote.index._buckets import TOGETHER
-from rote.index._lookup import Lookup
-from rote.index._parts import Column
-from rote.index._single import MOST_ITEMS
+from rote.index.columns.parts import Column
+from rote.index.counting.buckets import TOGETHER
+from rote.index.counting.lookup import Lookup
+from rote.index.counting.single import MOST_ITEMS
 from tests.index import coded, twins
 
 runs = st.lists(coded.numbers, max_size=6)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.index._packed import Packed, bits_for, pack, packed_size
+from rote.index.columns.packed import Packed, bits_for, pack, packed_size
 
 
 @st.composite

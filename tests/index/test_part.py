@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rote.core.errors import InputError, OptionError
-from rote.index._part import (
+from rote.index.segments.part import (
     DOCUMENTS,
     LAYER,
     SEAL,
@@ -18,7 +18,7 @@ from rote.index._part import (
     let_go,
     open_part,
 )
-from rote.index._target import FolderTarget, MemoryTarget, Target
+from rote.index.segments.target import FolderTarget, MemoryTarget, Target
 
 
 def write(target: Target) -> PartRecord:

@@ -15,9 +15,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.index import _plan, _query_tables, query
-from rote.index._packed import Packed, pack
-from rote.index._parts import Column, Vocabulary
+from rote.index import query
+from rote.index.columns.packed import Packed, pack
+from rote.index.columns.parts import Column, Vocabulary
+from rote.index.querying import plan, tables
 from tests.index import twins
 
 Token = dict[str, str]
@@ -208,9 +209,9 @@ def test_matches_are_those_of_the_twin(
     limit = data.draw(st.none() | st.integers(0, len(expected) + 1))
     # Anchors always, where they pay, never; and pieces so small that there are several.
     with (
-        mock.patch.object(_plan, "_DEAR", dear),
-        mock.patch.object(_plan, "_FIRST_CHUNK", 3),
-        mock.patch.object(_plan, "_CHUNK", 5),
+        mock.patch.object(plan, "_DEAR", dear),
+        mock.patch.object(plan, "_FIRST_CHUNK", 3),
+        mock.patch.object(plan, "_CHUNK", 5),
     ):
         for _ in range(2):  # the second time out of the memo
             starts, stops = query.find(
@@ -240,7 +241,7 @@ CHAINS = st.tuples(st.just("chain"), st.tuples(PLAIN | GAPS, GAPS, PLAIN))
 )
 def test_a_rare_part_may_stand_anywhere(documents: list[list[Token]], nodes: list[Node]) -> None:
     columns = columns_of(documents)
-    with mock.patch.object(_plan, "_DEAR", 0):
+    with mock.patch.object(plan, "_DEAR", 0):
         for node in nodes:
             assert found(text_of(node), columns) == matches(node, documents)
 
@@ -432,12 +433,12 @@ def test_looking_up_finds_what_trying_every_entry_finds(
     for pattern in patterns:
         wanted = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
         parsed = query.parse(f'[word="{pattern}"{"%c" if ignore_case else ""}]')
-        with mock.patch.object(_query_tables, "_BLOCK", 50):
-            numbers = _query_tables.matching(parsed.tests[0], vocabulary)
+        with mock.patch.object(tables, "_BLOCK", 50):
+            numbers = tables.matching(parsed.tests[0], vocabulary)
         assert numbers.tolist() == [i for i, s in enumerate(STRINGS, 1) if wanted.fullmatch(s)]
 
 
 def test_plain_patterns_are_looked_up() -> None:
-    assert _query_tables.plain(r"u\.s\.|uk") == (["u.s.", "uk"], True)
-    assert _query_tables.plain("unti?l") == (["unt"], False)
-    assert _query_tables.plain(r"a\d") == (["a"], False)
+    assert tables.plain(r"u\.s\.|uk") == (["u.s.", "uk"], True)
+    assert tables.plain("unti?l") == (["unt"], False)
+    assert tables.plain(r"a\d") == (["a"], False)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.index._sais import sais
+from rote.index.sorting.sais import sais
 from tests.index import twins
 
 

@@ -11,8 +11,8 @@ from rote.core.annotation import Annotation
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.corpus import Batch
-from rote.index import _frame
-from rote.index.segment import (
+from rote.index.segments import frame
+from rote.index.segments.segment import (
     FolderTarget,
     MemoryTarget,
     SegmentRecord,
@@ -225,7 +225,7 @@ def test_layers_that_do_not_align_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_grows_too_long_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_frame, "MOST_PLACES", 5)
+    monkeypatch.setattr(frame, "MOST_PLACES", 5)
     with pytest.raises(OptionError, match=r"holds at most 5 .*--memory"):
         in_memory(some())
 

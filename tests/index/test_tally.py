@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.index import _tally
-from rote.index._packed import bits_for, pack
-from rote.index._parts import Column
-from rote.index._tally import (
+from rote.index.columns.packed import bits_for, pack
+from rote.index.columns.parts import Column
+from rote.index.counting import tally as tally_module
+from rote.index.counting.tally import (
     distinct,
     document_table,
     documents_of,
@@ -22,7 +22,7 @@ from rote.index._tally import (
     first_places,
     tally,
 )
-from rote.index._top import frequent
+from rote.index.counting.top import frequent
 from tests.index import twins
 
 short_texts = st.lists(
@@ -123,7 +123,7 @@ def test_ngrams_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) ->
     # To the base 1 digits only add up, so all orders of the same items have one hash; to the
     # base 0 only the last item counts.
     for base in (0, 1):
-        monkeypatch.setattr(_tally, "_BASE", base)
+        monkeypatch.setattr(tally_module, "_BASE", base)
         check_documents_with([list("abcdefg") * 6, list("bacdefg") * 6 + list("abcdefg") * 4], 23)
 
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError
 from rote.core.layer import Layer
-from rote.index import _texts
-from rote.index._frame import item_places
-from rote.index._part import LAYER, open_part
-from rote.index._spans import Spans, SpansWriter
-from rote.index._target import FolderTarget, MemoryTarget
-from rote.index._texts import Texts, TextsWriter
+from rote.index.segments import texts as texts_module
+from rote.index.segments.frame import item_places
+from rote.index.segments.part import LAYER, open_part
+from rote.index.segments.spans import Spans, SpansWriter
+from rote.index.segments.target import FolderTarget, MemoryTarget
+from rote.index.segments.texts import Texts, TextsWriter
 
 odd = st.text(st.sampled_from("ab \n\x00é中😀\ud800\udfff"), max_size=12)
 Text = list[tuple[int, int]]
@@ -69,7 +69,7 @@ def test_any_piece_of_any_text_comes_back(
     batches: list[list[str]], chunk: int, data: st.DataObject
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_texts, "CHUNK", chunk)
+        patch.setattr(texts_module, "CHUNK", chunk)
         texts = texts_of(*batches)
     expected = [text for batch in batches for text in batch]
     assert [texts.text(i) for i in range(len(texts))] == expected
@@ -82,7 +82,7 @@ def test_any_piece_of_any_text_comes_back(
 @given(st.lists(st.lists(odd, max_size=5), max_size=4), st.integers(1, 9))
 def test_joined_columns_hold_the_texts_of_all(batches: list[list[str]], chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_texts, "CHUNK", chunk)
+        patch.setattr(texts_module, "CHUNK", chunk)
         joined = texts_of(["begin"], *map(texts_of, batches), ["end"])
     expected = ["begin", *(text for batch in batches for text in batch), "end"]
     assert [joined.text(i) for i in range(len(joined))] == expected

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.index import _top, _top_keys
-from rote.index._packed import bits_for, pack
-from rote.index._parts import Column, Vocabulary
-from rote.index._top import by_hashing, by_order, frequent
+from rote.index.columns.packed import bits_for, pack
+from rote.index.columns.parts import Column, Vocabulary
+from rote.index.counting import top, top_keys
+from rote.index.counting.top import by_hashing, by_order, frequent
 from tests.index import twins
 
 Gram = tuple[str, ...]
@@ -42,7 +42,7 @@ def twin(
     return [(gram, count) for gram, count in ordered if count >= least]
 
 
-def shown(column: Column, n: int, found: _top.Found) -> list[tuple[Gram, int]]:
+def shown(column: Column, n: int, found: top.Found) -> list[tuple[Gram, int]]:
     """Places as the n-grams that stand there; each must be the first place of its n-gram."""
     grams, ids = [], column.ids.all().tolist()
     for place, count in zip(*(array.tolist() for array in found), strict=True):
@@ -72,7 +72,7 @@ def test_both_ways_equal_counting_one_by_one(
     if most != 0 and column.items:
         assert column.suffixes
         assert shown(column, n, by_order(column, column.suffixes, n, least, most)) == expected
-        if n * column.ids.bits <= _top.KEY_BITS:
+        if n * column.ids.bits <= top.KEY_BITS:
             hashed = by_hashing(column, n, least, most, part_bits=0, room=1000)
             assert shown(column, n, hashed) == expected
 
@@ -148,12 +148,12 @@ def test_numbers_that_fill_all_64_bits() -> None:
 
 
 def test_hashes_can_be_turned_back() -> None:
-    assert _top_keys.SCATTER * _top_keys.GATHER % 2**64 == 1
+    assert top_keys.SCATTER * top_keys.GATHER % 2**64 == 1
 
 
 def test_memory_only_changes_the_number_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_top, "_PART", 4)
-    monkeypatch.setattr(_top, "_FEW", 0)
+    monkeypatch.setattr(top, "_PART", 4)
+    monkeypatch.setattr(top, "_FEW", 0)
     texts = [list("abracadabra" * 3), [], list("abc"), ["d"]]
     column = dataclasses.replace(twins.column(texts), suffixes=None)
     for memory in (0, 80, 200, 10_000):

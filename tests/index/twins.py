@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rote.index._packed import bits_for, pack
-from rote.index._parts import Column, Suffixes, Vocabulary
+from rote.index.columns.packed import bits_for, pack
+from rote.index.columns.parts import Column, Suffixes, Vocabulary
 
 Texts = Sequence[Sequence[str]]
 

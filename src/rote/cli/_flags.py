@@ -36,7 +36,7 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
         from rote.core.errors import OptionError
-        from rote.index.options import parse_memory
+        from rote.index.folders.options import parse_memory
 
         try:
             return value if isinstance(value, int) else parse_memory(value)

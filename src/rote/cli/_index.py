@@ -67,7 +67,7 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
 
 def _makeable(index: Index) -> Sequence[str]:
     from rote.annotate import annotators
-    from rote.index.folder import read_manifest
+    from rote.index.folders.folder import read_manifest
 
     assert index.path is not None
     return annotators.get(read_manifest(index.path).annotator).gives
@@ -75,7 +75,7 @@ def _makeable(index: Index) -> Sequence[str]:
 
 def about(index: Index) -> dict[str, Any]:
     """What JSON says of the index that was asked."""
-    from rote.index.folder import read_manifest
+    from rote.index.folders.folder import read_manifest
 
     assert index.path is not None
     manifest = read_manifest(index.path)

@@ -29,6 +29,9 @@ class OutputOptions:
     figure: Path | None = option(
         None, "Also draw the values (.png, .svg, .html, .json)", metavar="FILE"
     )
+    figures: Path | None = option(
+        None, "Write all figures into this folder, as PNG and SVG", metavar="DIR"
+    )
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
     def format(self) -> Format:
@@ -48,6 +51,8 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
         from rote.report import figures
 
         figures.save(figures.values_chart(results), options.figure)
+    if options.figures:
+        _draw_all(results, options.figures)
     form = options.format()
     if form == "table" and options.output is None:
         from rote.report import tables
@@ -59,6 +64,23 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
         click.echo(text, nl=not text.endswith("\n"))
     else:
         write_atomically(options.output, text)
+
+
+def _draw_all(results: Sequence[Result], folder: Path) -> None:
+    """Every figure that the results have, under the name of the table that it shows."""
+    from rote.report import figures, template_figures
+
+    charts = {"values": figures.values_chart(results)}
+    if any(result.tables.get("curve") for result in results):
+        charts["curve"] = figures.curve_chart(results)
+    for result in results:
+        first = f"{result.measure}-" if len(results) > 1 else ""
+        own = template_figures.figures(result)
+        charts |= {f"{first}{name}": chart for name, chart in own.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, chart in charts.items():
+        for ending in (".png", ".svg"):
+            figures.save(chart, folder / (name + ending))
 
 
 def _written(results: Sequence[Result], form: Format, *, panel: bool) -> str:

@@ -22,16 +22,16 @@ from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.index import query as queries
-from rote.index._extend import next_items
-from rote.index._frequent import frequent_in_all, frequent_in_one
-from rote.index._longest import longest
-from rote.index._lookup import Lookup
-from rote.index._parts import ABSENT, END, Column, Vocabulary
-from rote.index._shared import Shared, share
-from rote.index._tally import DocumentTable, distinct, document_table, first_places, tally
 from rote.index.answers import Context, Continuations, Counts, Frequent, Longest, Place
+from rote.index.columns.parts import ABSENT, END, Column, Vocabulary
+from rote.index.columns.shared import Shared, share
+from rote.index.counting.extend import next_items
+from rote.index.counting.frequent import frequent_in_all, frequent_in_one
+from rote.index.counting.longest import longest
+from rote.index.counting.lookup import Lookup
+from rote.index.counting.tally import DocumentTable, distinct, document_table, first_places, tally
 from rote.index.grams import Grams
-from rote.index.segment import Segment
+from rote.index.segments.segment import Segment
 
 if TYPE_CHECKING:
     from rote.annotate.pieces import Recipe

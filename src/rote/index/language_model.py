@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
-from rote.index._parts import END
+from rote.index.columns.parts import END
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Gram, Index
 

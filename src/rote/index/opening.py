@@ -13,12 +13,12 @@ from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 from rote.index.index import DEFAULT, Index
-from rote.index.segment import memory_segment, segment_of_layers
+from rote.index.segments.segment import memory_segment, segment_of_layers
 
 
 def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
     """Open an index folder as it is now; nothing is read before it is needed."""
-    from rote.index.folder import open_folder, recipe_of
+    from rote.index.folders.folder import open_folder, recipe_of
 
     opened = open_folder(Path(path), reporter)
     manifest = opened.manifest
@@ -40,8 +40,8 @@ def build_index(
     `settings` are the fields of `BuildOptions`: layers, annotator, author_field, memory, jobs.
     """
     from rote.corpus import open_corpus
-    from rote.index.build import build_index as build
-    from rote.index.options import BuildOptions
+    from rote.index.folders.build import build_index as build
+    from rote.index.folders.options import BuildOptions
 
     known = [field.name for field in fields(BuildOptions)]
     for name in settings:

@@ -2,9 +2,9 @@
 
     "of" "the"      [pos="JJ"]{1,3} [lemma="dog"]      ("a" | "the") []? "man" within s
 
-`parse` makes a `Query` (`_query_tree.py`), `str` of it gives the canonical form. `find` and `count`
-run it over the columns of one segment; how is decided in `_plan.py`, the work is done in
-`_match.py`. docs/queries.md is the guide for users.
+`parse` makes a `Query` (`querying/tree.py`), `str` of it gives the canonical form. `find` and
+`count` run it over the columns of one segment; how is decided in `querying/plan.py`, the work is
+done in `querying/match.py`. docs/queries.md is the guide for users.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.index import _plan
-from rote.index._packed import Packed
-from rote.index._parts import Column
-from rote.index._query_automaton import automaton
-from rote.index._query_tables import Memo
-from rote.index._query_tree import (
+from rote.index.columns.packed import Packed
+from rote.index.columns.parts import Column
+from rote.index.querying import plan
+from rote.index.querying.automaton import automaton
+from rote.index.querying.tables import Memo
+from rote.index.querying.tree import (
     SIGNS,
     And,
     Chain,
@@ -86,7 +86,7 @@ def find(
     `sentence_last` has a bit for each place, 1 at the last item of a sentence. `memo` belongs
     to the segment and remembers what regular expressions matched in its vocabularies.
     """
-    return _plan.find(query, columns, sentence_last, limit, memo)
+    return plan.find(query, columns, sentence_last, limit, memo)
 
 
 def count(
@@ -97,7 +97,7 @@ def count(
     memo: Memo | None = None,
 ) -> int:
     """How many matches `find` would give, for less."""
-    return _plan.count(query, columns, sentence_last, memo)
+    return plan.count(query, columns, sentence_last, memo)
 
 
 def _folded(pattern: str) -> str:

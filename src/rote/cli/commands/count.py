@@ -57,13 +57,13 @@ class Phrase:
 
 
 def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
-    from rote.index.folder import read_manifest
+    from rote.index.folders.folder import read_manifest
     from rote.index.query import is_plain
 
     options, output = build(CountOptions, given), build(ListingOptions, given)
     output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
-    index = opened(idx, reporter, "_lookup")
+    index = opened(idx, reporter, "lookup")
     check_layers(index, options.layer)
     layers = options.layer or read_manifest(idx).sorted_layers
     asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]

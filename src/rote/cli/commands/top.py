@@ -41,7 +41,7 @@ def run(idx: Path, **given: Any) -> None:
     options, output = build(TopOptions, given), build(ListingOptions, given)
     output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
-    index = opened(idx, reporter, "_top_keys")
+    index = opened(idx, reporter, "top_keys")
     check_layers(index, [options.layer])
     found = index.top(options.n, options.k, options.layer, documents=True)
     held = index.items_held(options.layer)

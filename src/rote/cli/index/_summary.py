@@ -12,7 +12,7 @@ from rote.cli._listing import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
 
 if TYPE_CHECKING:
-    from rote.index.estimate import Plan
+    from rote.index.folders.estimate import Plan
     from rote.index.index import Index
 
 
@@ -23,7 +23,7 @@ def announce(plan: Plan, reporter: TerminalReporter) -> None:
 
 def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
     """All that is to be known of an index, as JSON holds it."""
-    from rote.index.folder import FORMAT, open_folder
+    from rote.index.folders.folder import FORMAT, open_folder
     from rote.index.index import Index
 
     opened = open_folder(path, reporter)

@@ -14,7 +14,7 @@ from rote.cli._progress import TerminalReporter
 from rote.cli.index._summary import announce, summarize
 from rote.core.metric import option
 from rote.corpus import ReadOptions
-from rote.index.options import BuildOptions
+from rote.index.folders.options import BuildOptions
 
 _HELP = """Add texts to an index; what it holds already is passed over.
 
@@ -33,9 +33,9 @@ class AddOptions:
 
 def run(idx: Path, inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
-    from rote.index.build import add_to_index
-    from rote.index.estimate import estimate
-    from rote.index.folder import read_manifest
+    from rote.index.folders.build import add_to_index
+    from rote.index.folders.estimate import estimate
+    from rote.index.folders.folder import read_manifest
 
     summary, options = build(SummaryOptions, given), build(AddOptions, given)
     reporter = TerminalReporter(summary.quiet)
@@ -50,7 +50,7 @@ def run(idx: Path, inputs: tuple[str, ...], **given: Any) -> None:
         jobs=options.jobs,
     )
     announce(estimate(source, as_built), reporter)
-    say_if_compiling(reporter, "_radix")
+    say_if_compiling(reporter, "radix")
     start = time.monotonic()
     written = add_to_index(idx, source, memory=options.memory, jobs=options.jobs, reporter=reporter)
     spent = time.monotonic() - start

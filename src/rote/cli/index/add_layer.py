@@ -32,11 +32,11 @@ class LayerOptions:
 
 def run(idx: Path, layer: str, **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
-    from rote.index.add_layer import add_layer
+    from rote.index.folders.add_layer import add_layer
 
     summary, options = build(SummaryOptions, given), build(LayerOptions, given)
     reporter = TerminalReporter(summary.quiet)
-    say_if_compiling(reporter, "_radix")
+    say_if_compiling(reporter, "radix")
     start = time.monotonic()
     add_layer(idx, layer, jobs=options.jobs, reporter=reporter)
     summarize(idx, None, time.monotonic() - start, summary, reporter)

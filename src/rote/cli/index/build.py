@@ -14,7 +14,7 @@ from rote.cli._progress import TerminalReporter
 from rote.cli.index._summary import announce, summarize
 from rote.core.metric import option
 from rote.corpus import ReadOptions
-from rote.index.options import BuildOptions
+from rote.index.folders.options import BuildOptions
 
 _HELP = """Build an index from texts, or from a store of `rote annotate`.
 
@@ -32,14 +32,14 @@ class TargetOptions:
 
 def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
-    from rote.index.build import build_index
-    from rote.index.estimate import estimate
+    from rote.index.folders.build import build_index
+    from rote.index.folders.estimate import estimate
 
     summary, options = build(SummaryOptions, given), build(BuildOptions, given)
     reporter = TerminalReporter(summary.quiet)
     source = source_of(inputs, build(ReadOptions, given), reporter)
     announce(estimate(source, options), reporter)
-    say_if_compiling(reporter, "_radix")
+    say_if_compiling(reporter, "radix")
     start = time.monotonic()
     path = build(TargetOptions, given).output
     written = build_index(source, path, options, reporter)

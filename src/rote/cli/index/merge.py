@@ -13,7 +13,7 @@ from rote.cli._listing import SummaryOptions
 from rote.cli._progress import TerminalReporter
 from rote.cli.index._summary import summarize
 from rote.core.metric import option
-from rote.index.options import BuildOptions
+from rote.index.folders.options import BuildOptions
 
 _HELP = """Make few large segments of an index's many small ones: it answers faster.
 
@@ -31,11 +31,11 @@ class MergeOptions:
 
 def run(idx: Path, **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
-    from rote.index.merge import merge_index
+    from rote.index.folders.merge import merge_index
 
     summary, options = build(SummaryOptions, given), build(MergeOptions, given)
     reporter = TerminalReporter(summary.quiet)
-    say_if_compiling(reporter, "_radix")
+    say_if_compiling(reporter, "radix")
     start = time.monotonic()
     merge_index(idx, memory=options.memory, threads=options.jobs, reporter=reporter)
     summarize(idx, None, time.monotonic() - start, summary, reporter)

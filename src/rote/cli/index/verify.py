@@ -20,8 +20,8 @@ Says "whole", or lists what is damaged or missing and ends with exit code 1.
 
 
 def run(idx: Path, **given: Any) -> None:
-    from rote.index.folder import is_index, read_manifest
-    from rote.index.verify import verify_index
+    from rote.index.folders.folder import is_index, read_manifest
+    from rote.index.folders.verify import verify_index
     from rote.report.concordance import harmless
 
     options = build(SummaryOptions, given)

@@ -1,0 +1,130 @@
+"""Columns of small numbers, each in as few bits as the largest needs.
+
+An index is mostly two columns per layer: the items, whose numbers are below the size of the
+vocabulary, and the sorted positions. Packed they take 17 and 24 to 32 bits rather than 32 each,
+on disk and in the page cache, and one unaligned load still reads a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rote.index.columns import memory
+
+Bytes = NDArray[np.uint8]
+load64: Any = memory.load64  # numba hides the first argument, which type checkers do not know
+# `read` loads eight bytes at once, also for the last number of a column.
+PADDING = 8
+# Numbers of more bits could reach into a ninth byte.
+MOST_BITS = 57
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """`length` numbers of `bits` bits each; `data` is read-only and ends in padding."""
+
+    data: Bytes
+    bits: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, i: int) -> int:
+        if not 0 <= i < self.length:
+            raise IndexError(f"{i} of {self.length}")
+        return int(_read(self.data, self.bits, i))
+
+    def slice(self, start: int, stop: int) -> NDArray[np.int64]:
+        """The numbers from start to stop, unpacked."""
+        start, stop = max(0, start), min(stop, self.length)
+        out = np.empty(max(0, stop - start), np.int64)
+        _unpack(self.data, self.bits, start, out)
+        return out
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers at these places, which must be within the column."""
+        out = np.empty(len(places), np.int64)
+        _gather(self.data, self.bits, places, out)
+        return out
+
+    def all(self) -> NDArray[np.int64]:
+        return self.slice(0, self.length)
+
+
+def bits_for(largest: int) -> int:
+    """How many bits the numbers up to `largest` need; at least one."""
+    bits = max(1, int(largest).bit_length())
+    if bits > MOST_BITS:
+        raise ValueError(f"{largest} does not fit {MOST_BITS} bits")
+    return bits
+
+
+def packed_size(length: int, bits: int) -> int:
+    """Bytes of a packed column, padding included."""
+    return (length * bits + 7) // 8 + PADDING
+
+
+def pack(values: NDArray[Any], bits: int) -> Packed:
+    """A column in memory."""
+    data = np.concatenate([np.empty(0, np.uint8), *pack_chunks(values, bits)])
+    data.flags.writeable = False
+    return Packed(data, bits, len(values))
+
+
+def pack_chunks(values: NDArray[Any], bits: int) -> Iterator[Bytes]:
+    """The bytes of a column piece by piece, so that a large one is never in memory twice."""
+    # Eight numbers fill whole bytes, so pieces of a multiple of eight join without a seam.
+    for start in range(0, len(values), _CHUNK):
+        piece = values[start : start + _CHUNK]
+        out = np.zeros((len(piece) * bits + 7) // 8 + PADDING, np.uint8)
+        _pack(piece, bits, out)
+        yield out[:-PADDING]
+    yield np.zeros(PADDING, np.uint8)
+
+
+@njit(inline="always")
+def read(data, bits, i):  # type: ignore[no-untyped-def]
+    """Number i of a packed column, as int64."""
+    at = np.int64(i) * np.int64(bits)
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    return np.int64((load64(data, at >> 3) >> np.uint64(at & 7)) & mask)
+
+
+@njit(cache=True, nogil=True)
+def _read(data, bits, i):  # type: ignore[no-untyped-def]
+    return read(data, bits, i)
+
+
+@njit(cache=True, nogil=True)
+def _unpack(data, bits, start, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
+        out[i] = read(data, bits, start + i)
+
+
+@njit(cache=True, nogil=True)
+def _gather(data, bits, places, out):  # type: ignore[no-untyped-def]
+    for i in range(len(places)):
+        out[i] = read(data, bits, places[i])
+
+
+@njit(cache=True, nogil=True)
+def _pack(values, bits, out):  # type: ignore[no-untyped-def]
+    held, filled, at = np.uint64(0), 0, 0
+    for i in range(len(values)):
+        held |= np.uint64(values[i]) << np.uint64(filled)
+        filled += bits
+        while filled >= 8:
+            out[at] = np.uint8(held & np.uint64(255))
+            held >>= np.uint64(8)
+            filled -= 8
+            at += 1
+    if filled:
+        out[at] = np.uint8(held)

@@ -1,0 +1,149 @@
+"""What one segment of an index is made of, wherever its bytes lie (memory or a mapped file).
+
+**The stream.** The items of all documents stand in one row, and every document, an empty one
+too, is followed by one 0: number 0 is the document's end and no item. So a run of items that
+crosses a document's end holds a 0, no query does, and no match can cross it. A *place* is a
+number in the stream. Layers that align (word, lower, pos, ...) share places.
+
+**Numbers follow the strings.** Items are numbered from 1 in the order of their strings, so
+sorted suffixes are in the order of their strings too, whatever the segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.index.columns.packed import Bytes, Packed
+
+END = 0
+"""The number that stands behind every document in the stream."""
+ABSENT = -1
+"""What `Vocabulary.find` says of a string that it does not hold."""
+MOST_PLACES = 2**31 - 2
+"""The longest stream of one segment: places are signed 32-bit numbers while it is built."""
+
+
+# Halving for one string costs about as much as reading this many in a row.
+_FEW = 50
+
+
+class Vocabulary(Sequence[str]):
+    """Distinct strings in order; `vocabulary[0]` is the document's end, items begin at 1.
+
+    Strings lie in one row of UTF-8 (lone surrogates passed through) and are found by halving,
+    so that opening costs nothing; those asked for are remembered.
+    """
+
+    __slots__ = ("_bytes", "_ends", "known")
+
+    def __init__(self, data: Bytes, ends: NDArray[np.int64]) -> None:
+        self._bytes, self._ends = data, ends
+        self.known: dict[str, int] = {}
+        """What was looked up before, ABSENT strings too."""
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> Vocabulary:
+        """From distinct strings in order, without the document's end."""
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        data = np.frombuffer(b"".join(encoded), np.uint8)
+        return cls(data, ends)
+
+    @property
+    def data(self) -> Bytes:
+        """All strings in one row."""
+        return self._bytes
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """`ends[i]` is where string i ends in `data`; string 0 is empty."""
+        return self._ends
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        return self._raw(i).decode("utf-8", "surrogatepass")
+
+    def strings(self) -> list[str]:
+        """All entries at once, far faster than one by one."""
+        whole, ends = self._bytes.tobytes(), self._ends.tolist()
+        return [""] + [
+            whole[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends)
+        ]
+
+    def find(self, item: str) -> int:
+        """The number of an item, or ABSENT."""
+        number = self.known.get(item)
+        if number is None:
+            number = self.known[item] = self._search(item.encode("utf-8", "surrogatepass"))
+        return number
+
+    def numbers(self, items: Sequence[str]) -> NDArray[np.int32]:
+        """The number of each of many items, ABSENT for those that it does not hold."""
+        if len(items) * _FEW > len(self):
+            # Reading everything once is cheaper than halving for each.
+            self.known.update(zip(self.strings()[1:], range(1, len(self))))
+        return np.array([self.find(item) for item in items], np.int32)
+
+    def _raw(self, i: int) -> bytes:
+        start = int(self._ends[i - 1]) if i else 0
+        return self._bytes[start : int(self._ends[i])].tobytes()
+
+    def _search(self, wanted: bytes) -> int:
+        low, high = 1, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._raw(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self._raw(low) == wanted else ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Suffixes:
+    """All places that hold an item, sorted by what follows them up to the document's end.
+
+    `codes` and `lengths` are a prefix code over the numbers that keeps their order: the code of
+    number t is the top `lengths[t]` bits of `codes[t]`, the rest is zero. The code of a run of
+    items is their codes one behind the other. `table[b]` says how many suffixes have a code
+    whose top bits are below b, so that `order[table[b]:table[b + 1]]` are those that begin with
+    the bits b; `table` has `2**table_bits + 1` entries.
+    """
+
+    order: Packed
+    codes: NDArray[np.uint64]
+    lengths: NDArray[np.uint8]
+    table: NDArray[np.uint32]
+
+    @property
+    def table_bits(self) -> int:
+        return (len(self.table) - 1).bit_length() - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One layer of one segment: the stream of numbers, what they mean, and their sorted places."""
+
+    name: str
+    ids: Packed
+    vocabulary: Vocabulary
+    suffixes: Suffixes | None
+    document_ends: NDArray[np.int64]
+    """The place of the 0 behind each document; ascending."""
+
+    @property
+    def items(self) -> int:
+        """How many items there are, document ends not counted."""
+        return len(self.ids) - len(self.document_ends)

@@ -1,0 +1,1 @@
+"""An index folder: manifest, lock, building, adding, merging, checking."""

@@ -1,0 +1,236 @@
+"""Building an index, and adding to one: documents -> annotated pieces -> segments -> manifest.
+
+Pieces are made by a map over shards in any number of processes; segments are written here, in
+order. Killed at any moment, the same command run again goes on: sealed segments and annotated
+pieces are found by their names and not made again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rote.annotate import annotators, words
+from rote.annotate.pieces import Piece, PieceWork
+from rote.annotate.script import remarks
+from rote.annotate.store import Store
+from rote.core.errors import OptionError
+from rote.core.files import write_atomically
+from rote.core.progress import Reporter, Silent
+from rote.corpus import Problems
+from rote.index.folders.disk import remove
+from rote.index.folders.manifest import (
+    SEGMENTS,
+    TOKENIZERS,
+    Manifest,
+    Subwords,
+    check_signature,
+    is_index,
+    read_manifest,
+    recipe_of,
+)
+from rote.index.folders.options import SUBWORDS, BuildOptions, Chosen, choose, most_places
+from rote.index.folders.origin import Origin
+from rote.index.folders.pieces import (
+    ALREADY,
+    KnownIds,
+    Outdated,
+    Progress,
+    StoredWork,
+    orders,
+    places_of,
+    stored_orders,
+)
+from rote.index.folders.sealing import Sealed, Sealer, Waiting, settings_key
+from rote.index.folders.source import Source, check_layers, check_store, contents, stored_bytes
+from rote.index.folders.writing import (
+    PIECES,
+    documents,
+    fingerprint,
+    make_folder,
+    origins,
+    publish,
+    tidy,
+    unlisted,
+    writing,
+)
+from rote.run import map_ordered
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The index as it is now, how many documents are new in it, and what was skipped."""
+
+    manifest: Manifest
+    added: int
+    problems: Problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """What building may use: places of a segment, processes, and whom it tells."""
+
+    limit: int
+    jobs: int
+    reporter: Reporter
+
+
+def build_index(
+    source: Source,
+    path: Path,
+    options: BuildOptions | None = None,
+    reporter: Reporter | None = None,
+) -> Written:
+    """Make an index of a corpus, or of a store of `rote annotate`."""
+    options, reporter = options or BuildOptions(), reporter or Silent()
+    limit = most_places(options.memory)
+    chosen = choose(options.layers)
+    check_layers(source, chosen, options.annotator)
+    make_folder(path)
+    with writing(path, "rote index build"):
+        empty = _empty(source, path, chosen, options)
+        if is_index(path):
+            return _built_already(source, path, empty, reporter)
+        return _extend(source, path, empty, _Means(limit, options.jobs, reporter))
+
+
+def add_to_index(
+    path: Path,
+    source: Source,
+    *,
+    memory: int = BuildOptions().memory,
+    jobs: int = 1,
+    annotator: str | None = None,
+    reporter: Reporter | None = None,
+) -> Written:
+    """Add documents to an index, as new segments made as the old ones were."""
+    limit = most_places(memory)
+    read_manifest(path)
+    with writing(path, "rote index add"):
+        manifest = read_manifest(path)
+        if isinstance(source, Store):
+            check_store(source, manifest)
+        else:
+            check_signature(manifest, annotators.get(annotator or manifest.annotator))
+        return _extend(source, path, manifest, _Means(limit, jobs, reporter or Silent()))
+
+
+def _extend(source: Source, path: Path, manifest: Manifest, means: _Means) -> Written:
+    listed = origins(path, manifest.segments)
+    while True:
+        try:
+            made, problems = _segments(source, path, manifest, listed, means)
+            break
+        except Outdated as outdated:
+            # The input is not that of the interrupted run any more.
+            remove(path / SEGMENTS / outdated.name)
+    if not made and manifest.generation:
+        means.reporter.say(f"{path} holds all of this already: nothing to add")
+        tidy(path, manifest)
+        return Written(manifest, 0, problems)
+    held = [*listed, *(origin for _, origin in made)]
+    new = replace(
+        manifest,
+        generation=manifest.generation + 1,
+        segments=(*manifest.segments, *(segment for segment, _ in made)),
+        documents=sum(origin.documents for origin in held),
+        words=sum(origin.words for origin in held),
+        fingerprint=fingerprint(held),
+    )
+    publish(path, new)
+    return Written(new, new.documents - manifest.documents, problems)
+
+
+def _segments(
+    source: Source, path: Path, manifest: Manifest, listed: list[Origin], means: _Means
+) -> tuple[list[Sealed], Problems]:
+    """All segments of the input that the index does not hold, sealed now or before."""
+    key = settings_key(manifest)
+    sealed = {n: found for n, found in unlisted(path, manifest).items() if found[1].key == key}
+    done = Progress(listed, {name: origin for name, (_, origin) in sealed.items()})
+    ids, problems, seen, already = (
+        KnownIds(documents(path, manifest.segments)),
+        Problems(),
+        Counter[str](),
+        0,
+    )
+    pieces: Iterable[Piece]
+    if isinstance(source, Store):
+        size, title, home = stored_bytes(source), "reading", source.path
+        # In this process: the ids of the index would have to travel with every piece.
+        pieces = map(StoredWork(source.path, ids), stored_orders(source, done))
+    else:
+        size, title, home = source.size, "annotating", path / PIECES
+        recipe = recipe_of(path, manifest)
+        work = orders(source, recipe, done, ids, problems)
+        pieces = map_ordered(PieceWork(home, recipe), work, means.jobs)
+    with Sealer(path, manifest, means.limit, means.jobs) as sealer:
+        with means.reporter.stage(title, size, unit="B") as advance:
+            for piece in pieces:
+                if piece.documents:
+                    places = places_of(piece, manifest.layers)
+                    file, temporary = home / piece.file, home == path / PIECES
+                    sealer.add(Waiting(file, piece.content, piece.words, places, temporary))
+                elif piece.note == ALREADY:
+                    already += 1
+                elif piece.note:
+                    sealer.take(sealed[piece.note])
+                seen += piece.seen
+                advance(piece.size)
+        made = sealer.finish(means.reporter)
+    for line in remarks(seen):
+        means.reporter.say(line)
+    if already and made:
+        means.reporter.say(f"{already:,} pieces of the input are in the index already")
+    return made, problems
+
+
+def _empty(source: Source, path: Path, chosen: Chosen, options: BuildOptions) -> Manifest:
+    """The manifest before there is a segment; copies the tokenizer's file, if there is one."""
+    stored = isinstance(source, Store)
+    name = source.annotator if isinstance(source, Store) else options.annotator
+    signature = source.signature if isinstance(source, Store) else annotators.get(name).signature
+    subwords: tuple[Subwords, ...] = ()
+    if chosen.tokenizer is not None and not stored:
+        subwords = (keep_tokenizer(path, chosen.tokenizer),)
+    return Manifest(
+        generation=0,
+        annotator=name,
+        signature=signature,
+        subwords=subwords,
+        layers=("word", *(layer for layer in chosen.names if layer != "word")),
+        sorted_layers=chosen.names,
+        author_field=options.author_field,
+        segments=(),
+        documents=0,
+        words=0,
+        fingerprint="",
+    )
+
+
+def keep_tokenizer(path: Path, file: Path) -> Subwords:
+    """Copy a tokenizer.json into the index, which cannot do without it."""
+    tokenizer = words.get(str(file))
+    tokenizer([""])  # a file that is none, or a package that is missing, shows here
+    name = f"{TOKENIZERS}/{tokenizer.signature.partition('/')[2]}.json"
+    write_atomically(path / name, file.read_bytes())
+    return Subwords(SUBWORDS, name, tokenizer.signature)
+
+
+def _built_already(source: Source, path: Path, wanted: Manifest, reporter: Reporter) -> Written:
+    """Building again what is there ends well; anything else is refused."""
+    there = read_manifest(path)
+    held = {content for origin in origins(path, there.segments) for content in origin.contents}
+    problems = Problems()
+    if settings_key(there) != settings_key(wanted) or not all(
+        content in held for content in contents(source, problems)
+    ):
+        raise OptionError(
+            f"{path} holds another index: `rote index add` adds to it; to build a new one, "
+            "choose another folder or remove this one"
+        )
+    reporter.say(f"{path} holds all of this already: nothing to do")
+    tidy(path, there)
+    return Written(there, 0, problems)

@@ -1,0 +1,80 @@
+"""Opening an index folder: every file checked or known to be whole, then mapped.
+
+    IDX/rote-index.json          the manifest (manifest.py)
+    IDX/segments/NAME/PART/      immutable parts; NAME is a hash of what went in
+    IDX/tokenizers/HASH.json     tokenizers of subword layers
+    IDX/pieces/                  annotated pieces of a running build
+    IDX/checked.json             which files are known to be whole (stamps.py)
+    IDX/lock                     held by whoever writes (lock.py)
+
+Readers take no lock. What a manifest names stays until a newer manifest has replaced it, and
+files that are mapped stay readable after that, so a reader sees one state from first to last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rote.core.errors import InputError
+from rote.core.progress import Reporter, Silent
+from rote.index.folders.manifest import (
+    FORMAT,
+    MANIFEST,
+    SEGMENTS,
+    Listed,
+    Manifest,
+    Subwords,
+    check_signature,
+    is_index,
+    read_manifest,
+    recipe_of,
+)
+from rote.index.folders.stamps import check_new
+from rote.index.segments.segment import Segment, open_segment
+
+__all__ = [
+    "FORMAT",
+    "MANIFEST",
+    "Listed",
+    "Manifest",
+    "OpenedFolder",
+    "Subwords",
+    "check_signature",
+    "is_index",
+    "open_folder",
+    "read_manifest",
+    "recipe_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFolder:
+    """The segments that one manifest names, mapped; later changes of the folder do not show."""
+
+    path: Path
+    manifest: Manifest
+    segments: tuple[Segment, ...]
+
+
+def open_folder(path: Path, reporter: Reporter | None = None) -> OpenedFolder:
+    """Open an index; damage is an error that names the file."""
+    manifest = read_manifest(path)
+    while True:
+        try:
+            return OpenedFolder(path, manifest, map_segments(path, manifest, reporter or Silent()))
+        except (InputError, FileNotFoundError):
+            # A merge may have ended after the manifest was read, and removed what it named.
+            newer = read_manifest(path)
+            if newer.generation == manifest.generation:
+                raise
+            manifest = newer
+
+
+def map_segments(path: Path, manifest: Manifest, reporter: Reporter) -> tuple[Segment, ...]:
+    """All segments, checked where that is needed."""
+    check_new(path, manifest.parts(path), reporter)
+    return tuple(
+        open_segment(path / SEGMENTS / listed.name, listed.record.parts, listed.name)
+        for listed in manifest.segments
+    )

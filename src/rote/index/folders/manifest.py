@@ -1,0 +1,204 @@
+"""The manifest: the one file that says which segments an index holds, and how they were made.
+
+Everything else in the folder is immutable or unimportant. A command that changes an index
+writes new parts first and then replaces this file, so that a reader, or a crash, meets either
+the old index or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from rote.annotate import annotators, words
+from rote.annotate.pieces import Recipe
+from rote.core.annotation import Annotator
+from rote.core.errors import InputError, OptionError
+from rote.index.segments.part import RESTORE, PartRecord, valid_name
+from rote.index.segments.segment import SegmentRecord
+
+FORMAT = 1
+MANIFEST = "rote-index.json"
+SEGMENTS = "segments"
+TOKENIZERS = "tokenizers"
+
+_TOKENIZER = re.compile(rf"{TOKENIZERS}/[0-9a-f]+\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Subwords:
+    """A layer by a tokenizer.json, of which the index keeps a copy."""
+
+    layer: str
+    file: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A segment of the index; `origin` is the part that says which documents went in."""
+
+    name: str
+    record: SegmentRecord
+    origin: PartRecord
+
+    @property
+    def parts(self) -> tuple[PartRecord, ...]:
+        return (*self.record.parts, self.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An index: who annotated it, which layers it has, its segments in order."""
+
+    generation: int
+    annotator: str
+    signature: str
+    subwords: tuple[Subwords, ...]
+    layers: tuple[str, ...]
+    sorted_layers: tuple[str, ...]
+    author_field: str
+    segments: tuple[Listed, ...]
+    documents: int
+    words: int
+    fingerprint: str
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for listed in self.segments for part in listed.parts)
+
+    def parts(self, path: Path) -> list[tuple[Path, PartRecord]]:
+        """The folder and the record of every part."""
+        return [
+            (path / SEGMENTS / listed.name / part.folder, part)
+            for listed in self.segments
+            for part in listed.parts
+        ]
+
+
+def is_index(path: Path) -> bool:
+    return (path / MANIFEST).is_file()
+
+
+def render(manifest: Manifest) -> str:
+    """The manifest as it stands in the file, with a checksum of itself."""
+    held: dict[str, Any] = {
+        "format": FORMAT,
+        "generation": manifest.generation,
+        "annotator": manifest.annotator,
+        "signature": manifest.signature,
+        "subwords": [[s.layer, s.file, s.signature] for s in manifest.subwords],
+        "layers": list(manifest.layers),
+        "sorted_layers": list(manifest.sorted_layers),
+        "author_field": manifest.author_field,
+        "documents": manifest.documents,
+        "words": manifest.words,
+        "fingerprint": manifest.fingerprint,
+        "segments": [
+            {
+                "name": listed.name,
+                "record": listed.record.to_json(),
+                "origin": {n: getattr(listed.origin, n) for n in PartRecord.__dataclass_fields__},
+            }
+            for listed in manifest.segments
+        ],
+    }
+    body = json.dumps(held, indent=1)
+    held["checksum"] = blake2b(body.encode(), digest_size=16).hexdigest()
+    return json.dumps(held, indent=1) + "\n"
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of an index folder, checked to the last byte."""
+    place = path / MANIFEST
+    try:
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError("this is no index", file=str(path), remedy=_remedy(path)) from None
+    except OSError as error:
+        problem = f"the manifest cannot be read ({error.strerror})"
+        raise InputError(problem, file=str(place), remedy=RESTORE) from None
+    except UnicodeDecodeError:
+        raise _damaged(place, "it is no text") from None
+    try:
+        held = json.loads(text)
+        if held["format"] != FORMAT:
+            raise InputError(
+                f"the index has format {held['format']}, this version of rote reads {FORMAT}",
+                file=str(place),
+                remedy="Build the index again, or use the version that made it",
+            )
+        manifest = _parsed(held)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(place, str(error)) from None
+    # Written again it must be the same, to the last byte: so the checksum is checked too.
+    if render(manifest) != text:
+        raise _damaged(place, "its checksum does not fit")
+    return manifest
+
+
+def _parsed(held: dict[str, Any]) -> Manifest:
+    segments = tuple(
+        Listed(s["name"], SegmentRecord.from_json(s["record"]), PartRecord(**s["origin"]))
+        for s in held["segments"]
+    )
+    manifest = Manifest(
+        generation=int(held["generation"]),
+        annotator=held["annotator"],
+        signature=held["signature"],
+        subwords=tuple(Subwords(*each) for each in held["subwords"]),
+        layers=tuple(held["layers"]),
+        sorted_layers=tuple(held["sorted_layers"]),
+        author_field=held["author_field"],
+        segments=segments,
+        documents=held["documents"],
+        words=held["words"],
+        fingerprint=held["fingerprint"],
+    )
+    # A stranger's manifest must not lead out of the folder.
+    folders = [name for s in segments for name in (s.name, *(part.folder for part in s.parts))]
+    if not all(valid_name(name) for name in folders):
+        raise ValueError("a name in it is no name of a segment")
+    if not all(_TOKENIZER.fullmatch(each.file) for each in manifest.subwords):
+        raise ValueError("a name in it is no name of a tokenizer's file")
+    return manifest
+
+
+def check_signature(manifest: Manifest, annotator: Annotator) -> None:
+    """Refuse to mix: layers made by another tokenizer or tagger do not compare."""
+    if annotator.signature != manifest.signature:
+        raise OptionError(
+            f"the index was made by {manifest.signature}, and '{annotator.name}' is "
+            f"{annotator.signature} here: their layers do not compare. Use the version that made "
+            "the index, or build the index again"
+        )
+
+
+def recipe_of(path: Path, manifest: Manifest) -> Recipe:
+    """What annotates a text exactly as the index was annotated; refuses if that is not here."""
+    annotator = annotators.get(manifest.annotator)
+    check_signature(manifest, annotator)
+    for each in manifest.subwords:
+        if words.get(str(path / each.file)).signature != each.signature:
+            raise _damaged(path / each.file, f"it was {each.signature} when the index was made")
+    own = {each.layer for each in manifest.subwords}
+    return Recipe(
+        annotator=manifest.annotator,
+        signature=" ".join((manifest.signature, *(s.signature for s in manifest.subwords))),
+        layers=tuple(name for name in manifest.layers if name not in own and name != "word"),
+        subwords=tuple((each.layer, str(path / each.file)) for each in manifest.subwords),
+    )
+
+
+def _damaged(place: Path, why: str) -> InputError:
+    return InputError(f"the file is damaged ({why})", file=str(place), remedy=RESTORE)
+
+
+def _remedy(path: Path) -> str:
+    if (path / SEGMENTS).is_dir():
+        return "Building it was interrupted: run the same `rote index build` again, it goes on"
+    return "Make one with `rote index build`"

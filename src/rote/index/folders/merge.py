@@ -1,0 +1,86 @@
+"""Merging: neighbouring segments of an index become one, as few as memory allows.
+
+Every query asks every segment, so fewer are faster. Readers that have the old segments open go
+on with them; a merge that was killed goes on with the merged segments that it had sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rote.core.progress import Reporter, Silent
+from rote.index.folders.manifest import SEGMENTS, Listed, Manifest, read_manifest
+from rote.index.folders.options import BuildOptions, most_places
+from rote.index.folders.origin import Origin, joined, key_of, sealed_segment, write_origin
+from rote.index.folders.stamps import check_new
+from rote.index.folders.writing import origins, publish, sealing, tidy, unlisted, writing
+from rote.index.segments.segment import merge_segments, open_segment
+
+Held = tuple[Listed, Origin]
+
+
+def merge_index(
+    path: Path,
+    *,
+    memory: int = BuildOptions().memory,
+    threads: int = 1,
+    reporter: Reporter | None = None,
+) -> Manifest:
+    """Join segments until none can be joined within the memory; the documents stay in order."""
+    reporter = reporter or Silent()
+    limit = most_places(memory)
+    read_manifest(path)
+    with writing(path, "rote index merge"):
+        manifest = read_manifest(path)
+        groups = _groups(list(zip(manifest.segments, origins(path, manifest.segments))), limit)
+        if len(groups) == len(manifest.segments):
+            reporter.say(f"{path} has {len(groups)} segments, none of which can be joined")
+            tidy(path, manifest)
+            return manifest
+        found = unlisted(path, manifest)
+        segments = []
+        with reporter.stage("merging segments", manifest.words, unit="words") as advance:
+            for group in groups:
+                segments.append(_merged(path, manifest, group, found, threads))
+                advance(segments[-1].record.tokens)
+        new = replace(manifest, generation=manifest.generation + 1, segments=tuple(segments))
+        publish(path, new)
+        return new
+
+
+def _groups(held: Sequence[Held], limit: int) -> list[list[Held]]:
+    """Runs of neighbours that fit together; one that is too large already stays by itself."""
+    groups: list[list[Held]] = []
+    places = 0
+    for each in held:
+        if groups and places + each[1].places <= limit:
+            groups[-1].append(each)
+            places += each[1].places
+        else:
+            groups.append([each])
+            places = each[1].places
+    return groups
+
+
+def _merged(
+    path: Path, manifest: Manifest, group: list[Held], found: dict[str, Held], threads: int
+) -> Listed:
+    if len(group) == 1:
+        return group[0][0]
+    # Layers added since are part of what the segments hold, so they are part of the name.
+    checksums = [part.checksum for listed, _ in group for part in listed.parts]
+    name = key_of("merge", manifest.sorted_layers, *checksums)
+    if name in found:
+        return found[name][0]
+    parts = [(path / SEGMENTS / s.name / part.folder, part) for s, _ in group for part in s.parts]
+    # Never copy damage into a segment with fresh checksums.
+    check_new(path, parts)
+    segments = [
+        open_segment(path / SEGMENTS / listed.name, listed.record.parts) for listed, _ in group
+    ]
+    with sealing(path, name) as target:
+        merge_segments(target, segments, sorted_layers=manifest.sorted_layers, threads=threads)
+        write_origin(target, joined([origin for _, origin in group], name))
+    return sealed_segment(path / SEGMENTS / name)[0]

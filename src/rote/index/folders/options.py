@@ -1,0 +1,81 @@
+"""What can be chosen when an index is built, and how it is written on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rote.core.errors import OptionError
+from rote.core.metric import option
+
+SUBWORDS = "subwords"
+BYTES_PER_PLACE = 17
+"""Memory that writing a segment may take for each place of its stream, input included."""
+
+_RESERVED = 2**30
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What goes into the index, and what building it may use."""
+
+    layers: tuple[str, ...] = option(
+        ("lower", "pos"),
+        "Layers to count over; `word` is always kept for display. "
+        "subwords:PATH/tokenizer.json for a tokenizer's subwords",
+    )
+    annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
+    author_field: str = option("author", "Field that names a document's author", metavar="FIELD")
+    memory: int = option(4 * 2**30, "Memory that building may use; larger segments answer faster")
+    jobs: int = option(1, "How many cores to use; results do not depend on it")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Layers as they were asked for: those of the annotator, and a tokenizer's file if any."""
+
+    layers: tuple[str, ...]
+    tokenizer: Path | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.layers if self.tokenizer is None else (*self.layers, SUBWORDS)
+
+
+def choose(layers: Sequence[str]) -> Chosen:
+    """Read the names of layers; `subwords:PATH` is the layer `subwords` by that file."""
+    files = [name for name in layers if name.partition(":")[0] == SUBWORDS]
+    if len(files) > 1:
+        raise OptionError("an index holds one layer of subwords: give one tokenizer.json")
+    if files and not files[0].partition(":")[2]:
+        raise OptionError(
+            "the layer 'subwords' needs a tokenizer: write it as subwords:PATH/tokenizer.json"
+        )
+    own = tuple(dict.fromkeys(name for name in layers if name not in files))
+    if not own and not files:
+        raise OptionError("an index needs at least one layer, such as lower")
+    return Chosen(own, Path(files[0].partition(":")[2]) if files else None)
+
+
+def parse_memory(text: str) -> int:
+    """Bytes, from a size as people write it: 512M, 4G, 1.5 GiB."""
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
+    if not size:
+        raise OptionError(f"'{text}' is no amount of memory: write 512M or 4G")
+    return size
+
+
+def most_places(memory: int) -> int:
+    """How long the stream of one segment may be within this much memory."""
+    from rote.index.columns.parts import MOST_PLACES
+
+    if memory <= 0:
+        raise OptionError(f"building needs memory, and {memory} bytes are none")
+    # What is there before the first word: the interpreter, the kernels, the models of two workers.
+    reserved = min(memory // 4, _RESERVED)
+    return max(1, min((memory - reserved) // BYTES_PER_PLACE, MOST_PLACES))

@@ -1,0 +1,163 @@
+"""What every command that changes an index does before and after its own work.
+
+Before: take the lock, remove what a killed command left half done. After: name the new state in
+the manifest, then remove what it no longer names. Whole segments that no manifest names yet are
+what an interrupted command had finished; they are kept for its next run, and removed once
+another command has succeeded.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rote.core.errors import OptionError
+from rote.core.files import write_atomically
+from rote.corpus import Fingerprint
+from rote.index.folders.disk import REMOVED, clear_errors, remove
+from rote.index.folders.lock import LOCK, locked
+from rote.index.folders.manifest import (
+    MANIFEST,
+    SEGMENTS,
+    TOKENIZERS,
+    Listed,
+    Manifest,
+    is_index,
+    render,
+)
+from rote.index.folders.origin import ORIGIN, Origin, read_origin, sealed_segment
+from rote.index.folders.stamps import CHECKED, record_written
+from rote.index.segments.documents import Documents
+from rote.index.segments.part import DOCUMENTS, check_part, is_whole, open_part
+from rote.index.segments.target import FolderTarget, sync_folder
+
+PIECES = "pieces"
+PARTIAL = ".partial"
+_OURS = {MANIFEST, SEGMENTS, TOKENIZERS, PIECES, LOCK, CHECKED}
+# What `write_atomically` leaves when it is killed.
+_TEMPORARY = (f".{MANIFEST}.", f".{CHECKED}.")
+
+
+@contextmanager
+def writing(path: Path, command: str) -> Iterator[None]:
+    """The only writer of the folder, from here to the end of the block."""
+    with clear_errors(path), locked(path, command):
+        for name in (SEGMENTS, PIECES, TOKENIZERS):
+            (path / name).mkdir(exist_ok=True)
+        _remove_halves(path)
+        yield
+
+
+def make_folder(path: Path) -> None:
+    """A folder for a new index, which must be new or hold nothing but an index."""
+    with clear_errors(path):
+        if path.exists() and not path.is_dir():
+            raise OptionError(f"{path} is a file: choose another place for the index")
+        others = [
+            entry.name
+            for entry in (path.iterdir() if path.is_dir() else ())
+            if entry.name not in _OURS and not entry.name.startswith(_TEMPORARY)
+        ]
+        if others and not is_index(path):
+            raise OptionError(
+                f"{path} is a folder with other things in it ({sorted(others)[0]}): choose a "
+                "new one"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def sealing(path: Path, name: str) -> Iterator[FolderTarget]:
+    """Write a segment under a provisional name; it gets its own once it is whole."""
+    final = path / SEGMENTS / name
+    partial = final.with_name(name + PARTIAL)
+    target = FolderTarget(partial)
+    try:
+        yield target
+        target.close()
+        sync_folder(partial)
+        partial.rename(final)
+        sync_folder(final.parent)
+    except BaseException:
+        # On a full disk the room is needed; after a kill the next writer does this.
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def unlisted(path: Path, manifest: Manifest | None) -> dict[str, tuple[Listed, Origin]]:
+    """Whole segments that an interrupted command left, by name."""
+    listed = {each.name for each in manifest.segments} if manifest else set()
+    found = {}
+    for place in sorted((path / SEGMENTS).iterdir()):
+        if place.name in listed:
+            continue
+        # Nobody has looked at it since; what was damaged meanwhile is made again.
+        if is_whole(place / ORIGIN) and not any(check_part(part) for part in place.iterdir()):
+            found[place.name] = sealed_segment(place)
+        else:
+            remove(place)
+    return found
+
+
+def origins(path: Path, segments: Sequence[Listed]) -> list[Origin]:
+    return [
+        read_origin(path / SEGMENTS / listed.name, listed.origin.checksum) for listed in segments
+    ]
+
+
+def documents(path: Path, segments: Sequence[Listed]) -> list[Documents]:
+    """The documents of segments, without their layers."""
+    return [
+        Documents(open_part(path / SEGMENTS / listed.name / part.folder, part.checksum))
+        for listed in segments
+        for part in listed.record.parts
+        if part.kind == DOCUMENTS
+    ]
+
+
+def fingerprint(held: Sequence[Origin]) -> str:
+    """That of all documents in order, as a corpus of them would have it."""
+    found = Fingerprint()
+    for origin in held:
+        found.add(row.tobytes() for row in origin.digests)
+    return found.hexdigest()
+
+
+def publish(path: Path, manifest: Manifest) -> None:
+    """Replace the manifest: from here on this is the index."""
+    write_atomically(path / MANIFEST, render(manifest), durable=True)
+    sync_folder(path)
+    tidy(path, manifest)
+
+
+def tidy(path: Path, manifest: Manifest) -> None:
+    """Remove everything that the manifest does not name."""
+    record_written(path, manifest.parts(path))
+    kept = {listed.name: {part.folder for part in listed.parts} for listed in manifest.segments}
+    for place in (path / SEGMENTS).iterdir():
+        if place.name not in kept:
+            remove(place)
+            continue
+        for part in place.iterdir():
+            if part.name not in kept[place.name]:
+                remove(part)
+    tokenizers = {Path(each.file).name for each in manifest.subwords}
+    for place in (path / TOKENIZERS).iterdir():
+        if place.name not in tokenizers:
+            place.unlink()
+    shutil.rmtree(path / PIECES, ignore_errors=True)
+
+
+def _remove_halves(path: Path) -> None:
+    for place in (path / SEGMENTS).iterdir():
+        if place.suffix in (PARTIAL, REMOVED):
+            shutil.rmtree(place)
+    halves = [place for place in path.iterdir() if place.name.startswith(_TEMPORARY)]
+    for folder in (path / PIECES, path / TOKENIZERS):
+        halves += [place for place in folder.iterdir() if place.name.startswith(".")]
+    for place in halves:
+        # A worker of the killed command may still be at it, and clean up itself.
+        with suppress(FileNotFoundError):
+            place.unlink()

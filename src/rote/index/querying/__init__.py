@@ -1,0 +1,1 @@
+"""The query language behind `rote search`: tree, plan, matching."""

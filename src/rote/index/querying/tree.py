@@ -1,0 +1,178 @@
+"""A query as a tree of frozen dataclasses; `str` of it is the canonical form.
+
+Made by `query.parse`; `plan.py` walks it.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from rote.core.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One item's string in a layer matches a regular expression from end to end."""
+
+    layer: str
+    pattern: str
+    ignore_case: bool = False
+    at: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.layer}={_quoted(self)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Condition
+
+    def __str__(self) -> str:
+        part = self.part
+        return f"{part.layer}!={_quoted(part)}" if isinstance(part, Test) else f"!({part})"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return " & ".join(f"({part})" if isinstance(part, Or) else str(part) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return " | ".join(map(str, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item; without a condition any."""
+
+    condition: Condition | None
+
+    def __str__(self) -> str:
+        return "[]" if self.condition is None else f"[{self.condition}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """One part behind the other."""
+
+    parts: tuple[Pattern, ...]
+
+    def __str__(self) -> str:
+        return " ".join(f"({p})" if isinstance(p, Either) else str(p) for p in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of the parts."""
+
+    parts: tuple[Pattern, ...]
+
+    def __str__(self) -> str:
+        return " | ".join(map(str, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The part `least` to `most` times; `most` None: as often as it goes."""
+
+    part: Pattern
+    least: int
+    most: int | None
+
+    def __str__(self) -> str:
+        part = str(self.part) if isinstance(self.part, Item) else f"({self.part})"
+        bounds = (self.least, self.most)
+        for sign, meaning in SIGNS.items():
+            if meaning == bounds:
+                return part + sign
+        if self.least == self.most:
+            return f"{part}{{{self.least}}}"
+        return f"{part}{{{self.least},{'' if self.most is None else self.most}}}"
+
+
+Condition: TypeAlias = Test | Not | And | Or
+Pattern: TypeAlias = Item | Chain | Either | Repeat
+SIGNS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query; `text` is what the user wrote, for errors."""
+
+    pattern: Pattern
+    within: bool
+    default_layer: str
+    text: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.pattern} within s" if self.within else str(self.pattern)
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """All tests, from left to right."""
+        return tuple(tests_of(self.pattern))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that it reads, in order of appearance; the default one if it names none."""
+        return tuple(dict.fromkeys(test.layer for test in self.tests)) or (self.default_layer,)
+
+
+def compiled(test: Test) -> re.Pattern[str]:
+    """The test as a regular expression; Python keeps those made lately."""
+    with warnings.catch_warnings():
+        # "[[]" is a fine way to ask for a bracket, whatever sets may mean one day.
+        warnings.simplefilter("ignore", FutureWarning)
+        return re.compile(test.pattern, re.IGNORECASE if test.ignore_case else 0)
+
+
+def error_at(text: str, at: int, problem: str) -> OptionError:
+    line = re.sub(r"\s", " ", text)
+    return OptionError(f"{problem}\n  {line}\n  {' ' * at}^")
+
+
+def check_layers(query: Query, known: Collection[str]) -> None:
+    """Refuse a query that asks for a layer that is not there."""
+    names = ", ".join(sorted(known))
+    places = {test.layer: test.at for test in reversed(query.tests)}
+    for layer in query.layers:
+        if layer not in known:
+            problem = f"there is no layer '{layer}'; known: {names}"
+            raise error_at(query.text, places.get(layer, 0), problem)
+
+
+def not_aligned(query: Query, test: Test) -> OptionError:
+    """The error for a layer that does not share the items of the first."""
+    return error_at(
+        query.text,
+        test.at,
+        f"the items of '{test.layer}' are not those of '{query.layers[0]}', so that one query"
+        " cannot ask for both",
+    )
+
+
+def _quoted(test: Test) -> str:
+    return f'"{test.pattern}"' + ("%c" if test.ignore_case else "")
+
+
+def tests_of(part: Pattern | Condition | None) -> Iterator[Test]:
+    if isinstance(part, Test):
+        yield part
+    elif isinstance(part, Item):
+        yield from tests_of(part.condition)
+    elif isinstance(part, Not | Repeat):
+        yield from tests_of(part.part)
+    elif part is not None:
+        for inner in part.parts:
+            yield from tests_of(inner)

@@ -1,0 +1,1 @@
+"""Segments, in memory and on disk: written once, mapped, merged, never changed."""

@@ -1,0 +1,126 @@
+"""One layer of a segment on its way to its final form.
+
+While texts come in, items are numbered as they appear, into a scratch column. In the end the
+vocabulary is sorted, the numbers follow it, suffixes are sorted where the layer is to be
+searched, and everything is packed. Only then the next layer begins, so that one layer at a
+time is in memory: 4 bytes an item, 16 while suffixes are sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.layer import Ids, Layer
+from rote.index.columns.packed import bits_for
+from rote.index.columns.parts import Column, Suffixes, Vocabulary
+from rote.index.segments.documents import read_vocabulary, write_vocabulary
+from rote.index.segments.frame import FrameWriter, item_places
+from rote.index.segments.part import LAYER, Part, PartRecord, let_go
+from rote.index.segments.target import PartWriter, Target
+
+_AT_ONCE = 1 << 20
+
+
+class LayerWriter:
+    """One layer as it comes in; END is 0 already, items are numbered from 1 as they appear.
+
+    A layer with items of its own brings its frame, which goes to the same part.
+    """
+
+    def __init__(
+        self, target: Target, name: str, *, own: bool = False, folder: str | None = None
+    ) -> None:
+        self._target, self._name, self._folder = target, name, folder or name
+        self._part = self._new_part() if own else None
+        self._frame = FrameWriter(target, self._part) if self._part is not None else None
+        self._ids = target.scratch("int32")
+        self._seen: dict[str, int] = {}
+        self._table, self._vocabulary = np.zeros(1, np.int32), Vocabulary.of(())
+
+    def add(self, layer: Layer, is_item: NDArray[np.bool_] | None = None) -> None:
+        """The items of some documents; `is_item`, if known, says which places hold one."""
+        if self._frame is not None:
+            is_item = self._frame.add(layer)
+        elif is_item is None:
+            is_item = item_places(layer)
+        used = np.zeros(len(layer.vocabulary), np.bool_)
+        used[layer.ids] = True
+        table, entries, seen = np.zeros(len(used), np.int32), layer.vocabulary, self._seen
+        for i in np.flatnonzero(used).tolist():
+            table[i] = seen.setdefault(entries[i], len(seen) + 1)
+        row = np.zeros(len(is_item), np.int32)
+        row[is_item] = table[layer.ids]
+        self._ids.append(row)
+
+    def settle(self) -> None:
+        """All is in: sort the vocabulary, and keep bytes for strings, which take far more room."""
+        ordered = sorted(self._seen)
+        self._table = np.zeros(len(ordered) + 1, np.int32)
+        self._table[[self._seen[entry] for entry in ordered]] = np.arange(1, len(ordered) + 1)
+        self._vocabulary = Vocabulary.of(ordered)
+        self._seen = {}
+        if self._frame is not None:
+            self._frame.finish()
+
+    def finish(self, *, sort: bool, threads: int) -> PartRecord:
+        """After `settle`: give the items their final numbers, and write the part."""
+        ids: Ids = self._ids.take()
+        for start in range(0, len(ids), _AT_ONCE):
+            piece = ids[start : start + _AT_ONCE]
+            piece[:] = self._table[piece]
+        part = self._part if self._part is not None else self._new_part()
+        return write_column(part, ids, self._vocabulary, sort=sort, threads=threads)
+
+    def _new_part(self) -> PartWriter:
+        return self._target.part(self._folder, self._name, LAYER)
+
+
+def write_column(
+    part: PartWriter, ids: Ids, vocabulary: Vocabulary, *, sort: bool, threads: int
+) -> PartRecord:
+    """The stream of a layer, final numbers, into its part, which is sealed."""
+    ids = ids.view()
+    ids.flags.writeable = False  # as all arrays that kernels see; the caller's stays as it was
+    part.pack("ids", ids, bits_for(len(vocabulary) - 1))
+    write_vocabulary(part, "vocabulary", vocabulary)
+    if sort:
+        from rote.index.sorting.suffixes import sort_suffixes
+
+        found = sort_suffixes(ids, len(vocabulary), threads=threads)
+        part.pack("order", found.order, bits_for(len(ids) - 1))
+        part.column("codes", "uint64")(found.codes)
+        part.column("code_lengths", "uint8")(found.lengths)
+        part.column("table", "uint32")(found.table)
+    return part.seal()
+
+
+def read_column(part: Part, document_ends: NDArray[np.int64]) -> Column:
+    suffixes = None
+    if "order" in part.packed:
+        suffixes = Suffixes(
+            part.numbers("order"), part["codes"], part["code_lengths"], part["table"]
+        )
+    vocabulary = read_vocabulary(part, "vocabulary")
+    return Column(part.name, part.numbers("ids"), vocabulary, suffixes, document_ends)
+
+
+def joined_ids(columns: Sequence[Column]) -> tuple[Ids, Vocabulary]:
+    """The streams of one layer of several segments as one, with one vocabulary."""
+    held = [column.vocabulary.strings()[1:] for column in columns]
+    ordered = sorted(set().union(*held))
+    numbers = {entry: number for number, entry in enumerate(ordered, 1)}
+    tables = [np.array([0, *map(numbers.__getitem__, entries)], np.int32) for entries in held]
+    vocabulary = Vocabulary.of(ordered)
+    del held, ordered, numbers
+    ids = np.empty(sum(len(column.ids) for column in columns), np.int32)
+    base = 0
+    for column, table in zip(columns, tables):
+        for start in range(0, len(column.ids), _AT_ONCE):
+            piece = column.ids.slice(start, start + _AT_ONCE)
+            ids[base + start : base + start + len(piece)] = table[piece]
+        let_go(column.ids.data)
+        base += len(column.ids)
+    return ids, vocabulary

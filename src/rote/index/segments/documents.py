@@ -1,0 +1,220 @@
+"""The documents of a segment: ids, texts, metadata, authors and sources.
+
+Numbers of documents are places in the segment. An id is found by its hash, which is the same in
+every process, and then compared with the id itself, so that a collision cannot mislead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.document import Document
+from rote.index.columns.packed import Bytes
+from rote.index.columns.parts import Vocabulary
+from rote.index.segments.part import Part
+from rote.index.segments.target import PartWriter
+from rote.index.segments.texts import Texts, TextsWriter
+
+AUTHOR = "author"
+SOURCE = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What one field says of each document: a number, 0 where it says nothing."""
+
+    numbers: NDArray[np.int32]
+    vocabulary: Vocabulary
+
+    def of(self, document: int) -> str | None:
+        number = int(self.numbers[document])
+        return self.vocabulary[number] if number else None
+
+
+class Documents:
+    """The documents of one segment by their numbers."""
+
+    __slots__ = ("_hashed", "_hashes", "_id_data", "_id_ends", "author", "metas", "source", "texts")
+
+    def __init__(self, part: Part) -> None:
+        self.texts = Texts(part, "texts")
+        self.metas = Texts(part, "meta")
+        self.author = _labels(part, AUTHOR)
+        self.source = _labels(part, SOURCE)
+        self._id_data: Bytes = part["ids.data"]
+        self._id_ends: NDArray[np.int64] = part["ids.ends"]
+        self._hashes: NDArray[np.uint64] = part["hashes"]
+        self._hashed: NDArray[np.int32] = part["hashes.documents"]
+
+    def __len__(self) -> int:
+        return len(self._id_ends)
+
+    def id(self, i: int) -> str:
+        if not 0 <= i < len(self):
+            raise IndexError(f"{i} of {len(self)}")
+        start = int(self._id_ends[i - 1]) if i else 0
+        data = self._id_data[start : int(self._id_ends[i])]
+        return data.tobytes().decode("utf-8", "surrogatepass")
+
+    def ids(self) -> list[str]:
+        return [self.id(i) for i in range(len(self))]
+
+    def find(self, identity: str) -> int | None:
+        """The number of the document with this id, the first if there are several."""
+        wanted = hash_id(identity.encode("utf-8", "surrogatepass"))
+        at = int(np.searchsorted(self._hashes, np.uint64(wanted)))
+        while at < len(self) and int(self._hashes[at]) == wanted:
+            number = int(self._hashed[at])
+            if self.id(number) == identity:
+                return number
+            at += 1
+        return None
+
+    def text(self, i: int, start: int = 0, stop: int | None = None) -> str:
+        """The text, or its characters from start to stop."""
+        return self.texts.text(i, start, stop)
+
+    def meta(self, i: int) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.metas.text(i))
+        return found
+
+    @property
+    def raw_ids(self) -> tuple[Bytes, NDArray[np.int64]]:
+        """All ids in one row, and where each ends: for copying."""
+        return self._id_data, self._id_ends
+
+    @property
+    def hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """The sorted hashes of the ids, and whose they are: for copying."""
+        return self._hashes, self._hashed
+
+
+class DocumentsWriter:
+    """Appends documents, or those of another segment, to the part `documents`."""
+
+    def __init__(self, part: PartWriter, author_field: str = AUTHOR) -> None:
+        self._part = part
+        self._author_field = author_field
+        self._texts, self._metas = TextsWriter(part, "texts"), TextsWriter(part, "meta")
+        self._id_data = part.column("ids.data", "uint8")
+        self._id_ends = part.column("ids.ends", "int64")
+        self._authors, self._sources = _LabelsWriter(), _LabelsWriter()
+        self._hashes: list[NDArray[np.uint64]] = []
+        self._numbers: list[NDArray[np.int64]] = []
+        self._documents = self._id_bytes = 0
+
+    def __len__(self) -> int:
+        return self._documents
+
+    def add(self, documents: Sequence[Document]) -> None:
+        self._texts.add(document.text for document in documents)
+        self._metas.add(_json(document.meta) for document in documents)
+        self._authors.add(_label(d.meta.get(self._author_field)) for d in documents)
+        self._sources.add(_label(d.meta.get(SOURCE)) for d in documents)
+        ids = [document.id.encode("utf-8", "surrogatepass") for document in documents]
+        self._add_ids(
+            np.frombuffer(b"".join(ids), np.uint8),
+            np.cumsum(list(map(len, ids)), dtype=np.int64),
+            np.array(list(map(hash_id, ids)), np.uint64),
+            np.arange(len(ids)),
+        )
+
+    def copy(self, other: Documents) -> None:
+        """Append another segment's documents."""
+        self._texts.copy(other.texts)
+        self._metas.copy(other.metas)
+        self._authors.copy(other.author)
+        self._sources.copy(other.source)
+        self._add_ids(*other.raw_ids, *other.hashes)
+
+    def _add_ids(
+        self,
+        data: Bytes,
+        ends: NDArray[np.int64],
+        hashes: NDArray[np.uint64],
+        numbers: NDArray[Any],
+    ) -> None:
+        self._id_data(data)
+        self._id_ends(ends + self._id_bytes)
+        self._hashes.append(hashes)
+        self._numbers.append(numbers.astype(np.int64) + self._documents)
+        self._id_bytes += len(data)
+        self._documents += len(ends)
+
+    def finish(self) -> None:
+        self._texts.finish()
+        self._metas.finish()
+        self._authors.write(self._part, AUTHOR)
+        self._sources.write(self._part, SOURCE)
+        hashes = np.concatenate([np.empty(0, np.uint64), *self._hashes])
+        numbers = np.concatenate([np.empty(0, np.int64), *self._numbers])
+        order = np.lexsort((numbers, hashes))
+        self._part.column("hashes", "uint64")(hashes[order])
+        self._part.column("hashes.documents", "int32")(numbers[order])
+
+
+class _LabelsWriter:
+    """Numbers values in order of appearance, and by their strings in the end."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {"": 0}
+        self._numbers: list[NDArray[np.int32]] = []
+
+    def add(self, values: Iterable[str]) -> None:
+        seen = self._seen
+        numbers = [seen.setdefault(value, len(seen)) for value in values]
+        self._numbers.append(np.array(numbers, np.int32))
+
+    def copy(self, other: Labels) -> None:
+        seen = self._seen
+        table = [seen.setdefault(value, len(seen)) for value in other.vocabulary.strings()]
+        self._numbers.append(np.array(table, np.int32)[other.numbers])
+
+    def write(self, part: PartWriter, name: str) -> None:
+        ordered = sorted(self._seen)  # the empty string, which says nothing, is the first
+        table = np.empty(len(ordered), np.int32)
+        table[[self._seen[value] for value in ordered]] = np.arange(len(ordered))
+        append = part.column(name, "int32")
+        for numbers in self._numbers:
+            append(table[numbers])
+        write_vocabulary(part, f"{name}.vocabulary", Vocabulary.of(ordered[1:]))
+
+
+def write_vocabulary(part: PartWriter, name: str, vocabulary: Vocabulary) -> None:
+    part.column(f"{name}.data", "uint8")(vocabulary.data)
+    part.column(f"{name}.ends", "int64")(vocabulary.ends)
+
+
+def read_vocabulary(part: Part, name: str) -> Vocabulary:
+    return Vocabulary(part[f"{name}.data"], part[f"{name}.ends"])
+
+
+def _labels(part: Part, name: str) -> Labels:
+    return Labels(part[name], read_vocabulary(part, f"{name}.vocabulary"))
+
+
+def hash_id(identity: bytes) -> int:
+    return int.from_bytes(blake2b(identity, digest_size=8).digest(), "big")
+
+
+def _label(value: Any) -> str:
+    """A field's value as a name; the empty string for none."""
+    if value is None or value == []:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return "; ".join(filter(None, map(_label, value)))
+    return value if isinstance(value, str) else str(value)
+
+
+def _json(meta: Mapping[str, Any]) -> str:
+    # Annotation that came with the input is in the layers now.
+    kept = {key: value for key, value in meta.items() if key != "annotation"}
+    # What JSON has no word for (dates from Parquet files) is kept as people read it.
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -1,0 +1,244 @@
+"""A part of a segment: named columns, in a folder or in memory, never changed once whole.
+
+On disk a part is a folder of plain files, one for each column, and `part.json`, written last,
+which says of each file what it holds, its size and its checksum. So a folder without
+`part.json` is the rest of an interrupted run, and one with it is whole. Files are mapped, not
+read; nothing in them is code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from mmap import ACCESS_READ, MADV_DONTNEED, mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import InputError
+from rote.core.progress import Advance
+from rote.index.columns.packed import MOST_BITS, Packed, packed_size
+
+FORMAT = 1
+SEAL = "part.json"
+# The kinds of parts.
+DOCUMENTS = "documents"
+LAYER = "layer"
+# What a column may hold; anything else in a part.json is damage.
+TYPES = ("int8", "uint8", "int32", "uint32", "int64", "uint64")
+PACKED = "packed"
+RESTORE = "`rote index verify` names all damage; restore a copy, or build the index again"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_READ_AT_ONCE = 1 << 22
+# A mapping costs a file handle and a page; small columns are read instead.
+_SMALL = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One column's file: `type` is a number type or "packed", then with bits and length."""
+
+    type: str
+    bytes: int
+    checksum: str
+    bits: int = 0
+    length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartRecord:
+    """What a manifest keeps of a part; `checksum` is that of its part.json."""
+
+    folder: str
+    name: str
+    kind: str
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The columns of one part; all arrays are read-only."""
+
+    name: str
+    kind: str
+    arrays: Mapping[str, NDArray[Any]]
+    packed: Mapping[str, Packed] = field(default_factory=dict)
+    where: str = "memory"
+
+    def __getitem__(self, column: str) -> Any:
+        """A plain column; a part without it was not made by this format."""
+        return _column(self.arrays, column, self.where)
+
+    def numbers(self, column: str) -> Packed:
+        """A packed column."""
+        found: Packed = _column(self.packed, column, self.where)
+        return found
+
+
+def valid_name(name: str) -> bool:
+    """Whether a name can stand for a file or folder everywhere."""
+    return _NAME.fullmatch(name) is not None
+
+
+def checksum(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the folder holds a part that was written to its end."""
+    return (folder / SEAL).is_file()
+
+
+def open_part(folder: Path, expected: str | None = None) -> Part:
+    """Map a part; every file must be there with its size, and part.json as expected."""
+    name, kind, files = _read_seal(folder, expected)
+    arrays: dict[str, NDArray[Any]] = {}
+    packed: dict[str, Packed] = {}
+    for file, record in files.items():
+        problem = _size_problem(folder / file, record)
+        if problem:
+            raise InputError(problem, file=str(folder / file), remedy=RESTORE)
+        data = _map(folder / file, record)
+        if record.type == PACKED:
+            packed[file] = Packed(data, record.bits, record.length)
+        else:
+            arrays[file] = data
+    return Part(name, kind, arrays, packed, str(folder))
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Give the memory of a mapped column back once it was read through; it stays readable.
+
+    The system would do so by itself when it is short, but until then it counts as ours.
+    """
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    if isinstance(base, mmap):
+        base.madvise(MADV_DONTNEED)
+
+
+def describe(folder: Path) -> PartRecord:
+    """The record of a whole part, from its part.json."""
+    name, kind, files = _read_seal(folder, None)
+    size = sum(record.bytes for record in files.values())
+    return PartRecord(folder.name, name, kind, size, checksum((folder / SEAL).read_bytes()))
+
+
+def check_part(
+    folder: Path, expected: str | None = None, advance: Advance = lambda amount: None
+) -> list[str]:
+    """Read every byte and compare the checksums: one line for each problem."""
+    try:
+        files = _read_seal(folder, expected)[2]
+    except InputError as error:
+        return [f"{error.file}: {error.problem}"]
+    problems = []
+    for file, record in files.items():
+        place = folder / file
+        problem = _size_problem(place, record)
+        if not problem and _digest(place, advance) != record.checksum:
+            problem = "the content has changed since it was written"
+        if problem:
+            problems.append(f"{place}: {problem}")
+    return problems
+
+
+def _digest(place: Path, advance: Advance) -> str:
+    digest = blake2b(digest_size=16)
+    with place.open("rb") as file:
+        while data := file.read(_READ_AT_ONCE):
+            digest.update(data)
+            advance(len(data))
+    return digest.hexdigest()
+
+
+def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, FileRecord]]:
+    place = folder / SEAL
+    try:
+        data = place.read_bytes()
+    except OSError as error:
+        problem = f"a part of the index cannot be read ({error.strerror})"
+        raise InputError(problem, file=str(place), remedy=RESTORE) from None
+    if expected is not None and checksum(data) != expected:
+        problem = "the description of this part has changed since it was written"
+        raise InputError(problem, file=str(place), remedy=RESTORE)
+    try:
+        held = json.loads(data)
+        if held["format"] != FORMAT:
+            raise InputError(
+                f"this part has format {held['format']}, this version of rote reads {FORMAT}",
+                file=str(place),
+                remedy="Build the index again, or use the version that made it",
+            )
+        files = {name: FileRecord(**record) for name, record in held["files"].items()}
+        name, kind = held["name"], held["kind"]
+        if not valid_name(name) or kind not in (DOCUMENTS, LAYER):
+            raise ValueError(f"{name!r} of kind {kind!r}")
+        for file, record in files.items():
+            _check_record(file, record)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = f"the description of this part is damaged ({error})"
+        raise InputError(problem, file=str(place), remedy=RESTORE) from None
+    return name, kind, files
+
+
+def _check_record(file: str, record: FileRecord) -> None:
+    """A file's name stays within the folder, and its size follows from what it holds."""
+    if not valid_name(file):
+        raise ValueError(f"no name of a column: {file!r}")
+    if record.type == PACKED:
+        known = 1 <= record.bits <= MOST_BITS and record.length >= 0
+        fits = known and record.bytes == packed_size(record.length, record.bits)
+    else:
+        known = record.type in TYPES and record.bytes >= 0
+        fits = known and record.bytes % np.dtype(record.type).itemsize == 0
+    if not fits:
+        raise ValueError(f"the column {file} makes no sense")
+
+
+def _size_problem(place: Path, record: FileRecord) -> str:
+    try:
+        size = place.stat().st_size
+    except OSError as error:
+        return f"a file of the index cannot be read ({error.strerror})"
+    if size != record.bytes:
+        return f"the file has {size} bytes, and was written with {record.bytes}"
+    return ""
+
+
+def _map(place: Path, record: FileRecord) -> NDArray[Any]:
+    kind = np.dtype(np.uint8 if record.type == PACKED else record.type).newbyteorder("<")
+    data: Any
+    try:
+        with place.open("rb") as file:
+            if record.bytes <= _SMALL:
+                data = file.read(record.bytes)
+            elif sys.version_info >= (3, 13):
+                # Without a handle of its own for each mapping, of which there may be few.
+                data = mmap(file.fileno(), record.bytes, access=ACCESS_READ, trackfd=False)
+            else:
+                data = mmap(file.fileno(), record.bytes, access=ACCESS_READ)
+    except OSError as error:
+        raise InputError(
+            f"a file of the index cannot be opened ({error.strerror})",
+            file=str(place),
+            remedy="With too many open files, merge the index's segments: `rote index merge`",
+        ) from None
+    return np.frombuffer(data, kind)
+
+
+def _column(columns: Mapping[str, Any], name: str, where: str) -> Any:
+    if name not in columns:
+        raise InputError(f"the column {name} is missing", file=where, remedy=RESTORE)
+    return columns[name]
