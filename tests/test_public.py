@@ -15,7 +15,7 @@ PUBLIC = [
     *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
     *("UnknownName", "__version__", "build_index", "compression", "diversity"),
     *("homogenization", "index_texts", "lexical", "open_corpus", "open_index"),
-    "self_repetition",
+    *("self_repetition", "templates"),
 ]
 
 

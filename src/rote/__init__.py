@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         homogenization,
         lexical,
         self_repetition,
+        templates,
     )
 
 _ROOMS = {
@@ -48,6 +49,7 @@ _ROOMS = {
     "rote.measure": ("Settings",),
     "rote.measure._functions": (
         *("compression", "diversity", "homogenization", "lexical", "self_repetition"),
+        "templates",
     ),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -77,6 +79,7 @@ __all__ = [
     "open_corpus",
     "open_index",
     "self_repetition",
+    "templates",
 ]
 
 

@@ -54,6 +54,9 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
     if options.figures:
         _draw_all(results, options.figures)
     form = options.format()
+    if form == "table" and "highlight" in results[0].tables:
+        _show_text(results[0], options.output)
+        return
     if form == "table" and options.output is None:
         from rote.report import tables
 
@@ -64,6 +67,22 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
         click.echo(text, nl=not text.endswith("\n"))
     else:
         write_atomically(options.output, text)
+
+
+def _show_text(result: Result, output: Path | None) -> None:
+    """One text with what was found in it: on the terminal, or as a page."""
+    from rote.report import highlight
+
+    row = result.tables["highlight"][0]
+    heading = f"{row['source']}: {row['id']}"
+    spans = [highlight.Span(s["start"], s["end"], s["template"]) for s in row["spans"]]
+    if output is None:
+        console = printing_console()
+        console.print(f"{heading}\n", style="bold", highlight=False, markup=False)
+        highlight.terminal(row["text"], spans, console)
+    else:
+        page = highlight.html_page(heading, [(heading, row["text"], spans)])
+        write_atomically(output, page)
 
 
 def _draw_all(results: Sequence[Result], folder: Path) -> None:

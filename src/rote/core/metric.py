@@ -42,11 +42,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a measure's further tables are about: the sources, and which is the reference."""
+    """What a measure's further tables are about: the sources, and which is the reference.
+
+    `signature` is that of whoever made the layers.
+    """
 
     groups: Mapping[str, Take]
     reference: str | None
     ids: Sequence[str]
+    signature: str
     seed: int
     reporter: Reporter
 
@@ -76,6 +80,8 @@ class Metric:
     resample        like `reduce`, for half-samples, permutations and draws of equal size; leaves
                     out values that would take too long to resample (a note must say so)
     tables          (rows, comparison, options) -> name -> rows of further tables
+    check           (options, signature of the layers) -> None; refuses, before any text is read,
+                    what could not work
     """
 
     name: str
@@ -92,6 +98,7 @@ class Metric:
     notes: Callable[[Any, Take, Any], list[str]] | None = None
     resample: Callable[[Any, Take, Any, np.random.Generator], Values] | None = None
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
+    check: Callable[[Any, str], None] | None = None
     order_matters: bool = False
     permutations: int = 499
 

@@ -117,8 +117,19 @@ def _take(layer: Layer, chosen: Take, last_share: float) -> Layer:
         starts=layer.starts[items] if kept else layer.starts,
         ends=layer.ends[items] if kept else layer.ends,
         text_ends=text_ends,
-        sentence_ends=None,
+        sentence_ends=_take_sentences(layer, items),
     )
+
+
+def _take_sentences(layer: Layer, items: NDArray[np.int64]) -> Offsets | None:
+    """Where sentences end among the chosen items; a sentence that is cut ends where it is cut."""
+    if layer.sentence_ends is None:
+        return None
+    last = np.zeros(len(layer.ids), bool)
+    last[layer.sentence_ends - 1] = True
+    ends = last[items]
+    ends[-1:] = True
+    return np.flatnonzero(ends) + 1
 
 
 def _take_raw(raw: RawText, chosen: Take, last_share: float) -> RawText:

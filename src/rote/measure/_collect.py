@@ -30,6 +30,9 @@ from rote.run import map_ordered
 RAW = "text"
 _FROM_WORDS = frozenset({"word", *layers.DERIVED})
 _PARALLEL = "doc_id"
+_DOCUMENT = "document"
+INPUTS = "input documents"
+"""The source that holds the documents which the texts were made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Piece:
     fields: frozenset[str]
     seen: Counter[str]
     """What the texts look like, where the English models were used on them."""
+    inputs: Piece | None = None
+    """The documents that the texts were made from, where they are measured too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,7 @@ class Preparation:
     words: Words
     by: tuple[str, ...]
     skip: bool
+    inputs: bool = False
 
     def __call__(self, shard: Shard) -> Piece:
         return self.piece(shard.read(), shard.size)
@@ -97,7 +103,29 @@ class Preparation:
             digests=[digest(document) for document in documents],
             fields=frozenset(documents[0].meta) if documents else frozenset(),
             seen=seen,
+            inputs=self._inputs(batch),
         )
+
+    def _inputs(self, batch: Batch) -> Piece | None:
+        """The documents behind the texts, each once, as a piece of their own."""
+        if not self.inputs:
+            return None
+        found: dict[str, tuple[Document, int]] = {}
+        for document, line in zip(batch.documents, batch.lines):
+            text = document.meta.get(_DOCUMENT)
+            if isinstance(text, str) and text.strip():
+                doc_id = _written(document.meta.get(_PARALLEL))
+                # Named by what it is, not by who answered it, so that it is known again.
+                name = f"document {doc_id or _hash(text, 0).hex()}"
+                meta = {} if doc_id is None else {_PARALLEL: doc_id}
+                found.setdefault(text, (Document(name, text, meta), line))
+        if not found:
+            return None
+        documents, lines = zip(*found.values())
+        own = replace(
+            batch, documents=list(documents), lines=list(lines), label=INPUTS, problems=[]
+        )
+        return replace(self, by=(), inputs=False).piece(own, 0)
 
     def _sample(self, texts: list[str], annotation: Annotation | None) -> Sample:
         made: dict[str, Layer] = {}
@@ -182,10 +210,11 @@ def collect(
     *,
     words: Words,
     by: tuple[str, ...],
+    inputs: bool = False,
     jobs: int,
     reporter: Reporter,
 ) -> Collected:
-    """Read all texts once."""
+    """Read all texts once; `inputs`: the documents they were made from are a source too."""
     wanted = tuple(dict.fromkeys(needs))
     pieces: Iterator[Piece]
     if isinstance(texts, Store):
@@ -195,7 +224,8 @@ def collect(
         duplicates = DuplicateIds("stop")
     else:
         skip = texts.options.on_error == "skip"
-        pieces = map_ordered(Preparation(wanted, words, by, skip), texts.shards(), jobs)
+        preparation = Preparation(wanted, words, by, skip, inputs)
+        pieces = map_ordered(preparation, texts.shards(), jobs)
         stage = reporter.stage("reading", texts.size, unit="B")
         duplicates = DuplicateIds(texts.options.on_error)
     joined = _Joined(wanted)
@@ -206,21 +236,29 @@ def collect(
     problems, fingerprint = Problems(), Fingerprint()
     fields: frozenset[str] = frozenset()
     seen: Counter[str] = Counter()
+    known_inputs: set[bytes] = set()
+
+    def add(piece: Piece, kept: NDArray[np.int64]) -> None:
+        for number in kept:
+            members.setdefault(piece.groups[number], []).append(len(ids))
+            doc_id = piece.doc_ids[number]
+            known = -1 if doc_id is None else doc_numbers.setdefault(doc_id, len(doc_numbers))
+            strata.append(known)
+            ids.append(piece.batch.documents[number].id)
+        fingerprint.add(piece.digests[number] for number in kept)
+        complete = len(kept) == len(piece.groups)
+        joined.append(piece.sample if complete else piece.sample.take(kept))
 
     with stage as advance:
         for piece in pieces:
             batch = duplicates.check(piece.batch)
             problems.add(batch.problems)
-            kept = np.flatnonzero(np.isin(piece.batch.lines, batch.lines))
-            for number in kept:
-                members.setdefault(piece.groups[number], []).append(len(ids))
-                doc_id = piece.doc_ids[number]
-                known = -1 if doc_id is None else doc_numbers.setdefault(doc_id, len(doc_numbers))
-                strata.append(known)
-                ids.append(piece.batch.documents[number].id)
-            fingerprint.add(piece.digests[number] for number in kept)
-            complete = len(kept) == len(piece.groups)
-            joined.append(piece.sample if complete else piece.sample.take(kept))
+            add(piece, np.flatnonzero(np.isin(piece.batch.lines, batch.lines)))
+            if piece.inputs is not None:
+                # Texts of one document may lie in several pieces.
+                new = [i for i, d in enumerate(piece.inputs.digests) if d not in known_inputs]
+                add(piece.inputs, np.array(new, np.int64))
+                known_inputs.update(piece.inputs.digests)
             fields = fields or piece.fields
             seen += piece.seen
             advance(piece.size)

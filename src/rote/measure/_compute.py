@@ -39,11 +39,20 @@ def compute(
     texts = _opened(inputs, read)
     # Looked up before the reading starts: a wrong name must not cost minutes.
     signatures = _signatures(needs, source, texts)
+    for name, options in measures.items():
+        if check := metrics[name].check:
+            check(options, signatures[None])
     say_if_compiling(reporter, "_tagger" if source.annotates(needs) else "_machine")
     for line in texts.guesses if isinstance(texts, Corpus) else ():
         reporter.say(line)
     collected = collect(
-        texts, needs, words=source, by=settings.by, jobs=settings.jobs, reporter=reporter
+        texts,
+        needs,
+        words=source,
+        by=settings.by,
+        inputs=any(getattr(options, "documents", False) for options in measures.values()),
+        jobs=settings.jobs,
+        reporter=reporter,
     )
     _tell(collected, settings, reporter)
     _check(collected, settings)

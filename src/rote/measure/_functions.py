@@ -39,6 +39,11 @@ def homogenization(texts: Input, **keywords: Any) -> Result:
     return _one("homogenization", texts, keywords)
 
 
+def templates(texts: Input, **keywords: Any) -> Result:
+    """Which patterns of grammar stand again and again; see `rote.measure.templates`."""
+    return _one("templates", texts, keywords)
+
+
 def diversity(texts: Input, **keywords: Any) -> list[Result]:
     """The whole panel at once, one result per measure; measures keep their own defaults."""
     return _several({name: _options_type(name)() for name in PANEL}, texts, keywords)

@@ -7,6 +7,7 @@ template cannot be a template of that group. Where that does not settle it, all 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,19 +23,20 @@ Array: TypeAlias = NDArray[Any]
 Chosen: TypeAlias = NDArray[np.int64]
 """Numbers of n-grams, the most frequent first, equal ones in the order of their items."""
 # How many n-grams are looked at first, for each template that is asked for.
-_CANDIDATES = 50
+_CANDIDATES = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The n-grams of each text in order, by number; rarer ones are left out.
+    """The n-grams of each text in order; rarer ones are left out.
 
-    Text t holds `numbers[ends[t-1]:ends[t]]`. `least` is the smallest count, over all texts, of
-    an n-gram that is listed.
+    Text t holds the n-grams `grams[ranks[ends[t-1]:ends[t]]]`. `grams` are the numbers of those
+    that are listed, ascending; `least` is the smallest of their counts over all texts.
     """
 
-    numbers: NDArray[np.int32]
+    ranks: NDArray[np.int32]
     ends: NDArray[np.int64]
+    grams: NDArray[np.int64]
     least: int
 
 
@@ -57,10 +59,11 @@ class Windows:
 
     def templates(self, take: Take, top: int, min_count: int) -> Chosen:
         """The `top` most frequent n-grams of these texts that stand at least `min_count` times."""
-        chosen, last = _best(self.frequent, take, len(self.counts), top, min_count)
-        if len(chosen) == top and last >= self.frequent.least:
+        chosen, last = _best(self.frequent, take, top, min_count)
+        least = self.frequent.least
+        if least <= min_count or (len(chosen) == top and last >= least):
             return chosen
-        return _best(self.every, take, len(self.counts), top, min_count)[0]
+        return _best(self.every, take, top, min_count)[0]
 
     def grams(self, layer: Layer, chosen: Chosen) -> list[tuple[str, ...]]:
         """The items of n-grams."""
@@ -72,7 +75,22 @@ class Windows:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """In each text: how often any of the n-grams stands there, and how many different do."""
         listing = self.frequent if self._listed(chosen) else self.every
-        return _occurrences(listing.numbers, listing.ends, take, chosen, len(self.counts))
+        ranks = np.searchsorted(listing.grams, chosen)
+        return _occurrences(listing.ranks, listing.ends, take, ranks, len(listing.grams))
+
+    # The rest goes by the texts of the layer, since listings may go by smaller pieces.
+
+    def tally(self, layer: Layer, take: Take) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often each n-gram stands in these texts, and in how many of them."""
+        return _tally(self.numbers, layer.text_starts, layer.text_ends, take, len(self.counts))
+
+    def places(
+        self, layer: Layer, take: Take, chosen: Chosen
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The items at which these n-grams begin, in order, and which of `chosen` stands there."""
+        wanted = np.full(len(self.counts), -1, np.int64)
+        wanted[chosen] = np.arange(len(chosen))
+        return _places(self.numbers, layer.text_starts, layer.text_ends, take, wanted)
 
     def _listed(self, chosen: Chosen) -> bool:
         return not len(chosen) or int(self.counts[chosen].min()) >= self.frequent.least
@@ -80,8 +98,29 @@ class Windows:
 
 def windows(layer: Layer, n: int, top: int, *, singles: bool) -> Windows:
     """Number the n-grams of a layer; `singles`: also those that stand once."""
+    return next(windows_by_length(layer, (n,), top, singles=singles))
+
+
+def windows_by_length(
+    layer: Layer, lengths: Sequence[int], top: int, *, singles: bool
+) -> Iterator[Windows]:
+    """The same for several lengths, shortest first: longer n-grams are made from shorter ones."""
     starts, ends = layer.text_starts, layer.text_ends
-    *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
+    last = max(lengths, default=0)
+    if last:
+        for n, numbers, kinds, _ in number_ngrams(
+            layer.ids, starts, ends, len(layer.vocabulary), last
+        ):
+            if n in lengths:
+                # What follows overwrites the numbers, and the next length needs them.
+                own = numbers if n == last else numbers.copy()
+                yield _listings(layer, own, kinds, n, top, singles)
+
+
+def _listings(
+    layer: Layer, numbers: NDArray[np.int32], kinds: int, n: int, top: int, singles: bool
+) -> Windows:
+    starts, ends = layer.text_starts, layer.text_ends
     kinds = _settle(numbers, starts, ends, n, kinds, singles)
     first = np.full(kinds, -1, np.int64)
     counts = np.zeros(kinds, np.int64)
@@ -99,9 +138,18 @@ def windows(layer: Layer, n: int, top: int, *, singles: bool) -> Windows:
         numbers,
         counts,
         first,
-        Listing(*_listed(numbers, starts, ends, counts, least), least),
-        Listing(*_listed(numbers, starts, ends, counts, 1), 1),
+        _listing(numbers, starts, ends, counts, least),
+        _listing(numbers, starts, ends, counts, 1),
     )
+
+
+def _listing(
+    numbers: NDArray[np.int32], starts: Array, ends: Array, counts: NDArray[np.int64], least: int
+) -> Listing:
+    grams = np.flatnonzero(counts >= least)
+    rank = np.full(len(counts), ONCE, np.int32)
+    rank[grams] = np.arange(len(grams), dtype=np.int32)
+    return Listing(*_listed(numbers, starts, ends, rank), grams, least)
 
 
 def _in_order(layer: Layer, first: NDArray[np.int64], n: int) -> NDArray[np.int64]:
@@ -118,17 +166,17 @@ def _in_order(layer: Layer, first: NDArray[np.int64], n: int) -> NDArray[np.int6
     return np.lexsort(columns[::-1])
 
 
-def _best(listing: Listing, take: Take, kinds: int, top: int, min_count: int) -> tuple[Chosen, int]:
+def _best(listing: Listing, take: Take, top: int, min_count: int) -> tuple[Chosen, int]:
     """The most frequent n-grams of these texts, and how often the last of them stands there."""
-    counts = np.zeros(kinds, np.int64)
-    _count(listing.numbers, listing.ends, take, counts)
+    counts = np.zeros(len(listing.grams), np.int64)
+    _count(listing.ranks, listing.ends, take, counts)
     there = np.flatnonzero(counts >= min_count)
     if len(there) > top:
         last = np.partition(counts[there], len(there) - top)[len(there) - top]
         there = there[counts[there] >= last]
     # Stable: equal counts stay in the order of the numbers, which is that of the items.
     chosen = there[np.argsort(-counts[there], kind="stable")][:top]
-    return chosen, int(counts[chosen[-1]]) if len(chosen) else 0
+    return listing.grams[chosen], int(counts[chosen[-1]]) if len(chosen) else 0
 
 
 @njit(cache=True, nogil=True)
@@ -155,20 +203,18 @@ def _survey(numbers: Array, first: Array, counts: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _listed(
-    numbers: Array, starts: Array, ends: Array, counts: Array, least: int
-) -> tuple[Array, Array]:
+def _listed(numbers: Array, starts: Array, ends: Array, rank: Array) -> tuple[Array, Array]:
     total = 0
     for number in numbers:
-        total += number != ONCE and counts[number] >= least
+        total += number != ONCE and rank[number] != ONCE
     listed = np.empty(total, np.int32)
     listed_ends = np.empty(len(starts), np.int64)
     filled = 0
     for text in range(len(starts)):
         for place in range(starts[text], ends[text]):
             number = numbers[place]
-            if number != ONCE and counts[number] >= least:
-                listed[filled] = number
+            if number != ONCE and rank[number] != ONCE:
+                listed[filled] = rank[number]
                 filled += 1
         listed_ends[text] = filled
     return listed, listed_ends
@@ -186,7 +232,7 @@ def _count(numbers: Array, ends: Array, take: Array, counts: Array) -> None:
 def _occurrences(
     numbers: Array, ends: Array, take: Array, chosen: Array, kinds: int
 ) -> tuple[Array, Array]:
-    # 0: no template; otherwise 1 + the last text (by its rank in `take`) that held it.
+    # -2: not asked for; otherwise the last text (by its rank in `take`) that held it, -1 for none.
     marks = np.full(kinds, -2, np.int64)
     marks[chosen] = -1
     found = np.zeros(len(take), np.int64)
@@ -202,3 +248,41 @@ def _occurrences(
                     different[rank] += 1
                     marks[numbers[place]] = rank
     return found, different
+
+
+@njit(cache=True, nogil=True)
+def _tally(
+    numbers: Array, starts: Array, ends: Array, take: Array, kinds: int
+) -> tuple[Array, Array]:
+    counts = np.zeros(kinds, np.int64)
+    texts = np.zeros(kinds, np.int64)
+    last = np.full(kinds, -1, np.int32)
+    for text in take:
+        for place in range(starts[text], ends[text]):
+            number = numbers[place]
+            if number != ONCE:
+                counts[number] += 1
+                if last[number] != text:
+                    last[number] = text
+                    texts[number] += 1
+    return counts, texts
+
+
+@njit(cache=True, nogil=True)
+def _places(
+    numbers: Array, starts: Array, ends: Array, take: Array, wanted: Array
+) -> tuple[Array, Array]:
+    total = 0
+    for text in take:
+        for place in range(starts[text], ends[text]):
+            total += numbers[place] != ONCE and wanted[numbers[place]] >= 0
+    places = np.empty(total, np.int64)
+    which = np.empty(total, np.int64)
+    filled = 0
+    for text in take:
+        for place in range(starts[text], ends[text]):
+            if numbers[place] != ONCE and wanted[numbers[place]] >= 0:
+                places[filled] = place
+                which[filled] = wanted[numbers[place]]
+                filled += 1
+    return places, which

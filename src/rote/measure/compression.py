@@ -107,7 +107,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._spelling import spelled_lengths
 
     layer = sample.layer(Need(options.layer))
-    encoded = [entry.encode() for entry in layer.vocabulary]
+    encoded = [entry.encode("utf-8", "surrogatepass") for entry in layer.vocabulary]
     words = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
     word_ends = np.cumsum([len(entry) for entry in encoded], dtype=np.int64)
     starts, ends = layer.text_starts, layer.text_ends

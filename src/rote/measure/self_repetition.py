@@ -35,7 +35,7 @@ class Options:
         "exact", "exact definition, or what the diversity package computes"
     )
     layer: str = option("lower", "layer to count over (variant exact)")
-    n: int = option(4, "words in an n-gram")
+    n: int = option(4, "words in an n-gram", short="-n")
 
     def __post_init__(self) -> None:
         if self.n < 1:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rote.core.result import Result
+from rote.report import further
 from rote.report._grid import Cell, GridRow, grid, ordered_sources, rounded, rounded_like
 
 _CELL_WIDTH = 19
@@ -29,6 +30,8 @@ def print_results(results: Sequence[Result], console: Any) -> None:
         console.print(line, style="dim", highlight=False)
     for line in _notes(results):
         console.print(f"note: {line}", highlight=False)
+    for result in results:
+        further.print_tables(result, console)
     for result in results:
         console.print(str(result.signature), style="dim", highlight=False, soft_wrap=True)
 

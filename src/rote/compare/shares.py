@@ -1,0 +1,22 @@
+"""How sure a share is: so many of so many."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+
+def wilson(found: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """The Wilson score interval of the share `found` / `total`; nan where there is nothing.
+
+    It stays within 0 and 1, and says something of 0 in 100 and of 100 in 100 too.
+    """
+    if not total:
+        return math.nan, math.nan
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, stretch = found / total, 1 + z * z / total
+    middle = (share + z * z / (2 * total)) / stretch
+    reach = z / stretch * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    low = 0.0 if found == 0 else middle - reach
+    high = 1.0 if found == total else middle + reach
+    return low, high

@@ -1,0 +1,275 @@
+"""Templates in a corpus: are a source's patterns of grammar in the training data, and how common?
+
+Stands behind `rote templates --corpus NAME=IDX`. Each source's templates are looked up in the
+layer of each index, beside as many random n-grams of the same texts that are no templates, and
+the reference's templates. Several corpora are asked one by one and, as if they were one, all
+together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare._resample import generator
+from rote.compare.ranks import mann_whitney
+from rote.compare.shares import wilson
+from rote.core.errors import OptionError
+from rote.core.metric import Comparison
+from rote.core.progress import Reporter
+from rote.core.sample import Take
+from rote.index.folders.folder import is_index, read_manifest
+from rote.index.index import Index
+from rote.index.opening import open_index
+from rote.measure._template_draw import draw_others
+from rote.measure._template_presence import WORDS, can_look_up, texts_in_corpus
+from rote.measure._template_ranks import Gram, Standing, standing
+
+if TYPE_CHECKING:
+    from rote.measure.templates import Options, Rows
+
+Table = list[dict[str, Any]]
+Tables = dict[str, Table]
+TEMPLATES, OTHERS, REFERENCE = "templates", "others", "reference templates"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is looked up for a source: its templates by number, and the n-grams of each kind."""
+
+    name: str
+    take: Take
+    templates: NDArray[np.int64]
+    grams: Mapping[str, Sequence[Gram]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """N-grams of one kind as they stand in one corpus."""
+
+    grams: Sequence[Gram]
+    counts: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    among: NDArray[np.bool_]
+
+
+def corpus_tables(
+    rows: Rows, comparison: Comparison, options: Options, *, signature: str
+) -> Tables:
+    """The tables of all corpora of the options; none where none is named."""
+    if not options.corpus:
+        return {}
+    corpora = open_corpora(options, signature=signature, reporter=comparison.reporter)
+    return tables_of(corpora, rows, comparison, options)
+
+
+def open_corpora(
+    options: Options, *, signature: str, reporter: Reporter | None = None
+) -> dict[str, Index]:
+    """The named corpora, opened; refuses one that cannot be compared with the measured texts.
+
+    `signature`: of whatever made the measured layer.
+    """
+    paths = check_corpora(options, signature=signature)
+    return {name: open_index(path, reporter) for name, path in paths.items()}
+
+
+def check_corpora(options: Options, *, signature: str) -> dict[str, Path]:
+    """The same without opening them: cheap enough to be asked before any text is read."""
+    paths: dict[str, Path] = {}
+    for entry in options.corpus:
+        name, path = _named(entry)
+        if name in paths:
+            raise OptionError(
+                f"two corpora are called '{name}': give each a name of its own, as NAME={path}"
+            )
+        _check(path, options.layer, signature)
+        paths[name] = path
+    return paths
+
+
+def tables_of(
+    corpora: Mapping[str, Index], rows: Rows, comparison: Comparison, options: Options
+) -> Tables:
+    """The tables for indexes that are open."""
+    tables: Tables = {
+        name: [] for name in ("coverage", "ranks", "rank_tests", "found_in_texts", "in_corpus")
+    }
+    asked = dict(corpora)
+    if len(corpora) > 1:
+        # Counts over the segments of all are the sums, so an index of them all is the union.
+        everything = [segment for index in corpora.values() for segment in index.segments]
+        asked[" + ".join(corpora)] = Index(everything, layers=(options.layer,))
+    sources = _sources(rows, comparison, options)
+    total = len(asked) + len(corpora)
+    with comparison.reporter.stage("templates: in the corpora", total) as advance:
+        for name, index in asked.items():
+            corpus = standing(index, options.layer, options.n, options.most_frequent)
+            for source in sources:
+                _look_up(name, corpus, source, rows, comparison.ids, tables)
+            advance(1)
+        for name, index in corpora.items():
+            tables["in_corpus"] += _in_corpus(name, index, rows, comparison)
+            advance(1)
+    return tables
+
+
+def _named(entry: str) -> tuple[str, Path]:
+    """NAME=IDX, or a path alone, which is named by its folder."""
+    name, sign, path = entry.partition("=")
+    # A folder may have the sign in its name.
+    if sign and name and path and not is_index(Path(entry)):
+        return name.strip(), Path(path.strip())
+    return Path(entry).resolve().name, Path(entry)
+
+
+def _check(path: Path, layer: str, signature: str) -> None:
+    manifest = read_manifest(path)
+    if manifest.signature != signature:
+        raise OptionError(
+            f"the index {path} was made by {manifest.signature}, and the measured texts by "
+            f"{signature}: their layers do not compare. Measure with the annotator that made the "
+            "index (--annotator), or build the index again"
+        )
+    if layer not in manifest.sorted_layers:
+        raise OptionError(
+            f"the index {path} cannot count over the layer '{layer}', only over "
+            f"{', '.join(manifest.sorted_layers)}. `rote index add-layer {path} {layer}` adds it"
+        )
+
+
+def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Source]:
+    from rote.measure.templates import templates_of
+
+    chosen = {name: templates_of(rows, take, options) for name, take in comparison.groups.items()}
+    reference = comparison.reference
+    found = []
+    for name, take in comparison.groups.items():
+        rng = generator(comparison.seed, f"templates others {name}")
+        # The package's n-grams stay within sentences, and all of them have numbers.
+        whole = options.variant == "package"
+        places = draw_others(rows.windows, rows.layer, take, chosen[name], rng, numbered=whole)
+        grams = {
+            TEMPLATES: rows.windows.grams(rows.layer, chosen[name]),
+            OTHERS: _grams_at(rows, places, options.n),
+        }
+        if reference is not None and name != reference:
+            grams[REFERENCE] = rows.windows.grams(rows.layer, chosen[reference])
+        found.append(_Source(name, take, chosen[name], grams))
+    return found
+
+
+def _grams_at(rows: Rows, places: NDArray[np.int64], n: int) -> list[Gram]:
+    ids = rows.layer.ids[places[:, None] + np.arange(n)]
+    return [tuple(rows.layer.vocabulary[i] for i in row) for row in ids.tolist()]
+
+
+def _look_up(
+    name: str,
+    corpus: Standing,
+    source: _Source,
+    rows: Rows,
+    ids: Sequence[str],
+    tables: Tables,
+) -> None:
+    """Add one source's rows for one corpus."""
+    found = {kind: _found(corpus, grams) for kind, grams in source.grams.items()}
+    head = {"corpus": name, "source": source.name}
+    tables["coverage"] += [{**head, "kind": kind, **_shares(f)} for kind, f in found.items()]
+    tables["ranks"] += [
+        {**head, "kind": kind, "n_gram": " ".join(gram), "count": count, "rank": rank}
+        for kind in (TEMPLATES, OTHERS)
+        for gram, count, rank in zip(
+            found[kind].grams, found[kind].counts.tolist(), found[kind].ranks.tolist()
+        )
+    ]
+    tables["rank_tests"].append({**head, **_test(found[TEMPLATES], found[OTHERS])})
+    held, known = _in_texts(rows, source, found[TEMPLATES].counts > 0)
+    tables["found_in_texts"] += [
+        {
+            **head,
+            "id": ids[text],
+            "templates": templates,
+            "found": in_corpus,
+            "share": in_corpus / templates if templates else math.nan,
+        }
+        for text, templates, in_corpus in zip(source.take.tolist(), held, known)
+    ]
+
+
+def _in_texts(rows: Rows, source: _Source, there: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """How many different templates each text holds, and how many of them are in the corpus."""
+    places, which = rows.windows.places(rows.layer, source.take, source.templates)
+    texts = np.searchsorted(rows.layer.text_ends, places, side="right")
+    kinds = max(1, len(source.templates))
+    held = np.unique(texts * kinds + which)
+    texts, which = held // kinds, held % kinds
+    total = len(rows.layer)
+    every = np.bincount(texts, minlength=total)
+    known = np.bincount(texts[there[which]], minlength=total)
+    return every[source.take].tolist(), known[source.take].tolist()
+
+
+def _found(corpus: Standing, grams: Sequence[Gram]) -> _Found:
+    counts = corpus.of(grams)
+    return _Found(grams, counts, corpus.ranks(counts), corpus.among(grams, counts))
+
+
+def _shares(found: _Found) -> dict[str, Any]:
+    total, there, among = len(found.grams), int((found.counts > 0).sum()), int(found.among.sum())
+    low, high = wilson(there, total)
+    among_low, among_high = wilson(among, total)
+    return {
+        "n_grams": total,
+        "among_frequent": among / total if total else math.nan,
+        "among_low": among_low,
+        "among_high": among_high,
+        "found": there / total if total else math.nan,
+        "low": low,
+        "high": high,
+    }
+
+
+def _test(templates: _Found, others: _Found) -> dict[str, Any]:
+    u, p = mann_whitney(templates.ranks, others.ranks)
+    return {
+        "n_grams": len(templates.ranks),
+        "others": len(others.ranks),
+        "median": _median(templates.ranks),
+        "median_others": _median(others.ranks),
+        "u": u,
+        "p": p,
+    }
+
+
+def _median(ranks: NDArray[np.int64]) -> float:
+    return float(np.median(ranks)) if len(ranks) else math.nan
+
+
+def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> Table:
+    """Which texts stand in the corpus; how many is said, since it explains what is found."""
+    if not can_look_up(index):
+        comparison.reporter.say(
+            f"{name}: without a sorted layer '{WORDS}', texts that stand in the corpus themselves "
+            f"are noticed by their ids alone; `rote index add-layer {index.path or 'IDX'} {WORDS}`"
+        )
+    why = texts_in_corpus(index, rows.word, rows.raw, comparison.ids)
+    found = [
+        {"corpus": name, "source": source, "id": comparison.ids[text], "why": why[text]}
+        for source, take in comparison.groups.items()
+        for text in take.tolist()
+        if text in why
+    ]
+    if found:
+        total = sum(map(len, comparison.groups.values()))
+        comparison.reporter.say(
+            f"{name}: {len(found):,} of {total:,} measured texts stand in this corpus themselves, "
+            "so their templates are found there"
+        )
+    return found

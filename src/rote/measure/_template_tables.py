@@ -1,0 +1,283 @@
+"""The templates themselves: what they are, what they read like, which set a source apart.
+
+Further tables of the measure `templates`, made once from its rows: nothing here is resampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.log_odds import (
+    benjamini_hochberg,
+    frequent_enough,
+    log_odds,
+    pooled_prior,
+    two_sided_p,
+)
+from rote.core.metric import Comparison
+from rote.core.sample import Take
+from rote.measure._template_matches import EXAMPLES, Read, Reader
+from rote.measure._windows import Chosen, Windows, windows_by_length
+from rote.measure.templates import Options, Rows, counted, templates_of, windows_for
+
+Row: TypeAlias = dict[str, Any]
+Counts: TypeAlias = NDArray[np.int64]
+
+# Rows of `distinctive` for each source and direction.
+_DISTINCTIVE = 50
+# In fewer texts, an n-gram says something about these texts, not about their source.
+_LEAST_TEXTS = 2
+
+
+def length_table(rows: Rows, comparison: Comparison, options: Options) -> list[Row]:
+    """`lengths`: the values of each source for templates of other lengths.
+
+    Templates that were given from outside have one length only, and so has the table then.
+    """
+    lengths = (options.n,) if rows.fixed is not None else sorted(set(options.lengths))
+    found: dict[str, list[Row]] = {source: [] for source in comparison.groups}
+    with comparison.reporter.stage("templates: lengths", len(lengths)) as advance:
+        for here in _of_lengths(rows, options, lengths):
+            n = here.windows.n
+            at = replace(options, n=n)
+            for source, take in comparison.groups.items():
+                values = counted(here, take, at)
+                found[source].append(
+                    {
+                        "source": source,
+                        "n": n,
+                        "templates": len(templates_of(here, take, at)),
+                        **{name: values[name] for name in ("rate", "per_token", "distinct")},
+                    }
+                )
+            advance(1)
+    return [row for source in found.values() for row in sorted(source, key=lambda row: row["n"])]
+
+
+def _of_lengths(rows: Rows, options: Options, lengths: Sequence[int]) -> Iterator[Rows]:
+    """The rows for other lengths, one at a time: each takes as much room as the first."""
+    others = [n for n in lengths if n != options.n]
+    made: Iterator[Windows]
+    if options.variant == "package":
+        made = (windows_for(rows.layer, n, options) for n in others)
+    else:
+        singles = options.variant == "paper" or options.min_count < 2
+        made = windows_by_length(rows.layer, others, options.top, singles=singles)
+    if len(others) < len(lengths):
+        yield rows
+    for found in made:
+        yield replace(rows, windows=found)
+
+
+def template_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str, list[Row]]:
+    """`templates`, `matches`, `examples`, `distinctive` and `overlap`."""
+    return _Listing(rows, comparison, options).tables()
+
+
+@dataclass(frozen=True, slots=True)
+class _Contrast:
+    """A source against the reference: numbers by n-gram, nan where none were tested."""
+
+    delta: NDArray[np.float64]
+    z: NDArray[np.float64]
+    p: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """How often each n-gram stands in a source, and in how many of its texts."""
+
+    counts: Counts
+    texts: Counts
+    total: int
+
+
+class _Listing:
+    """The tables at work. Counts by n-gram are large: those of one source and of the reference
+    are held at a time."""
+
+    def __init__(self, rows: Rows, comparison: Comparison, options: Options) -> None:
+        self.rows, self.comparison, self.options = rows, comparison, options
+        self.groups = comparison.groups
+        self.reader = Reader(rows.layer, rows.word, rows.raw, rows.windows.n)
+        self.chosen = {s: templates_of(rows, take, options) for s, take in self.groups.items()}
+
+    def tables(self) -> dict[str, list[Row]]:
+        tables: dict[str, list[Row]] = {
+            name: [] for name in ("templates", "matches", "examples", "distinctive")
+        }
+        everywhere = self.everywhere()
+        reference = self.comparison.reference
+        against = None if reference is None else self.group(self.groups[reference])
+        stage = self.comparison.reporter.stage("templates: listing", len(self.groups))
+        with stage as advance:
+            for source, take in self.groups.items():
+                group = self.group(take)
+                contrast = None
+                if against is not None and source != reference:
+                    contrast = self.contrast(group, against)
+                    tables["distinctive"] += self.distinctive(source, group, against, contrast)
+                tables["templates"] += self.templates(source, group, contrast, everywhere)
+                for name, found in self.shown(source, take).items():
+                    tables[name] += found
+                advance(1)
+        # Templates that were given for all sources are shared by all.
+        tables["overlap"] = _overlap(self.chosen) if self.rows.fixed is None else []
+        return tables
+
+    def group(self, take: Take) -> _Group:
+        found, layer = self.rows.windows, self.rows.layer
+        counts, texts = found.tally(layer, take)
+        if self.options.variant == "package":
+            total = int(counts.sum())  # within sentences, and every n-gram has a number
+        else:
+            lengths = layer.text_ends[take] - layer.text_starts[take]
+            total = int(np.maximum(lengths - found.n + 1, 0).sum())
+        return _Group(counts, texts, total)
+
+    def names(self, numbers: Chosen) -> list[str]:
+        """The n-grams as they are written in tables."""
+        return [" ".join(items) for items in self.rows.windows.grams(self.rows.layer, numbers)]
+
+    def everywhere(self) -> dict[int, dict[str, int]]:
+        """For every template how often it stands in each source."""
+        wanted = np.unique(np.concatenate(list(self.chosen.values())))
+        layer, found = self.rows.layer, self.rows.windows
+        columns = {s: found.tally(layer, take)[0][wanted] for s, take in self.groups.items()}
+        return {
+            number: {source: int(column[rank]) for source, column in columns.items()}
+            for rank, number in enumerate(wanted.tolist())
+        }
+
+    def contrast(self, group: _Group, against: _Group) -> _Contrast:
+        """Log-odds of all n-grams that could be a template of one of the two.
+
+        p-values are corrected over those that are frequent enough to be tested at all.
+        """
+        least = self.options.min_count
+        tested = np.flatnonzero((group.counts >= least) | (against.counts >= least))
+        ours, theirs = group.counts[tested], against.counts[tested]
+        totals = (group.total, against.total)
+        prior, prior_total = pooled_prior(ours, theirs, totals)
+        found = log_odds(ours, theirs, prior, totals=totals, prior_total=prior_total)
+        # Too rare to be tested: certainly not certain.
+        often = frequent_enough(ours, theirs, totals)
+        p = np.where(np.isnan(found.z), np.nan, 1.0)
+        p[often] = benjamini_hochberg(two_sided_p(found.z[often]))
+        columns = []
+        for values in (found.delta, found.z, p):
+            column = np.full(len(group.counts), np.nan)
+            column[tested] = values
+            columns.append(column)
+        return _Contrast(*columns)
+
+    def templates(
+        self,
+        source: str,
+        group: _Group,
+        contrast: _Contrast | None,
+        everywhere: Mapping[int, dict[str, int]],
+    ) -> list[Row]:
+        numbers = self.chosen[source]
+        return [
+            {
+                "source": source,
+                "rank": rank,
+                "template": name,
+                "count": int(group.counts[number]),
+                "texts": int(group.texts[number]),
+                "counts": everywhere[number],
+                "log_odds": None if contrast is None else float(contrast.delta[number]),
+                "z": None if contrast is None else float(contrast.z[number]),
+                "p_corrected": None if contrast is None else float(contrast.p[number]),
+            }
+            for rank, (number, name) in enumerate(zip(numbers.tolist(), self.names(numbers)), 1)
+        ]
+
+    def shown(self, source: str, take: Take) -> dict[str, list[Row]]:
+        """Matched text and examples of a source's templates."""
+        numbers = self.chosen[source]
+        places = self.places(take, numbers)
+        matches, examples = [], []
+        for name, read, found in zip(
+            self.names(numbers), self.reader.matches(places), self.reader.examples(places)
+        ):
+            base = {"source": source, "template": name}
+            matches += [{**base, "text": text, "count": count} for text, count in read]
+            examples += [
+                {
+                    **base,
+                    "id": self.comparison.ids[example.text],
+                    "start": example.start,
+                    "end": example.end,
+                    "sentence": example.sentence,
+                    "sentence_start": example.sentence_start,
+                }
+                for example in found
+            ]
+        return {"matches": matches, "examples": examples}
+
+    def distinctive(
+        self, source: str, group: _Group, against: _Group, contrast: _Contrast
+    ) -> list[Row]:
+        """The n-grams that set a source apart, then those that set the reference apart.
+
+        Listed whether certain or not: `p_corrected` says it, over all n-grams of the pair.
+        """
+        ours = _furthest(contrast.z, group.texts)
+        theirs = _furthest(-contrast.z, against.texts)[::-1]
+        reference = str(self.comparison.reference)
+        read = self.read(source, ours) + self.read(reference, theirs)
+        numbers = np.concatenate((ours, theirs))
+        return [
+            {
+                "source": source,
+                "template": name,
+                "count": int(group.counts[number]),
+                "texts": int(group.texts[number]),
+                "reference_count": int(against.counts[number]),
+                "reference_texts": int(against.texts[number]),
+                "log_odds": float(contrast.delta[number]),
+                "z": float(contrast.z[number]),
+                "p_corrected": float(contrast.p[number]),
+                "examples": [text for text, _ in matches[:EXAMPLES]],
+            }
+            for number, name, matches in zip(numbers.tolist(), self.names(numbers), read)
+        ]
+
+    def read(self, source: str, numbers: Chosen) -> list[Read]:
+        return self.reader.matches(self.places(self.groups[source], numbers))
+
+    def places(self, take: Take, numbers: Chosen) -> list[NDArray[np.int64]]:
+        """Where each of the n-grams stands in these texts."""
+        places, which = self.rows.windows.places(self.rows.layer, take, numbers)
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which, minlength=len(numbers)))
+        return np.split(places[order], ends[:-1]) if len(numbers) else []
+
+
+def _furthest(z: NDArray[np.float64], texts: Counts) -> Chosen:
+    """The n-grams with the largest z above 0, among those that stand in more than one text."""
+    there = np.flatnonzero((z > 0) & (texts >= _LEAST_TEXTS))
+    return there[np.argsort(-z[there], kind="stable")][:_DISTINCTIVE]
+
+
+def _overlap(chosen: Mapping[str, Chosen]) -> list[Row]:
+    """How far sources share templates; nan where neither has any."""
+    sets = {source: set(numbers.tolist()) for source, numbers in chosen.items()}
+    return [
+        {
+            "source": source,
+            "other": other,
+            "shared": len(own & others),
+            "jaccard": len(own & others) / len(own | others) if own | others else float("nan"),
+        }
+        for source, own in sets.items()
+        for other, others in sets.items()
+        if other != source
+    ]

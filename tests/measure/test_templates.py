@@ -1,0 +1,182 @@
+"""The measure `templates`: values worked out by hand, given sets, inputs, sweeps, highlighting."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rote.core.errors import InputError, OptionError
+from rote.core.result import Result
+from rote.corpus import ReadOptions
+from rote.measure import Settings
+from rote.measure._compute import compute
+from rote.measure.templates import Options
+
+QUICK = Settings(by=("source",), interval=0, permutations=0, matched=False)
+
+
+def tagged(words: str) -> str:
+    """CoNLL-U whose tags are the words in upper case: what is counted is what is read."""
+    forms = words.split()
+    lines = [f"{i}\t{w}\t{w}\tX\t{w.upper()}\t_\t0\troot\t_\t_" for i, w in enumerate(forms, 1)]
+    return "\n".join(lines)
+
+
+def written(path: Path, sources: dict[str, list[str]]) -> list[str]:
+    """One CoNLL-U file per source, one document per text."""
+    files = []
+    for source, texts in sources.items():
+        blocks = [f"# newdoc id = {source}-{i}\n{tagged(text)}\n" for i, text in enumerate(texts)]
+        files.append(path / f"{source}.conllu")
+        files[-1].write_text("\n".join(blocks), encoding="utf-8")
+    return [str(file) for file in files]
+
+
+def measured(path: Path, sources: dict[str, list[str]], **options: Any) -> Result:
+    settings = Settings(annotator="given", interval=0, permutations=0, matched=False)
+    files = [Path(file) for file in written(path, sources)]
+    return compute({"templates": Options(**options)}, files, settings=settings)[0]
+
+
+def test_values_by_hand(tmp_path: Path) -> None:
+    # 2-grams: A B 3 times, B A 2, B C 1, C A 1. With top 1 the template is A B.
+    texts = ["a b a b", "a b c", "c a"]
+    result = measured(tmp_path, {"one": texts}, n=2, top=1, lengths=(2, 3))
+    found = next(iter(result.sources.values())).values
+    assert found["length"] == pytest.approx(9 / 3)
+    assert found["rate"] == pytest.approx(2 / 3)
+    assert found["per_token"] == pytest.approx(3 / 9)
+    assert found["distinct"] == pytest.approx(2 / 3)
+    tags = b"A B A B\nA B C\nC A"
+    assert found["cr"] == pytest.approx(len(tags) / len(gzip.compress(tags, 9)))
+    templates = result.tables["templates"]
+    assert [(row["template"], row["count"], row["texts"]) for row in templates] == [("A B", 3, 2)]
+    # B A stands twice only in the first text: one occurrence of A B A, none of it twice.
+    lengths = {row["n"]: row for row in result.tables["lengths"]}
+    assert lengths[2]["templates"] == 1
+    assert lengths[3]["templates"] == 0
+    assert lengths[3]["rate"] == 0
+
+
+def test_ties_at_the_cut_go_by_the_tags(tmp_path: Path) -> None:
+    result = measured(tmp_path, {"one": ["d e", "d e", "b c", "b c", "a a"]}, n=2, top=1)
+    assert [row["template"] for row in result.tables["templates"]] == ["B C"]
+
+
+def test_templates_of_one_source_are_matched_on_another(tmp_path: Path) -> None:
+    sources = {"one": ["a b", "a b"], "two": ["c d", "c d", "a b"]}
+    result = measured(tmp_path, sources, n=2, templates_from="one")
+    assert result.sources["two"].values["rate"] == pytest.approx(1 / 3)
+    listed = tmp_path / "templates.txt"
+    listed.write_text("C D\nX Y\n")
+    result = measured(tmp_path, sources, n=2, templates_from=str(listed))
+    assert result.sources["one"].values["rate"] == 0
+    assert result.sources["two"].values["rate"] == pytest.approx(2 / 3)
+    saved = tmp_path / "result.json"
+    saved.write_text(measured(tmp_path, sources, n=2).to_json())
+    result = measured(tmp_path, {"one": sources["one"]}, n=2, templates_from=str(saved))
+    assert result.sources["one"].values["rate"] == 1
+
+
+def test_a_given_set_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    listed = tmp_path / "templates.txt"
+    listed.write_text("A B C\n")
+    with pytest.raises(InputError, match=r"has 3 items, not 2.*-n 3"):
+        measured(tmp_path, {"one": ["a b"]}, n=2, templates_from=str(listed))
+    with pytest.raises(OptionError, match="no source and no file"):
+        measured(tmp_path, {"one": ["a b"]}, n=2, templates_from="nobody")
+    with pytest.raises(OptionError, match="exact and paper"):
+        measured(tmp_path, {"one": ["a b"]}, n=2, templates_from="one", variant="package")
+    listed.write_text("{}")
+    with pytest.raises(InputError, match="no JSON result"):
+        measured(tmp_path, {"one": ["a b"]}, n=2, templates_from=str(listed))
+
+
+def test_highlighting_shows_where_templates_stand(tmp_path: Path) -> None:
+    result = measured(tmp_path, {"one": ["a b a b", "c"]}, n=2, highlight="one-0")
+    row = result.tables["highlight"][0]
+    assert row["text"] == "a b a b"
+    assert [(s["start"], s["end"], s["template"]) for s in row["spans"]] == [
+        (0, 3, "A B"),
+        (4, 7, "A B"),
+    ]
+    with pytest.raises(OptionError, match="ids are like one-0"):
+        measured(tmp_path, {"one": ["a b"]}, n=2, highlight="none")
+
+
+RECORDS = [
+    ("human", "0", "The cat sat on the mat and looked at the dog.", "A long story about a cat."),
+    (
+        "model",
+        "0",
+        "A cat looked at a dog from the old mat in the hall.",
+        "A long story about a cat.",
+    ),
+    ("human", "1", "Rain fell on the roof.", "A report about the weather in the north."),
+    (
+        "model",
+        "1",
+        "The rain fell on the roof of the house.",
+        "A report about the weather in the north.",
+    ),
+]
+
+
+def records(path: Path, **more: list[Any]) -> Path:
+    file = path / "records.jsonl"
+    lines = []
+    for i, (source, doc_id, text, document) in enumerate(RECORDS):
+        fields = {"id": str(i), "source": source, "doc_id": doc_id, "text": text}
+        fields |= {"document": document} | {name: column[i] for name, column in more.items()}
+        lines.append(json.dumps(fields))
+    file.write_text("\n".join(lines))
+    return file
+
+
+def test_the_documents_are_a_source_of_their_own(tmp_path: Path) -> None:
+    file = records(tmp_path)
+    result = compute({"templates": Options()}, file, settings=QUICK)[0]
+    assert list(result.sources) == ["human", "model", "input documents"]
+    assert result.sources["input documents"].texts == 2
+    without = compute({"templates": Options(documents=False)}, file, settings=QUICK)[0]
+    assert list(without.sources) == ["human", "model"]
+    assert without.sources["human"].values == result.sources["human"].values
+
+
+def test_a_sweep_over_a_second_field(tmp_path: Path) -> None:
+    file = records(tmp_path, temperature=[0, 0, 1, 1])
+    settings = Settings(by=("source", "temperature"), interval=0, permutations=0, matched=False)
+    result = compute({"templates": Options(n=2)}, file, settings=settings)[0]
+    rows = {(row["source"], row["value"]): row for row in result.tables["sweep"]}
+    values = [result.sources[f"human|{t}"].values["length"] for t in (0, 1)]
+    row = rows["human", "length"]
+    assert (row["over"], row["groups"]) == ("temperature", 2)
+    assert row["mean"] == pytest.approx(sum(values) / 2)
+    assert row["range"] == pytest.approx(abs(values[0] - values[1]))
+    assert row["sd"] == pytest.approx(abs(values[0] - values[1]) / math.sqrt(2))
+
+
+@pytest.mark.parametrize("variant", ["exact", "paper", "package"])
+def test_edges(variant: str) -> None:
+    texts = {"one": ["Too short."], "same": ["The old man saw the old dog again."] * 3}
+    settings = Settings(permutations=9, reference="same", matched=False)
+    result = compute({"templates": Options(variant=variant)}, texts, settings=settings)[0]  # type: ignore[arg-type]
+    assert any("shorter than n = 6" in note for note in result.sources["one"].notes)
+    assert result.sources["one"].values["rate"] == 0
+    assert result.sources["same"].values["rate"] == 1
+    assert Result.from_json(result.to_json()).to_json() == result.to_json()
+
+
+def test_a_tree_layer_and_a_sample(tmp_path: Path) -> None:
+    texts = {"a": ["The old man saw the dog. He laughed at the dog."] * 6, "b": ["Rain fell."] * 6}
+    settings = Settings(permutations=0, interval=0, matched=False, sample=4)
+    options = Options(layer="dep-bfs", n=3)
+    result = compute({"templates": options}, texts, settings=settings, read=ReadOptions())[0]
+    assert result.sources["a"].texts == 4
+    assert result.sources["a"].values["rate"] == 1
+    assert result.tables["matches"]

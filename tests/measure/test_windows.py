@@ -1,0 +1,164 @@
+"""Numbered n-grams against plain Python: counts, templates, occurrences, places."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rote.core.layer import Layer
+from rote.core.sample import Take
+from rote.measure import _windows
+from rote.measure._ngrams import ONCE
+from rote.measure._windows import Windows, windows, windows_by_length
+from tests.measure.samples import layer_of
+from tests.measure.strategies import Texts, texts_and_take
+
+Gram = tuple[str, ...]
+WORDS = ["d", "b", "é", "a"]
+
+lengths = st.integers(1, 4)
+tops = st.integers(1, 5)
+least = st.integers(1, 3)
+
+
+@pytest.fixture(params=[1, 50], ids=["few candidates", "many candidates"], autouse=True)
+def candidates(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few: the short listing does not settle most questions, so the long one is used too."""
+    monkeypatch.setattr(_windows, "_CANDIDATES", request.param)
+
+
+def spelled(texts: Texts) -> list[list[str]]:
+    return [[WORDS[word] for word in text] for text in texts]
+
+
+def grams(text: Sequence[str], n: int) -> list[Gram]:
+    return [tuple(text[start : start + n]) for start in range(len(text) - n + 1)]
+
+
+def counted(texts: Sequence[Sequence[str]], take: Sequence[int], n: int) -> Counter[Gram]:
+    return Counter(gram for text in take for gram in grams(texts[text], n))
+
+
+def made(texts: Texts, n: int, top: int, singles: bool) -> tuple[list[list[str]], Layer, Windows]:
+    words = spelled(texts)
+    layer = layer_of(words)
+    return words, layer, windows(layer, n, top, singles=singles)
+
+
+def taken(take: Sequence[int]) -> Take:
+    return np.array(take, np.int64)
+
+
+@given(texts_and_take(), lengths, tops, st.booleans())
+def test_numbers_follow_the_items_and_leave_out_only_single_ones(
+    case: tuple[Texts, list[int]], n: int, top: int, singles: bool
+) -> None:
+    texts, layer, found = made(case[0], n, top, singles)
+    everywhere = counted(texts, range(len(texts)), n)
+    listed = sorted(gram for gram, count in everywhere.items() if singles or count > 1)
+    assert found.grams(layer, np.arange(len(found.counts))) == listed
+    assert found.counts.tolist() == [everywhere[gram] for gram in listed]
+    for text in range(len(texts)):
+        numbers = found.numbers[layer.slice(text)].tolist()
+        windows_here = grams(texts[text], n)
+        assert [None if number == ONCE else listed[number] for number in numbers] == [
+            gram if singles or everywhere[gram] > 1 else None for gram in windows_here
+        ] + [None] * (len(numbers) - len(windows_here))
+
+
+@given(texts_and_take(), lengths, tops, least)
+def test_templates_are_the_most_frequent_ties_by_the_items(
+    case: tuple[Texts, list[int]], n: int, top: int, min_count: int
+) -> None:
+    texts, layer, found = made(case[0], n, top, min_count < 2)
+    chosen = found.templates(taken(case[1]), top, min_count)
+    counts = counted(texts, case[1], n)
+    ranked = sorted(
+        (gram for gram, count in counts.items() if count >= min_count),
+        key=lambda gram: (-counts[gram], gram),
+    )
+    assert found.grams(layer, chosen) == ranked[:top]
+
+
+@given(texts_and_take(), lengths, tops, st.booleans(), st.data())
+def test_occurrences_and_places_of_any_n_grams(
+    case: tuple[Texts, list[int]], n: int, top: int, singles: bool, data: st.DataObject
+) -> None:
+    texts, layer, found = made(case[0], n, top, singles)
+    numbers = list(range(len(found.counts)))
+    chosen = data.draw(st.lists(st.sampled_from(numbers), unique=True)) if numbers else []
+    names = found.grams(layer, taken(chosen))
+    held = [[gram for gram in grams(texts[text], n) if gram in names] for text in case[1]]
+    occurrences, different = found.occurrences(taken(case[1]), taken(chosen))
+    assert occurrences.tolist() == [len(here) for here in held]
+    assert different.tolist() == [len(set(here)) for here in held]
+    places, which = found.places(layer, taken(case[1]), taken(chosen))
+    assert [(int(place), names[rank]) for place, rank in zip(places, which)] == [
+        (int(layer.text_starts[text]) + start, gram)
+        for text in case[1]
+        for start, gram in enumerate(grams(texts[text], n))
+        if gram in names
+    ]
+
+
+@given(texts_and_take(), lengths, st.booleans())
+def test_counts_and_texts_of_a_group(case: tuple[Texts, list[int]], n: int, singles: bool) -> None:
+    texts, layer, found = made(case[0], n, 2, singles)
+    names = found.grams(layer, np.arange(len(found.counts)))
+    counts = counted(texts, case[1], n)
+    tallied, in_texts = found.tally(layer, taken(case[1]))
+    assert tallied.tolist() == [counts[gram] for gram in names]
+    assert in_texts.tolist() == [
+        sum(gram in grams(texts[text], n) for text in case[1]) for gram in names
+    ]
+
+
+@given(texts_and_take(), st.sets(lengths), st.booleans())
+def test_several_lengths_at_once_are_the_same(
+    case: tuple[Texts, list[int]], several: set[int], singles: bool
+) -> None:
+    layer = layer_of(spelled(case[0]))
+    found = list(windows_by_length(layer, list(several), 2, singles=singles))
+    assert [one.n for one in found] == sorted(several)
+    for one in found:
+        alone = windows(layer, one.n, 2, singles=singles)
+        for name in ("numbers", "counts", "first"):
+            assert np.array_equal(getattr(one, name), getattr(alone, name))
+
+
+def test_a_tie_at_the_cut_goes_to_the_smaller_items() -> None:
+    layer = layer_of([["b", "c"], ["b", "c"], ["a", "z"], ["a", "z"], ["a", "b"], ["a", "b"]])
+    found = windows(layer, 2, 2, singles=False)
+    chosen = found.templates(np.arange(6), 2, 2)
+    assert found.grams(layer, chosen) == [("a", "b"), ("a", "z")]
+
+
+def test_what_is_rare_overall_can_be_a_template_of_one_source() -> None:
+    common = [["x", "y"]] * 9 + [["y", "x"]] * 8
+    layer = layer_of([*common, ["p", "q"], ["p", "q"]])
+    found = windows(layer, 2, 1, singles=False)
+    own = found.templates(taken([17, 18]), 1, 2)
+    assert found.grams(layer, own) == [("p", "q")]
+
+
+def test_long_n_grams_of_many_words_keep_the_order_of_their_items() -> None:
+    # More bits than one key holds: 12 items out of 100 words.
+    words = [f"{number:02}" for number in range(99, -1, -1)]
+    layer = layer_of([words, words])
+    found = windows(layer, 12, 3, singles=False)
+    chosen = found.templates(np.arange(2), 3, 2)
+    assert [gram[0] for gram in found.grams(layer, chosen)] == ["11", "12", "13"]
+
+
+def test_longer_than_any_text() -> None:
+    layer = layer_of([["a", "b"], []])
+    found = windows(layer, 3, 5, singles=True)
+    assert len(found.templates(np.arange(2), 5, 1)) == 0
+    occurrences, different = found.occurrences(np.arange(2), np.empty(0, np.int64))
+    assert occurrences.tolist() == different.tolist() == [0, 0]
+    assert found.grams(layer, np.empty(0, np.int64)) == []

@@ -1,0 +1,144 @@
+"""Further tables on the terminal: what they show, how much of it, and how wide."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from rote.core.result import Result
+from rote.report import tables
+from rote.report.further import print_tables
+from tests.report.made import made, match, names, template
+
+
+def shown(result: Result, width: int = 160) -> str:
+    out = io.StringIO()
+    print_tables(result, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def only(name: str, rows: Sequence[Mapping[str, Any]] | None = None, sources: int = 2) -> Result:
+    """A result with one of the tables, and what it refers to."""
+    result = made(sources)
+    kept = {name: result.tables[name] if rows is None else rows}
+    return replace(result, tables={"matches": result.tables["matches"], **kept})
+
+
+def line(text: str, beginning: str) -> str:
+    return next(line for line in text.splitlines() if line.strip().startswith(beginning))
+
+
+def test_lengths_have_a_column_for_each_n() -> None:
+    text = shown(only("lengths"))
+    assert line(text, "n = 4").split("n = ")[1:] == [
+        "4       ",
+        "5       ",
+        "6       ",
+        "7       ",
+        "8 ",
+    ]
+    assert "98% 0.083" in line(text, "human")
+
+
+def test_templates_come_with_counts_and_their_commonest_text() -> None:
+    text = shown(only("templates"))
+    assert line(text, template(1)).split()[6:8] == ["1,250", "390"]
+    assert match(1) in line(text, template(1))
+    assert text.count(template(10)) == 2
+    assert template(11) not in text
+    assert "another match" not in text
+
+
+def test_many_sources_share_one_screen() -> None:
+    for name in ("templates", "distinctive"):
+        assert len(shown(only(name, sources=12)).splitlines()) <= 45
+
+
+def test_the_strongest_distinctive_templates_have_arrows() -> None:
+    text = shown(only("distinctive"))
+    assert "12.1▲" in line(text, template(1))
+    assert "-8.8▼" in line(text, template(20))
+    assert template(12) not in text
+    unsure = {**made(2).tables["distinctive"][0], "p_corrected": None, "examples": []}
+    assert "▲" not in line(shown(only("distinctive", [unsure])), template(1))
+
+
+def test_overlap_is_a_matrix() -> None:
+    text = shown(only("overlap", sources=3))
+    assert line(text, "1   human").split() == ["1", "human", "·", "33%", "25%"]
+    undefined = {"source": "human", "other": names(2)[1], "shared": 0, "jaccard": None}
+    assert "–" in shown(only("overlap", [undefined]))
+
+
+def test_coverage_has_a_table_for_each_corpus() -> None:
+    text = shown(only("coverage"))
+    assert text.count("human") == 3
+    assert line(text, "human").split("   ")[-1].strip() == "20% / 40% (36-44)"
+    assert "–" in line(text, "human")
+    assert "60% / 80% (76-84)" in text
+
+
+def test_rank_tests_say_medians_and_p() -> None:
+    assert line(shown(only("rank_tests")), "human").split() == [
+        *("human", "812.5", "48,211", "1,234", "<", "0.001")
+    ]
+    rows = [{**made(2).tables["rank_tests"][0], "p": None, "median": None, "u": 7.0}]
+    assert line(shown(only("rank_tests", rows)), "human").split()[1:] == [
+        *("–", "48,211", "7.000", "–")
+    ]
+
+
+def test_texts_that_stand_in_the_corpus_are_a_warning() -> None:
+    text = shown(only("in_corpus"))
+    assert text.startswith("warning: 7 texts of human stand in pre-training")
+    assert "(same text): d0, d1, d2, d3, d4, …" in text
+
+
+def test_a_sweep_has_mean_spread_and_range() -> None:
+    text = shown(only("sweep"))
+    assert "Over temperature" in text
+    assert "6.00 ±0.12 (0.30)" in line(text, "human")
+    assert "0.0400 ±0.0008 (0.0020)" in line(text, "human")
+    rows = [{**made(2).tables["sweep"][0], "sd": 0.0, "range": 0.0}]
+    assert "6.000 ±0.000 (0.000)" in shown(only("sweep", rows))
+
+
+def test_other_measures_show_their_sweep_alone() -> None:
+    text = shown(made(2, measure="lexical"))
+    assert "Over temperature" in text
+    assert "Templates" not in text
+    assert shown(replace(made(2, measure="lexical"), tables={})) == ""
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("sources", [1, 2, 12])
+def test_nothing_is_wider_than_the_screen(width: int, sources: int) -> None:
+    for text in shown(made(sources), width).splitlines():
+        assert cell_len(text) <= width
+
+
+def test_a_result_read_from_json_looks_the_same() -> None:
+    result = made(3)
+    assert shown(Result.from_json(result.to_json())) == shown(result)
+
+
+def test_names_and_texts_cannot_act_on_the_terminal() -> None:
+    row = {**made(2).tables["templates"][0], "source": "[red]\x1b[31m", "template": "\x1b[2J"}
+    matches = [{"source": row["source"], "template": "\x1b[2J", "text": "a\n\x07b" * 999}]
+    result = made(2)
+    text = shown(replace(result, tables={"templates": [row], "matches": matches}), 80)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]␛[31m:" in text
+    assert all(cell_len(line) <= 80 for line in text.splitlines())
+
+
+def test_they_stand_between_values_and_signature() -> None:
+    text = tables.as_text([made(2)])
+    assert text.index("per_token") < text.index("Templates by length") < text.index("measure:")
