@@ -41,6 +41,7 @@ docs: setup
 	$(BIN)/python docs/generate.py
 
 bench: setup
+	$(PIP) --no-deps tokengrams==0.3.3 pydivsufsort==0.0.20
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:

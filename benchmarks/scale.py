@@ -1,8 +1,8 @@
 """How building and asking an index grow with the corpus: 16 million to a billion words.
 
-    python benchmarks/scale.py FOLDER --words 16e6,160e6 [--memory 4G] [TEXTS]
+    python benchmarks/scale.py [--words 16e6,160e6] [--memory 4G] [--folder DIR] [TEXTS]
 
-Builds indexes of the layer `lower` in FOLDER (about 6 bytes a word) and asks them. A corpus
+Builds indexes of the layer `lower` (about 6 bytes a word on disk) and asks them. A corpus
 larger than TEXTS is made of copies of it in which 30 % of the words are replaced by others drawn
 by frequency, so that it does not repeat itself. Seconds are processor seconds of one core, unless
 they are called wall.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import resource
-import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,31 +102,35 @@ def ask(index: Index, ids: Stream, strings: list[str]) -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    options.add_argument("folder", type=Path)
+    options.add_argument("--folder", type=Path, help="where the indexes go (default: temporary)")
     options.add_argument("texts", nargs="?", type=Path, default=DEFAULT)
     options.add_argument("--words", default="16e6,160e6")
     options.add_argument("--memory", default="4G")
     options.add_argument("--threads", type=int, default=2)
     given = options.parse_args()
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        grow(given, Path(folder))
+
+
+def grow(given: argparse.Namespace, folder: Path) -> None:
     ids, strings = read(given.texts)
     print(f"{len(ids):,} items, {len(strings):,} different")
-    small = Path(given.folder) / "compile"
-    write_stream(FolderTarget(small), np.append(ids[:1000], np.int32(0)), strings)
-    shutil.rmtree(small)
+    small = np.append(ids[:1000], np.int32(0))
+    write_stream(FolderTarget(folder / "compile"), small, strings)
     for total in (int(float(size)) for size in given.words.split(",")):
         opened, size, tokens, spent, wall = [], 0, 0, 0.0, 0.0
         for number, stream in enumerate(
             segments(ids, total, most_places(parse_memory(given.memory)))
         ):
-            folder = given.folder / f"{total}-{number}"
+            place = folder / f"{total}-{number}"
             begin, begin_wall = time.process_time(), time.perf_counter()
-            record = write_stream(FolderTarget(folder), stream, strings, threads=given.threads)
+            record = write_stream(FolderTarget(place), stream, strings, threads=given.threads)
             spent += time.process_time() - begin
             wall += time.perf_counter() - begin_wall
             size += sum(part.bytes for part in record.parts)
             tokens += record.tokens
             del stream
-            opened.append(open_segment(folder))
+            opened.append(open_segment(place))
             print(f"  segment {number}: {record.tokens:,} items", flush=True)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         print(

@@ -23,7 +23,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.index import query as queries
 from rote.index.answers import Context, Continuations, Counts, Frequent, Longest, Place
-from rote.index.columns.parts import ABSENT, END, Column, Vocabulary
+from rote.index.columns.parts import ABSENT, END, Column
 from rote.index.columns.shared import Shared, share
 from rote.index.counting.extend import next_items
 from rote.index.counting.frequent import frequent_in_all, frequent_in_one
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 Gram: TypeAlias = "str | Sequence[str]"
 """A text, cut and tagged by the index's own annotator, or the items of a layer themselves."""
 DEFAULT = "lower"
+# What one count needs of a segment, at hand: looking up attributes takes as long as the search.
+_Asker: TypeAlias = (
+    "tuple[Callable[[str], int], Callable[[Sequence[int]], int], Callable[[str], int]]"
+)
 
 
 class Index:
@@ -62,7 +66,7 @@ class Index:
         self.path = path
         self._make_recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
-        self._pairs: dict[str, list[tuple[Vocabulary, Lookup]]] = {}
+        self._askers: dict[str, list[_Asker]] = {}
         self._tables: dict[tuple[int, str], DocumentTable] = {}
         self._shared: dict[str, Shared] = {}
         self._memos = [queries.Memo() for _ in self.segments]
@@ -94,14 +98,14 @@ class Index:
 
     def count(self, gram: Gram, layer: str = DEFAULT) -> int:
         """How often the n-gram occurs."""
-        total, items = 0, self.items(gram, layer)
-        for vocabulary, lookup in self._pairs.get(layer) or self._make_pairs(layer):
-            known = vocabulary.known
+        items = self.items(gram, layer) if type(gram) is str or not gram else gram
+        total = 0
+        for known, count, find in self._askers.get(layer) or self._make_askers(layer):
             try:  # a dictionary alone, for items that were asked for before
-                numbers = [known[item] for item in items]
+                numbers = list(map(known, items))
             except KeyError:
-                numbers = [vocabulary.find(item) for item in items]
-            total += lookup.count(numbers)
+                numbers = list(map(find, items))
+            total += count(numbers)
         return total
 
     def counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
@@ -335,10 +339,10 @@ class Index:
             self._shared[layer] = share(self.columns(layer))
         return self._shared[layer]
 
-    def _make_pairs(self, layer: str) -> list[tuple[Vocabulary, Lookup]]:
-        lookups = self.lookups(layer)
-        self._pairs[layer] = [(lookup.column.vocabulary, lookup) for lookup in lookups]
-        return self._pairs[layer]
+    def _make_askers(self, layer: str) -> list[_Asker]:
+        held = [(lookup.column.vocabulary, lookup) for lookup in self.lookups(layer)]
+        self._askers[layer] = [(v.known.__getitem__, lookup.count, v.find) for v, lookup in held]
+        return self._askers[layer]
 
     def _batch(self, batch: Grams | Sequence[Gram], layer: str) -> Grams:
         if isinstance(batch, Grams):
