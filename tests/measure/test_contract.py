@@ -89,6 +89,8 @@ def test_repeated_text_moves_every_value_in_its_direction(name: str) -> None:
         if math.isnan(varied[value.name]) or math.isnan(repeated[value.name]):
             continue
         # Values of single texts cannot see that the same text comes again.
+        if value.higher == "neither":
+            continue
         if value.higher == "diverse":
             assert repeated[value.name] <= varied[value.name] + 1e-9 or not value.length_sensitive
         else:

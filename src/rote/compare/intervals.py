@@ -66,10 +66,11 @@ def pair_mean_error(row_sums: NDArray[np.float64]) -> float:
     return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
 
 
-def around(value: float, error: float, level: float) -> tuple[float, float]:
-    """The interval at the given level: value -+ z standard errors."""
+def around(value: float, error: float, level: float, *, share: bool = False) -> tuple[float, float]:
+    """The interval at the given level: value -+ z standard errors; a share stays within 0 and 1."""
     reach = NormalDist().inv_cdf((1 + level) / 2) * error
-    return (value - reach, value + reach)
+    low, high = value - reach, value + reach
+    return (max(low, 0.0), min(high, 1.0)) if share else (low, high)
 
 
 def _deviation(values: NDArray[np.float64]) -> float:

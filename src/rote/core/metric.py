@@ -61,9 +61,11 @@ class Value:
 
     name: str
     title: str
-    higher: Literal["diverse", "repetitive"]
+    higher: Literal["diverse", "repetitive", "neither"]
     length_sensitive: bool
     """Whether the number moves when only the amount of text changes."""
+    share: bool = False
+    """Whether it lies between 0 and 1, which an interval then does not leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,5 +106,9 @@ class Metric:
 
 
 def option(default: Any, help: str, **extra: Any) -> Any:
-    """A field of an options dataclass with its help text: flag, form, docs and signature."""
+    """A field of an options dataclass with its help text: flag, form, docs and signature.
+
+    `sign`: what the signature says of the value, where that is not the value itself; None
+    leaves the field out.
+    """
     return field(default=default, metadata={"help": help, **extra})

@@ -37,7 +37,13 @@ class Signature:
 
 def option_settings(options: Any) -> dict[str, Any]:
     """The fields of an options dataclass as signature settings."""
-    return {field.name: getattr(options, field.name) for field in fields(options)}
+    found = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        sign = field.metadata.get("sign")
+        if (said := sign(value) if sign else value) is not None or sign is None:
+            found[field.name] = said
+    return found
 
 
 def _written(value: Any) -> str:

@@ -177,8 +177,9 @@ class _Run:
 
     def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
         take = self.study.groups[source]
+        shares = {value.name for value in self.values if value.share}
         intervals = {
-            name: around(values[name], error, self.settings.interval)
+            name: around(values[name], error, self.settings.interval, share=name in shares)
             for name, error in errors.items()
             if not (math.isnan(error) or math.isnan(values[name]))
         }
@@ -348,6 +349,7 @@ class _Run:
                 rows.append(
                     {
                         "source": source,
+                        "by": self.settings.by[0],
                         "over": "|".join(self.settings.by[1:]),
                         "groups": len(numbers),
                         "value": value.name,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
-from rote.measure._windows import Chosen, Windows
+
+if TYPE_CHECKING:
+    from rote.measure._windows import Chosen, Windows
 
 
 def read_templates(name: str, n: int) -> list[tuple[str, ...]]:
@@ -49,6 +54,23 @@ def numbers_of(templates: list[tuple[str, ...]], layer: Layer, windows: Windows)
             candidates = candidates[layer.ids[windows.first[candidates] + offset] == item]
         found += candidates.tolist()
     return np.array(found, np.int64)
+
+
+def signed_set(name: str) -> str:
+    """What the signature says of a given set: a source's name, or what is in the file."""
+    path = Path(name)
+    return blake2b(path.read_bytes(), digest_size=6).hexdigest() if path.is_file() else name
+
+
+def signed_corpora(corpora: Sequence[str]) -> tuple[str, ...]:
+    """What the signature says of corpora: their names, and which documents they hold."""
+    from rote.index.folders.manifest import read_manifest
+
+    named = [entry.rpartition("=") for entry in corpora]
+    return tuple(
+        f"{name or Path(path).name}={read_manifest(Path(path)).fingerprint[:12]}"
+        for name, _, path in named
+    )
 
 
 def _from_json(text: str, name: str) -> list[str]:

@@ -5,9 +5,9 @@ any layer) in a source's texts. Their rate is the share of texts that hold at le
 templates per token says how many occurrences there are for each word; CR-POS how well the tags
 compress, apart from any template.
 
-Direction: higher is more repetitive. Length: a longer text holds a template more easily, and more
-texts give more frequent templates. Compare groups of different size by the values at equal
-numbers of texts, and read the rate beside the mean length.
+Direction: higher is more repetitive. Length: a longer text holds a template more easily, and with
+more texts the same number of templates fills less of each. Compare groups of different size by
+the values at equal numbers of texts, and read the rate beside the mean length.
 
 Variants. `exact`: an occurrence is a place where the tags stand. `paper`: as in the printed
 tables, a text holds a template if one of the template's word strings is a substring of the raw
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,10 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
-from rote.measure._windows import Chosen, Windows, windows
+from rote.measure._template_set import signed_corpora, signed_set
+
+if TYPE_CHECKING:
+    from rote.measure._windows import Chosen, Windows
 
 # gzip at level 9 packs some 10 MB of tags a second: beyond this, resampling CR takes minutes.
 _RESAMPLED_BYTES = 300_000
@@ -52,13 +55,22 @@ class Options:
         True, "measure the documents that texts were made from (field document) as a source too"
     )
     templates_from: str | None = option(
-        None, "match the templates of this source, or of a file, on all sources", metavar="SOURCE"
+        None,
+        "match the templates of this source, or of a file, on all sources",
+        metavar="SOURCE",
+        sign=lambda name: name and signed_set(name),
     )
     corpus: tuple[str, ...] = option(
-        (), "look the templates up in an index; several are named", metavar="NAME=IDX,..."
+        (),
+        "look the templates up in an index; several are named",
+        metavar="NAME=IDX,...",
+        sign=lambda corpora: signed_corpora(corpora) or None,
     )
     highlight: str | None = option(
-        None, "show this text with its templates marked, instead of the tables", metavar="ID"
+        None,
+        "show this text with its templates marked, instead of the tables",
+        metavar="ID",
+        sign=lambda name: None,
     )
     most_frequent: int = option(50_000, "how many n-grams of a corpus count as its most frequent")
 
@@ -93,8 +105,8 @@ def values(options: Options) -> tuple[Value, ...]:
     n = options.n
     return (
         Value("cr", f"CR of {options.layer}", "repetitive", True),
-        Value("length", "mean length in words", "diverse", False),
-        Value("rate", f"texts with a template (n = {n})", "repetitive", True),
+        Value("length", "mean length in words", "neither", False),
+        Value("rate", f"texts with a template (n = {n})", "repetitive", True, share=True),
         Value("per_token", f"templates per token (n = {n})", "repetitive", True),
         Value("distinct", f"different templates in a text (n = {n})", "repetitive", True),
     )
@@ -142,6 +154,8 @@ def windows_for(layer: Layer, n: int, options: Options) -> Windows:
         from rote.measure._template_package import package_windows
 
         return package_windows(layer, n, options.top)
+    from rote.measure._windows import windows
+
     # Given templates count wherever they stand, even if that is only once.
     singles = options.variant == "paper" or options.min_count < 2
     singles = singles or options.templates_from is not None
@@ -223,7 +237,10 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if options.variant != "exact":
         found.append(f"variant {options.variant}: no intervals and no tests")
     elif _long_to_compress(rows):
-        found.append(f"for an interval of CR: `rote compression --layer {options.layer}`")
+        found.append(
+            "no interval for CR, since it would have to be compressed hundreds of times; "
+            f"`rote compression --layer {options.layer} --sample 50` gives one for a part"
+        )
     return found
 
 

@@ -57,9 +57,8 @@ def values_chart(results: Sequence[Result]) -> Any:
             line = alt.Data(values=[{"estimate": row.cells[reference].estimate}])
             rule = alt.Chart(line).mark_rule(strokeDash=[4, 3], color=_REFERENCE, opacity=0.7)
             layers.insert(0, rule.encode(x="estimate:Q"))
-        title = alt.TitleParams(
-            row.title, subtitle=f"higher: more {row.higher}", fontSize=12, subtitleFontSize=10
-        )
+        higher = "" if row.higher == "neither" else f"higher: more {row.higher}"
+        title = alt.TitleParams(row.title, subtitle=higher, fontSize=12, subtitleFontSize=10)
         panels.append(alt.layer(*layers).properties(width=150, height=18 * len(order), title=title))
     return alt.concat(*panels, columns=_COLUMNS).resolve_scale(x="independent")
 

@@ -115,7 +115,10 @@ def _distinctive(rows: Rows, result: Result, width: int) -> Iterator[RenderableT
     groups = {}
     for source in sources:
         own = [row for row in rows if row["source"] == source and _defined(row["z"])]
-        own = sorted(own, key=lambda row: -abs(row["z"]))[:top]
+        # Mostly what the source does more often; a reference of one habit would fill the table.
+        theirs = sorted((row for row in own if row["z"] < 0), key=lambda row: row["z"])[: top // 3]
+        ours = sorted((row for row in own if row["z"] >= 0), key=lambda row: -row["z"])
+        own = ours[: top - len(theirs)] + theirs
         groups[source] = [
             [
                 row["template"],
