@@ -1,24 +1,30 @@
-"""Measure the bundled texts: two Bible translations, and a handful of short answers."""
+"""Measure and index the bundled texts: two Bible translations, and short answers."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rote.cli._progress import TerminalReporter
 
-_HELP = """Measure the bundled texts: two Bible translations, and a handful of short answers.
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_HELP = """Measure and index the bundled texts: two Bible translations, and short answers.
 
 The King James Version (1611) and its revision, the American Standard Version (1901), are two
 human sources on the same chapters. The short answers were written for rote, half of them in the
-manner of a language model. Tables and figures go to a folder that is named at the end.
+manner of a language model. Tables, figures and an index of both translations go to a folder that
+is named at the end.
 
 Needs the packages of the extra `demo`: pip install 'rote[demo]'
 """
 # Chapters of each translation: enough to see what differs, few enough for a minute.
 _TEXTS = 150
+_PHRASES = ("and it came to pass", "in the beginning", "verily, verily, I say unto you")
 _STUDIES = {
     "translations": (
         ("bible:kjv", "bible:asv"),
@@ -52,9 +58,10 @@ def command(output: Path, jobs: int) -> None:
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
     written = []
+    measures = (*PANEL, "templates")
     for name, (inputs, reference, title) in _STUDIES.items():
         results = compute(
-            {measure: plugins.load("measure", measure).METRIC.options() for measure in PANEL},
+            {name: plugins.load("measure", name).METRIC.options() for name in measures},
             [Path(name) for name in inputs],
             settings=Settings(by=("source",), reference=reference, sample=_TEXTS, jobs=jobs),
             reporter=reporter,
@@ -75,6 +82,34 @@ def command(output: Path, jobs: int) -> None:
         ):
             written.append(output / f"{name}-{kind}.png")
             figures.save(chart, written[-1])
+    _index(output / "index", jobs, console, reporter)
     console.print(f"\nTables and figures are in [bold]{output}[/bold]:")
     for path in written:
         console.print(f"  {path}", highlight=False)
+    console.print(f'and the index: rote search {output / "index"} "came to pass"', highlight=False)
+
+
+def _index(path: Path, jobs: int, console: Console, reporter: TerminalReporter) -> None:
+    """Both translations in one index, and what it says."""
+    from rote.corpus import open_corpus
+    from rote.index.folders.build import build_index
+    from rote.index.folders.options import BuildOptions
+    from rote.index.opening import open_index
+
+    build_index(open_corpus(["bible:kjv", "bible:asv"]), path, BuildOptions(jobs=jobs), reporter)
+    index = open_index(path, reporter)
+    words, documents = index.items_held(), index.documents_held
+    console.print(f"\n[bold]an index of both translations[/bold]: {documents:,} chapters")
+    for phrase in _PHRASES:
+        console.print(
+            f"  {phrase!r} stands {index.count(phrase):,} times in "
+            f"{index.document_counts([phrase])[0]:,} of them",
+            highlight=False,
+        )
+    console.print(f"  the most frequent runs of six tags among {words:,} words:", highlight=False)
+    for tags, count in index.top(6, 5, "pos"):
+        place = index.places(tags, 1, "pos")[0]
+        example = " ".join(index.context(place, 0).match.split())
+        console.print(
+            f"    {count:5,}  {' '.join(tags):24} {example}", highlight=False, markup=False
+        )
