@@ -96,6 +96,10 @@ def test_top(texts: twins.Texts, n: int, k: int, segments: int) -> None:
     holding = [sum(twins.count([text], gram) > 0 for text in texts) for gram, _ in ordered[:k]]
     assert found.documents is not None
     assert found.documents.tolist() == holding
+    unsorted = index.top(n, k, "word", documents=True)
+    assert list(unsorted) == ordered[:k]
+    assert unsorted.documents is not None
+    assert unsorted.documents.tolist() == holding
 
 
 @given(texts, st.lists(st.sampled_from(ITEMS), max_size=3), st.integers(1, 3))
@@ -178,3 +182,34 @@ def test_an_index_without_documents_answers_too() -> None:
     assert index.longest(["a"]).lengths.tolist() == [0]
     assert index.extend(["a"]).total == 0
     assert index.vocabulary() == [""]
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    index = index_texts(["a b a b", "c"])
+    for batch in ([""], ["a", "  "], [[]], Grams.of([[], ["a"]])):
+        with pytest.raises(OptionError, match="at least one item"):
+            index.counts(batch)  # type: ignore[arg-type]
+        with pytest.raises(OptionError, match="at least one item"):
+            index.document_counts(batch)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="list of n-grams"):
+        index.counts("a b")
+    with pytest.raises(OptionError, match="list of strings"):
+        index_texts("a b")
+    for call in (lambda: index.places("a", -1), lambda: index.search('"a"', -1)):
+        with pytest.raises(OptionError, match="negative"):
+            call()
+    with pytest.raises(OptionError, match="negative"):
+        index.context(index.places("a")[0], -3)
+
+
+def test_texts_without_items_have_no_matches() -> None:
+    index = index_texts(["a b"])
+    assert index.longest("").lengths.tolist() == []
+    assert index.longest([]).counts.tolist() == []
+    assert len(index.top(99_999_999_999)) == 0
+
+
+def test_a_long_phrase_is_found() -> None:
+    phrase = " ".join(f"w{i}" for i in range(200))
+    index = index_texts([phrase])
+    assert len(index.search(phrase)) == index.matches(phrase) == 1

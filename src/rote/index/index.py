@@ -7,7 +7,6 @@ file knows strings, segments and documents only.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,12 +24,14 @@ from rote.index import query as queries
 from rote.index.answers import Context, Continuations, Counts, Frequent, Longest, Place
 from rote.index.columns.parts import ABSENT, END, Column
 from rote.index.columns.shared import Shared, share
+from rote.index.counting.batch import ranges_of
 from rote.index.counting.extend import next_items
-from rote.index.counting.frequent import frequent_in_all, frequent_in_one
+from rote.index.counting.frequent import frequent_by_adding, frequent_in_all, frequent_in_one
 from rote.index.counting.longest import longest
 from rote.index.counting.lookup import Lookup
 from rote.index.counting.tally import DocumentTable, distinct, document_table, first_places, tally
 from rote.index.grams import Grams
+from rote.index.places import check_limit, context_of, places_in
 from rote.index.segments.segment import Segment
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Index:
         grams = self._batch(batch, layer)
         total = np.zeros(len(grams), np.int64)
         for lookup in self.lookups(layer):
-            low, high = _ranges(lookup, grams)
+            low, high = ranges_of(lookup, grams)
             total += high - low
         return total
 
@@ -123,7 +124,7 @@ class Index:
         total = np.zeros(len(grams), np.int64)
         for number, lookup in enumerate(self.lookups(layer)):
             own = np.arange(len(self.segments[number].documents), dtype=np.int32)
-            low, high = _ranges(lookup, grams)
+            low, high = ranges_of(lookup, grams)
             total += distinct(
                 lookup.column, low, high, own, len(own), self._documents(number, layer)
             )
@@ -134,7 +135,7 @@ class Index:
         grams = self._batch(batch, layer)
         if len(self.segments) == 1:
             lookup, authors = self.lookups(layer)[0], self.segments[0].documents.author
-            low, high = _ranges(lookup, grams)
+            low, high = ranges_of(lookup, grams)
             table = self._documents(0, layer)
             # Number 0 is "no author given", which is nobody.
             return distinct(
@@ -142,7 +143,7 @@ class Index:
             )
         found: list[set[str]] = [set() for _ in range(len(grams))]
         for number, lookup in enumerate(self.lookups(layer)):
-            low, high = _ranges(lookup, grams)
+            low, high = ranges_of(lookup, grams)
             for g in np.flatnonzero(high > low).tolist():
                 found[g].update(self._authors_in(number, layer, int(low[g]), int(high[g])))
         return np.array([len(names) for names in found], np.int64)
@@ -171,6 +172,7 @@ class Index:
 
     def places(self, gram: Gram, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
         """Where the n-gram stands, in the order of the documents; the first `limit` places."""
+        check_limit(limit)
         length = len(self.items(gram, layer))
         found: list[Place] = []
         for number, (low, high) in enumerate(self._one(gram, layer)):
@@ -178,11 +180,14 @@ class Index:
             if left == 0:
                 break
             starts = first_places(self.columns(layer)[number], low, high, left)
-            found += self._places(number, layer, starts, starts + length)
+            found += places_in(self.segments[number], number, layer, starts, starts + length)
         return found
 
     def search(self, query: str, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
         """Where a query matches (`[pos="JJ"] "dog"`); a plain phrase stands for its items."""
+        check_limit(limit)
+        if queries.is_plain(query) and layer in self.sorted_layers:
+            return self.places(query, limit, layer)
         parsed = self.parse(query, layer)
         found: list[Place] = []
         for number, segment in enumerate(self.segments):
@@ -197,11 +202,13 @@ class Index:
                 limit=left,
                 memo=self._memos[number],
             )
-            found += self._places(number, parsed.layers[0], starts, ends)
+            found += places_in(segment, number, parsed.layers[0], starts, ends)
         return found
 
     def matches(self, query: str, layer: str = DEFAULT) -> int:
         """How many places a query matches, without finding out where they are."""
+        if queries.is_plain(query) and layer in self.sorted_layers:
+            return self.count(query, layer)
         parsed = self.parse(query, layer)
         return sum(
             queries.count(
@@ -216,7 +223,7 @@ class Index:
     def parse(self, query: str, layer: str = DEFAULT) -> queries.Query:
         """The query that a text stands for; a plain phrase is cut by the index's annotator."""
         if queries.is_plain(query):
-            query = " ".join(f'[{layer}="{_escaped(item)}"]' for item in self.items(query, layer))
+            query = queries.literal(self.items(query, layer), layer)
         parsed = queries.parse(query, layer)
         if self.segments:
             frames = self.segments[0].frames
@@ -225,13 +232,8 @@ class Index:
 
     def context(self, place: Place, around: int = 60) -> Context:
         """The text of a place, with so many characters before and after it."""
-        documents = self.segments[place.segment].documents
-        start = max(0, place.start - around)
-        text = documents.text(place.number, start, place.end + around)
-        match = place.start - start
-        return Context(
-            text[:match], text[match : match + place.end - place.start], text[place.end - start :]
-        )
+        check_limit(around)
+        return context_of(self.segments[place.segment].documents, place, around)
 
     # -- a whole text ------------------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class Index:
         A Layer may hold many texts: no match crosses the end of one.
         """
         if not isinstance(text, Layer):
-            asked = Grams.of([self.items(text, layer)])
+            asked = Grams.of([self.items(text, layer) if len(text) else ()])
             ids, vocabulary, ends = asked.ids, asked.vocabulary, np.empty(0, np.int64)
         else:
             ids, vocabulary, ends = text.ids, text.vocabulary, text.text_ends
@@ -269,9 +271,15 @@ class Index:
         """
         if n < 1 or (k is not None and k < 1):
             raise OptionError("an n-gram has at least one item, and at least one is asked for")
+        longest = max((_longest_document(column) for column in self.columns(layer)), default=0)
+        if n > longest:
+            return Frequent(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
         if len(self.segments) == 1:
             return frequent_in_one(self.columns(layer)[0], n, k, documents=documents)
         shared = self._share(layer)
+        columns = self.columns(layer)
+        if any(column.suffixes is None for column in columns):
+            return frequent_by_adding(columns, shared, n, k, documents=documents)
         return frequent_in_all(self.lookups(layer), shared, n, k, documents=documents)
 
     def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
@@ -345,8 +353,14 @@ class Index:
         return self._askers[layer]
 
     def _batch(self, batch: Grams | Sequence[Gram], layer: str) -> Grams:
-        if isinstance(batch, Grams):
-            return batch
+        grams = batch if isinstance(batch, Grams) else self._grams(batch, layer)
+        if (np.diff(grams.ends, prepend=0) < 1).any():
+            raise OptionError("one of the n-grams is empty: an n-gram has at least one item")
+        return grams
+
+    def _grams(self, batch: Sequence[Gram], layer: str) -> Grams:
+        if isinstance(batch, str):
+            raise OptionError("a batch is a list of n-grams; ask `count` about a single one")
         texts = [gram for gram in batch if isinstance(gram, str)]
         if not texts or len(texts) < len(batch):
             return Grams.of([self.items(gram, layer) for gram in batch])
@@ -381,40 +395,6 @@ class Index:
         found = self._tally(number, layer, low, high, authors.numbers - 1, len(names))
         return {names[i + 1]: occurrences for i, occurrences in found}
 
-    def _places(
-        self, number: int, layer: str, starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> list[Place]:
-        segment = self.segments[number]
-        frame, documents = segment.frame_of(layer), segment.documents
-        if frame.spans is None:
-            raise OptionError("this index holds numbers alone, so it cannot say where texts stand")
-        holders = frame.document_of(starts)
-        first, _ = frame.spans.spans(starts)
-        _, last = frame.spans.spans(ends - 1)
-        return [
-            Place(
-                document=documents.id(holder),
-                author=documents.author.of(holder),
-                source=documents.source.of(holder),
-                item=start - frame.start_of(holder),
-                start=begin,
-                end=end,
-                segment=number,
-                number=holder,
-            )
-            for holder, start, begin, end in zip(
-                holders.tolist(), starts.tolist(), first.tolist(), last.tolist()
-            )
-        ]
 
-
-def _escaped(item: str) -> str:
-    """An item as a pattern of the query language that matches it alone."""
-    return re.escape(item).replace('"', r"\"")
-
-
-def _ranges(lookup: Lookup, grams: Grams) -> tuple[Counts, Counts]:
-    if grams.vocabulary is lookup.column.vocabulary:
-        return lookup.ranges(grams.ids, grams.ends)
-    table = lookup.column.vocabulary.numbers(grams.vocabulary)
-    return lookup.ranges(table[grams.ids] if len(table) else grams.ids, grams.ends)
+def _longest_document(column: Column) -> int:
+    return int(np.diff(column.document_ends, prepend=-1).max(initial=1)) - 1

@@ -75,11 +75,13 @@ class BackOff:
         found = self.probabilities(text)
         return float(np.exp2(-np.mean(np.log2(found)))) if len(found) else float("nan")
 
-    def distribution(self, context: Sequence[str] = ()) -> dict[str, float]:
+    def distribution(self, context: Gram = ()) -> dict[str, float]:
         """The probability of every item of the vocabulary after a context, the likeliest first.
 
         What is missing to 1 is the document's end and the unknown.
         """
+        if context:
+            context = self.index.items(context, self.layer)
         strings = self.index.vocabulary(self.layer)
         number = {string: i for i, string in enumerate(strings)}
         found = np.full(len(strings), self._uniform())
@@ -158,7 +160,10 @@ class BackOff:
 
     def _events(self) -> int:
         """Items and document ends of the whole index."""
-        return self.index.items_held(self.layer) + self.index.documents_held
+        events = self.index.items_held(self.layer) + self.index.documents_held
+        if not events:
+            raise OptionError("an index without documents is no language model")
+        return events
 
     def _uniform(self) -> float:
         """The guess of one who knows the vocabulary alone: its items, the end, the unknown."""
@@ -171,7 +176,7 @@ class BackOff:
         return self.index.counts(Grams(ids, ends, layer.vocabulary), self.layer)
 
     def _layer(self, text: Gram) -> Layer:
-        grams = Grams.of([self.index.items(text, self.layer)])
+        grams = Grams.of([self.index.items(text, self.layer) if len(text) else ()])
         spans = np.zeros(len(grams.ids), np.int32)
         return Layer(self.layer, grams.ids, grams.vocabulary, spans, spans, grams.ends)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.document import Document
-from rote.core.errors import UnknownName
+from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
@@ -20,7 +20,8 @@ def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
     """Open an index folder as it is now; nothing is read before it is needed."""
     from rote.index.folders.folder import open_folder, recipe_of
 
-    opened = open_folder(Path(path), reporter)
+    # In full, so that the index outlives a change of the working folder.
+    opened = open_folder(Path(path).resolve(), reporter)
     manifest = opened.manifest
     return Index(
         opened.segments, lambda: recipe_of(opened.path, manifest), opened.path, manifest.layers
@@ -41,8 +42,12 @@ def build_index(
     """
     from rote.corpus import open_corpus
     from rote.index.folders.build import build_index as build
-    from rote.index.folders.options import BuildOptions
+    from rote.index.folders.options import BuildOptions, parse_memory
 
+    if isinstance(settings.get("memory"), str):
+        settings["memory"] = parse_memory(settings["memory"])
+    if isinstance(settings.get("layers"), str):
+        settings["layers"] = tuple(settings["layers"].split(","))
     known = [field.name for field in fields(BuildOptions)]
     for name in settings:
         if name not in known:
@@ -57,6 +62,8 @@ def index_texts(
     texts: Sequence[str], layers: Sequence[str] = (DEFAULT,), annotator: str = "rote"
 ) -> Index:
     """An index in memory over a list of texts, with the same calls as one on disk."""
+    if isinstance(texts, str):
+        raise OptionError("texts are a list of strings, not one string")
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe
     from rote.corpus import Batch

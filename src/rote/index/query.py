@@ -10,7 +10,7 @@ done in `querying/match.py`. docs/queries.md is the guide for users.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 import numpy as np
@@ -52,6 +52,12 @@ _CONDITION = 'a condition such as pos="JJ"'
 def is_plain(text: str) -> bool:
     """Whether this is a plain phrase for the tokenizer: there is no quote and no bracket in it."""
     return not any(sign in text for sign in '"[')
+
+
+def literal(items: Sequence[str], layer: str) -> str:
+    """The query that matches these items of a layer and nothing else."""
+    escaped = (re.escape(item).replace('"', r"\"") for item in items)
+    return " ".join(f'[{layer}="{pattern}"]' for pattern in escaped)
 
 
 def parse(text: str, default_layer: str = _FOLDED) -> Query:

@@ -45,7 +45,7 @@ class Vocabulary(Sequence[str]):
     def __init__(self, data: Bytes, ends: NDArray[np.int64]) -> None:
         self._bytes, self._ends = data, ends
         self.known: dict[str, int] = {}
-        """What was looked up before, ABSENT strings too."""
+        """What was looked up before; ABSENT strings too, as many as there are entries."""
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Vocabulary:
@@ -86,7 +86,9 @@ class Vocabulary(Sequence[str]):
         """The number of an item, or ABSENT."""
         number = self.known.get(item)
         if number is None:
-            number = self.known[item] = self._search(item.encode("utf-8", "surrogatepass"))
+            number = self._search(item.encode("utf-8", "surrogatepass"))
+            if number != ABSENT or len(self.known) < 2 * len(self) + _FEW:
+                self.known[item] = number
         return number
 
     def numbers(self, items: Sequence[str]) -> NDArray[np.int32]:

@@ -49,6 +49,25 @@ def frequent_in_all(
     return Frequent(_grams(chosen, shared.strings), totals, held)
 
 
+def frequent_by_adding(
+    columns: Sequence[Column], shared: Shared, n: int, k: int | None, *, documents: bool
+) -> Frequent:
+    """The same for a layer that is not sorted: all n-grams of every segment, added up."""
+    each = [frequent(column, n) for column in columns]
+    rows = [up[_items(c, places, n)] for c, up, (places, _) in zip(columns, shared.up, each)]
+    chosen, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
+    totals = np.zeros(len(chosen), np.int64)
+    held = np.zeros(len(chosen), np.int64)
+    parts = np.split(which.reshape(-1), np.cumsum([len(part) for part in rows])[:-1])
+    for column, part, (places, counts) in zip(columns, parts, each):
+        totals[part] += counts
+        if documents:
+            held[part] += documents_with(column, places, n)
+    order = np.lexsort((*chosen.T[::-1], -totals))[:k]
+    found = _grams(chosen[order], shared.strings)
+    return Frequent(found, totals[order], held[order] if documents else None)
+
+
 def _union(
     columns: Sequence[Column], shared: Shared, n: int, *, least: int = 1, most: int | None = None
 ) -> Numbers:

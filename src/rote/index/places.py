@@ -1,0 +1,56 @@
+"""From places in a segment's stream to documents and characters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.index.answers import Context, Place
+from rote.index.segments.documents import Documents
+from rote.index.segments.opened import Segment
+
+
+def places_in(
+    segment: Segment,
+    number: int,
+    layer: str,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> list[Place]:
+    """The matches [start, end) of a layer in segment `number`, as places in documents."""
+    frame, documents = segment.frame_of(layer), segment.documents
+    if frame.spans is None:
+        raise OptionError("this index holds numbers alone, so it cannot say where texts stand")
+    holders = frame.document_of(starts)
+    first, _ = frame.spans.spans(starts)
+    _, last = frame.spans.spans(ends - 1)
+    return [
+        Place(
+            document=documents.id(holder),
+            author=documents.author.of(holder),
+            source=documents.source.of(holder),
+            item=start - frame.start_of(holder),
+            start=begin,
+            end=end,
+            segment=number,
+            number=holder,
+        )
+        for holder, start, begin, end in zip(
+            holders.tolist(), starts.tolist(), first.tolist(), last.tolist()
+        )
+    ]
+
+
+def context_of(documents: Documents, place: Place, around: int) -> Context:
+    """The text of a place, with so many characters before and after it."""
+    start = max(0, place.start - around)
+    text = documents.text(place.number, start, place.end + around)
+    match, end = place.start - start, place.end - start
+    return Context(text[:match], text[match:end], text[end:])
+
+
+def check_limit(limit: int | None) -> None:
+    """How many places, how many characters: never a negative number."""
+    if limit is not None and limit < 0:
+        raise OptionError(f"a limit must not be negative, and {limit} is")
