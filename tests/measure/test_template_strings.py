@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.sample import RawText, Take
-from rote.measure._substrings import Strings, distinct, find
-from rote.measure._template_package import package_values, package_windows
-from rote.measure._template_strings import (
+from rote.measure._templates.package import package_values, package_windows
+from rote.measure._templates.strings import (
     first_seen,
     paper_values,
     strings_of,
     treebank_lengths,
 )
-from rote.measure._windows import windows
+from rote.measure._templates.substrings import Strings, distinct, find
+from rote.measure._templates.windows import windows
 
 from .samples import layer_of
 

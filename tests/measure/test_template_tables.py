@@ -19,9 +19,9 @@ from rote.core.metric import Comparison, Work
 from rote.core.progress import Silent
 from rote.core.result import _plain
 from rote.core.sample import RawText, Sample
-from rote.measure._template_matches import Reader
-from rote.measure._template_tables import length_table, template_tables
-from rote.measure.templates import Options, Rows, needs, rows, templates_of
+from rote.measure._templates.core import Options, Rows, needs, rows, templates_of
+from rote.measure._templates.matches import Reader
+from rote.measure._templates.tables import length_table, template_tables
 
 Piece = tuple[str, str]
 """A word and the white space behind it."""

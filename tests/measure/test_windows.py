@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rote.core.layer import Layer
 from rote.core.sample import Take
-from rote.measure import _windows
 from rote.measure._ngrams import ONCE
-from rote.measure._windows import Windows, windows, windows_by_length
+from rote.measure._templates import windows as windows_module
+from rote.measure._templates.windows import Windows, windows, windows_by_length
 from tests.measure.samples import layer_of
 from tests.measure.strategies import Texts, texts_and_take
 
@@ -29,7 +29,7 @@ least = st.integers(1, 3)
 @pytest.fixture(params=[1, 50], ids=["few candidates", "many candidates"], autouse=True)
 def candidates(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few: the short listing does not settle most questions, so the long one is used too."""
-    monkeypatch.setattr(_windows, "_CANDIDATES", request.param)
+    monkeypatch.setattr(windows_module, "_CANDIDATES", request.param)
 
 
 def spelled(texts: Texts) -> list[list[str]]:

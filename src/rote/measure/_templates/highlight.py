@@ -8,8 +8,8 @@ import numpy as np
 
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison
-from rote.measure._template_matches import spans
-from rote.measure.templates import Options, Rows, templates_of
+from rote.measure._templates.core import Options, Rows, templates_of
+from rote.measure._templates.matches import spans
 
 
 def highlighted(rows: Rows, comparison: Comparison, options: Options) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
 
 if TYPE_CHECKING:
-    from rote.measure._windows import Chosen, Windows
+    from rote.measure._templates.windows import Chosen, Windows
 
 
 def read_templates(name: str, n: int) -> list[tuple[str, ...]]:

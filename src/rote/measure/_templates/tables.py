@@ -21,9 +21,9 @@ from rote.compare.log_odds import (
 )
 from rote.core.metric import Comparison
 from rote.core.sample import Take
-from rote.measure._template_matches import EXAMPLES, Read, Reader
-from rote.measure._windows import Chosen, Windows, windows_by_length
-from rote.measure.templates import Options, Rows, counted, templates_of, windows_for
+from rote.measure._templates.core import Options, Rows, counted, templates_of, windows_for
+from rote.measure._templates.matches import EXAMPLES, Read, Reader
+from rote.measure._templates.windows import Chosen, Windows, windows_by_length
 
 Row: TypeAlias = dict[str, Any]
 Counts: TypeAlias = NDArray[np.int64]

@@ -27,8 +27,8 @@ from rote.core.metric import Values
 from rote.core.sample import RawText, Take
 from rote.measure._ngrams import ONCE
 from rote.measure._spelling import spelled_lengths, spelled_texts
-from rote.measure._substrings import Matches, Strings, distinct, find
-from rote.measure._windows import Array, Chosen, Windows
+from rote.measure._templates.substrings import Matches, Strings, distinct, find
+from rote.measure._templates.windows import Array, Chosen, Windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rote.core.layer import Layer
 from rote.core.sample import Take
 from rote.measure._ngrams import ONCE
-from rote.measure._windows import Chosen, Windows
+from rote.measure._templates.windows import Chosen, Windows
 
 Places = NDArray[np.int64]
 # So many places are drawn for each n-gram that is wanted before all places are gone through.

@@ -20,8 +20,8 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Values
 from rote.core.sample import RawText, Take
-from rote.measure._template_strings import matches_of, strings_of, templates_held
-from rote.measure._windows import Chosen, Windows, windows
+from rote.measure._templates.strings import matches_of, strings_of, templates_held
+from rote.measure._templates.windows import Chosen, Windows, windows
 
 SHARD = 500
 

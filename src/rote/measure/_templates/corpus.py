@@ -27,12 +27,12 @@ from rote.core.sample import Take
 from rote.index.folders.folder import is_index, read_manifest
 from rote.index.index import Index
 from rote.index.opening import open_index
-from rote.measure._template_draw import draw_others
-from rote.measure._template_presence import WORDS, can_look_up, texts_in_corpus
-from rote.measure._template_ranks import Gram, Standing, standing
+from rote.measure._templates.draw import draw_others
+from rote.measure._templates.presence import WORDS, can_look_up, texts_in_corpus
+from rote.measure._templates.ranks import Gram, Standing, standing
 
 if TYPE_CHECKING:
-    from rote.measure.templates import Options, Rows
+    from rote.measure._templates.core import Options, Rows
 
 Table = list[dict[str, Any]]
 Tables = dict[str, Table]
@@ -145,7 +145,7 @@ def _check(path: Path, layer: str, signature: str) -> None:
 
 
 def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Source]:
-    from rote.measure.templates import templates_of
+    from rote.measure._templates.core import templates_of
 
     chosen = {name: templates_of(rows, take, options) for name, take in comparison.groups.items()}
     reference = comparison.reference

@@ -1,0 +1,1 @@
+"""The parts of the measure `templates`: counting, variants, listing, corpora."""

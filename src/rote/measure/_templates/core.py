@@ -1,0 +1,198 @@
+"""What the measure `templates` counts: its options, the rows of all texts, a group's values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.layer import Layer
+from rote.core.metric import Values, Work, option
+from rote.core.sample import Need, RawText, Sample, Take
+from rote.measure import compression
+from rote.measure._templates.given import signed_corpora, signed_set
+
+if TYPE_CHECKING:
+    from rote.measure._templates.windows import Chosen, Windows
+
+_WHITE_SPACE = Need("word", "whitespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `templates`."""
+
+    variant: Literal["exact", "paper", "package"] = option(
+        "exact", "exact definition, the paper's printed numbers, or the diversity package"
+    )
+    layer: str = option("pos", "layer whose n-grams are templates: pos, upos, dep, dep-bfs, ...")
+    n: int = option(6, "items in a template", short="-n")
+    lengths: tuple[int, ...] = option((4, 5, 6, 7, 8), "template lengths of the curve")
+    top: int = option(100, "at most this many templates of a source")
+    min_count: int = option(2, "how often a template has to stand (variant exact)")
+    documents: bool = option(
+        True, "measure the documents that texts were made from (field document) as a source too"
+    )
+    templates_from: str | None = option(
+        None,
+        "match the templates of this source, or of a file, on all sources",
+        metavar="SOURCE",
+        sign=lambda name: name and signed_set(name),
+    )
+    corpus: tuple[str, ...] = option(
+        (),
+        "look the templates up in an index; several are named",
+        metavar="NAME=IDX,...",
+        sign=lambda corpora: signed_corpora(corpora) or None,
+    )
+    highlight: str | None = option(
+        None,
+        "show this text with its templates marked, instead of the tables",
+        metavar="ID",
+        sign=lambda name: None,
+    )
+    most_frequent: int = option(50_000, "how many n-grams of a corpus count as its most frequent")
+
+    def __post_init__(self) -> None:
+        for name in ("n", "top", "min_count", "most_frequent"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if any(n < 1 for n in self.lengths):
+            raise OptionError("lengths must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The layer's n-grams by number, and what the further tables need.
+
+    `lengths` holds each text's length in the tokens that a variant divides by. `fixed` are the
+    templates that were given for all sources, and `origin` the texts they come from, if any.
+    """
+
+    layer: Layer
+    word: Layer
+    raw: RawText
+    words: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    windows: Windows
+    compression: compression.Rows
+    fixed: Chosen | None = None
+    origin: Take | None = None
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (
+        Need(options.layer, spans=True),
+        Need("word", spans=True),
+        Need("text"),
+        *((_WHITE_SPACE,) if options.variant == "package" else ()),
+        *compression.needs(compression_options(options)),
+    )
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    layer, word = (sample.layer(Need(name, spans=True)) for name in (options.layer, "word"))
+    found = windows_for(layer, options.n, options)
+    work.progress(0.8)
+    fixed, origin = _fixed(layer, found, options, work.groups)
+    return Rows(
+        layer=layer,
+        word=word,
+        raw=sample.text(),
+        words=sample.words,
+        lengths=_lengths(sample, word, options),
+        windows=found,
+        compression=compression.rows(sample, compression_options(options), work),
+        fixed=fixed,
+        origin=origin,
+    )
+
+
+def windows_for(layer: Layer, n: int, options: Options) -> Windows:
+    """The n-grams of a layer as the variant counts them."""
+    if options.variant == "package":
+        from rote.measure._templates.package import package_windows
+
+        return package_windows(layer, n, options.top)
+    from rote.measure._templates.windows import windows
+
+    # Given templates count wherever they stand, even if that is only once.
+    singles = options.variant == "paper" or options.min_count < 2
+    singles = singles or options.templates_from is not None
+    return windows(layer, n, options.top, singles=singles)
+
+
+def counted(rows: Rows, take: Take, options: Options) -> Values:
+    """All values but CR; a source without texts or words has none."""
+    words = int(rows.words[take].sum())
+    length = {"length": words / len(take) if len(take) else np.nan}
+    if not words:
+        return {**length, "rate": np.nan, "per_token": np.nan, "distinct": np.nan}
+    chosen = templates_of(rows, take, options)
+    strings = (rows.windows, rows.word, rows.raw, take, chosen, rows.lengths)
+    if options.variant == "paper":
+        from rote.measure._templates.strings import paper_values
+
+        return {**length, **paper_values(*strings, origin=rows.origin)}
+    if options.variant == "package":
+        from rote.measure._templates.package import package_values
+
+        return {**length, **package_values(*strings)}
+    found, different = rows.windows.occurrences(take, chosen)
+    return {
+        **length,
+        "rate": float(np.mean(found > 0)),
+        "per_token": int(found.sum()) / words,
+        "distinct": float(np.mean(different)),
+    }
+
+
+def templates_of(rows: Rows, take: Take, options: Options) -> Chosen:
+    """The numbers of a group's templates: its own, or those that were given for all."""
+    return _own(rows.layer, rows.windows, take, options) if rows.fixed is None else rows.fixed
+
+
+def _fixed(
+    layer: Layer, found: Windows, options: Options, groups: Mapping[str, Take]
+) -> tuple[Chosen | None, Take | None]:
+    """The templates to be matched on all sources, and the texts they come from."""
+    if options.templates_from is None:
+        return None, None
+    if options.variant == "package":
+        raise OptionError("--templates-from works with the variants exact and paper")
+    if options.templates_from in groups:
+        origin = groups[options.templates_from]
+        return _own(layer, found, origin, options), origin
+    from rote.measure._templates.given import numbers_of, read_templates
+
+    return numbers_of(read_templates(options.templates_from, options.n), layer, found), None
+
+
+def _own(layer: Layer, found: Windows, take: Take, options: Options) -> Chosen:
+    """A group's own templates; the paper and the package break ties by what they saw first."""
+    if options.variant == "exact":
+        return found.templates(take, options.top, options.min_count)
+    from rote.measure._templates.strings import first_seen
+
+    return first_seen(found, layer, take, options.top)
+
+
+def _lengths(sample: Sample, word: Layer, options: Options) -> NDArray[np.int64]:
+    """Each text's length in the tokens that the variant divides by."""
+    if options.variant == "package":
+        counted = sample.layer(_WHITE_SPACE)
+        return counted.text_ends - counted.text_starts
+    if options.variant == "paper":
+        from rote.measure._templates.strings import treebank_lengths
+
+        return treebank_lengths(word, sample.text())
+    return sample.words
+
+
+def compression_options(options: Options) -> compression.Options:
+    variant: Literal["exact", "package"] = "package" if options.variant == "package" else "exact"
+    return compression.Options(variant=variant, layer=options.layer, codecs=("gzip",))
