@@ -124,6 +124,41 @@ def test_built_again_nothing_changes(index: str) -> None:
     assert "(0 documents new)" in again.stdout
 
 
+def test_an_empty_index_is_described(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("")
+    idx = str(tmp_path / "idx")
+    built = done("index", "build", str(tmp_path / "none.jsonl"), "-o", idx, "--on-error", "skip")
+    assert "0 documents, 0 words; 0 bytes in 0 segments" in built.stdout
+    assert "lower" in done("index", "info", idx).stdout
+    assert "0 documents" in done("index", "merge", idx).stdout
+    assert "0 documents" in done("index", "add-layer", idx, "lemma").stdout
+    added = done("index", "add", idx, write(tmp_path / "more.jsonl", MORE))
+    assert "1 document, 6 words" in added.stdout
+
+
+def test_an_index_is_not_built_among_its_texts_or_of_an_index(own: str, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    write(tmp_path / "texts" / "more.jsonl", MORE)
+    inside, outside = str(tmp_path / "texts" / "idx"), str(tmp_path / "idx")
+    for arguments, message in (
+        (["build", str(tmp_path / "texts"), "-o", inside], "lies in the folder"),
+        (["add", own, str(tmp_path)], "lies in the folder"),
+        (["build", own, "-o", outside], "is an index"),
+    ):
+        found = invoke("index", *arguments)
+        assert isinstance(found.exception, OptionError), (found.output, found.exception)
+        assert message in str(found.exception)
+    assert not Path(inside).exists()
+    assert not Path(outside).exists()
+
+
+def test_a_remedy_can_be_pasted(own: str, tmp_path: Path) -> None:
+    spaced = tmp_path / "my index"
+    Path(own).rename(spaced)
+    found = invoke("count", str(spaced), "a", "--layer", "lemma")
+    assert f"rote index add-layer '{spaced}' lemma" in str(found.exception)
+
+
 def test_add_merge_and_add_layer(own: str, tmp_path: Path) -> None:
     more = write(tmp_path / "more.jsonl", MORE)
     added = json.loads(done("index", "add", own, more, "--json", "-q").stdout)
@@ -336,6 +371,9 @@ def test_examples_need_sorted_places(index: str) -> None:
         (["top", "IDX", "--layer", "upos"], "rote index add-layer IDX upos"),
         (["top", "IDX", "-n", "0"], "at least one"),
         (["index", "add-layer", "IDX", "lemm"], "did you mean 'lemma'?"),
+        (["count", "IDX", "a", "-o", "IDX"], "IDX is a folder"),
+        (["index", "merge", "IDX", "--jobs", "0"], "jobs must be at least 1, not 0"),
+        (["index", "add", "IDX", "example:answers", "--jobs", "-1"], "at least 1, not -1"),
     ],
 )
 def test_errors_say_what_to_do(index: str, arguments: list[str], message: str) -> None:

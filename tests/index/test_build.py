@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -12,13 +11,12 @@ from rote.annotate import annotators, store
 from rote.annotate.annotators.rote import Rote
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.progress import Silent
-from rote.corpus import open_corpus
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.estimate import estimate
 from rote.index.folders.folder import open_folder, read_manifest, recipe_of
 from rote.index.folders.merge import merge_index
-from rote.index.folders.options import BuildOptions, choose, parse_memory
+from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions, choose, parse_memory
 from rote.index.folders.verify import verify_index
 from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
 
@@ -137,27 +135,6 @@ def test_a_store_is_an_input_too(tmp_path: Path, files: list[Path]) -> None:
         build_index(made, tmp_path / "b", options(layers=("subwords:t.json",)))
 
 
-def test_ids_that_are_there_are_refused_or_skipped(tmp_path: Path, files: list[Path]) -> None:
-    path = tmp_path / "idx"
-    build_index(corpus(files[:3]), path, options())
-    before = tree(path)
-    mixed = tmp_path / "mixed.jsonl"
-    lines = [{"id": "new", "text": "A new text."}, {"id": "1-1", "text": "Another ferry."}]
-    mixed.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(InputError, match=r"mixed.jsonl, line 2.* id '1-1' already.*--on-error"):
-        add_to_index(path, corpus([mixed]))
-    assert tree(path) == before
-    written = add_to_index(path, corpus([mixed], "skip"))
-    assert (written.added, len(written.problems)) == (1, 1)
-    kept = [document for document in corpus([mixed]) if document.id == "new"]
-    assert_holds(path, [*corpus(files[:3]), *kept], LAYERS)
-    # Again: nothing is new.
-    before = tree(path)
-    again = add_to_index(path, corpus([mixed], "skip"))
-    assert (again.added, len(again.problems)) == (0, 2)
-    assert tree(path) == before
-
-
 def test_the_same_command_again_changes_nothing(tmp_path: Path, files: list[Path]) -> None:
     path = tmp_path / "idx"
     build_index(corpus(files[:3]), path, options())
@@ -245,6 +222,44 @@ def test_subwords_are_a_layer_with_items_of_their_own(tmp_path: Path, files: lis
     assert "content has changed" in verify_index(tmp_path / "a")[0]
 
 
+def _characters(path: Path, *, lowercase: bool = False) -> str:
+    """A layer of subwords with an item for each character, many more than words."""
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0, "e": 1}, "[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    if lowercase:
+        tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    tokenizer.save(str(path))
+    return f"subwords:{path}"
+
+
+def test_another_tokenizer_is_refused_with_both_signatures(
+    tmp_path: Path, files: list[Path]
+) -> None:
+    path, heard = tmp_path / "idx", Heard()
+    layer = _characters(tmp_path / "a.json")
+    build_index(corpus(files[:2]), path, options(layers=("lower", layer)))
+    before = tree(path)
+    add_layer(path, layer, reporter=heard)
+    assert "has the layer subwords already" in heard.lines[0]
+    with pytest.raises(OptionError, match=r"by subwords/\w+, and .*b.json is subwords/\w+"):
+        add_layer(path, _characters(tmp_path / "b.json", lowercase=True))
+    assert tree(path) == before
+
+
+def test_merging_counts_the_longest_layer(tmp_path: Path, files: list[Path]) -> None:
+    path = tmp_path / "idx"
+    build_index(corpus(files), path, options(layers=("lower",), memory=1))
+    lengths = [len(s.columns["word"].ids) for s in open_folder(path).segments]
+    memory = sum(lengths) * BYTES_PER_PLACE * 4 // 3 + 99
+    add_layer(path, _characters(tmp_path / "a.json"))
+    merged = merge_index(path, memory=memory)
+    assert len(merged.segments) > 1
+    for segment in open_folder(path).segments:
+        longest = len(segment.columns["subwords"].ids)
+        assert longest <= sum(lengths) + 9 or len(segment.documents) == 3
+
+
 def test_annotation_that_came_with_the_input_is_indexed(tmp_path: Path) -> None:
     lines = [
         "# newdoc id = one",
@@ -264,15 +279,6 @@ def test_annotation_that_came_with_the_input_is_indexed(tmp_path: Path) -> None:
     assert verify_index(path) == []
 
 
-def test_changed_fields_are_changed_content(tmp_path: Path) -> None:
-    for author in ("Ada", "Bo"):
-        record = {"id": author, "text": "The ferry was late.", "author": author}
-        (tmp_path / "one.jsonl").write_text(json.dumps(record | {"id": "same"}))
-        path = tmp_path / author
-        build_index(open_corpus(tmp_path / "one.jsonl"), path, options())
-        assert open_folder(path).segments[0].documents.author.of(0) == author
-
-
 def test_the_estimate_comes_near(tmp_path: Path, files: list[Path]) -> None:
     made = build_index(corpus(files), tmp_path / "idx", options()).manifest
     plan = estimate(corpus(files), options())
@@ -280,6 +286,11 @@ def test_the_estimate_comes_near(tmp_path: Path, files: list[Path]) -> None:
     assert 0.5 < plan.tokens / made.words < 2
     assert 0 < plan.segments <= 2 * len(made.segments)
     assert "words" in plan.lines()[0]
+    assert "at least about 315 MB of memory are needed whatever is allowed" in plan.lines()[2]
+    assert "at least" not in " ".join(estimate(corpus(files), BuildOptions()).lines())
+    (tmp_path / "one.jsonl").write_text('{"text": "Ferry"}')
+    said = estimate(corpus([tmp_path / "one.jsonl"]), BuildOptions()).lines()[0]
+    assert said == "about 1 document and 1 word, in 1 segment"
     (tmp_path / "none.jsonl").write_text("")
     assert estimate(corpus([tmp_path / "none.jsonl"], "skip"), BuildOptions()).tokens == 0
 

@@ -12,7 +12,7 @@ import pytest
 
 import rote.index
 from rote.core.errors import InputError, OptionError
-from rote.index.folders import folder, stamps
+from rote.index.folders import build, folder, stamps
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.folder import MANIFEST, open_folder, read_manifest
@@ -197,16 +197,107 @@ def test_a_second_writer_is_refused_by_the_name_of_the_first(index: Path) -> Non
 
 
 def test_leftovers_go_with_the_next_writer(index: Path, tmp_path: Path) -> None:
-    for name in ("segments/abc.partial/lower", "segments/abc.removed", "segments/abc", "pieces"):
-        (index / name).mkdir(parents=True)
-    for name in ("segments/abc.partial/lower/ids", "pieces/.000.npz.zst.x", f".{MANIFEST}.x"):
-        (index / name).write_bytes(b"half")
+    name = "ab" * 16
+    for left in (f"{name}.partial/lower", f"{name}.removed", name, "../pieces"):
+        (index / "segments" / left).mkdir(parents=True)
+    for half in (
+        *(f"segments/{name}.partial/lower/ids", "pieces/.000.npz.zst.x", f".{MANIFEST}.x"),
+        "tokenizers/.12ab.json.x",
+    ):
+        (index / half).write_bytes(b"half")
     open_folder(index)
-    assert (index / "segments/abc.partial").exists()
+    assert (index / f"segments/{name}.partial").exists()
     add_to_index(index, corpus(write_files(tmp_path / "in", 8, 9)))
-    left = {place.relative_to(index).as_posix() for place in index.rglob("*")}
-    assert not [name for name in left if "abc" in name or ".x" in name or "pieces" in name]
+    there = {place.relative_to(index).as_posix() for place in index.rglob("*")}
+    assert not [each for each in there if name in each or ".x" in each or "pieces" in each]
     assert verify_index(index) == []
+
+
+def test_what_is_not_ours_is_left_alone(index: Path, tmp_path: Path) -> None:
+    first = read_manifest(index).segments[0].name
+    strays = ["segments/.DS_Store", f"segments/{first}/.DS_Store", "segments/mine/notes.txt"]
+    strays += ["tokenizers/.DS_Store", "tokenizers/mine/notes.txt", "tokenizers/notes.txt"]
+    for name in strays:
+        (index / name).parent.mkdir(exist_ok=True)
+        (index / name).write_text("not of an index")
+    add_to_index(index, corpus(write_files(tmp_path / "in", 8, 9)), memory=MEMORY)
+    add_layer(index, "shape")
+    for name in strays:
+        assert (index / name).exists()
+    merge_index(index)
+    for name in strays:
+        assert (index / name).exists() != (first in name)
+    assert verify_index(index) == []
+
+
+def test_a_stray_file_in_a_sealed_segment_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, path = write_files(tmp_path / "in", 0, 5), tmp_path / "idx"
+
+    def fail(*given: object) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "publish", fail)
+        with pytest.raises(RuntimeError):
+            build_index(corpus(files), path, options())
+    for segment in list((path / "segments").iterdir()):
+        (segment / ".DS_Store").write_text("")
+    build_index(corpus(files), path, options())
+    assert verify_index(path) == []
+
+
+def test_a_file_that_cannot_be_read_is_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, real = next(index.glob("segments/*/lower/order")), Path.open
+    other = index.with_name("copy")
+    shutil.copytree(index, other)
+
+    def refuse(path: Path, *given: Any, **named: Any) -> Any:
+        if path.name == "order":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    problem = r"order: a file of the index cannot be read \(Permission denied\)"
+    for path in (index, other):
+        with pytest.raises(InputError, match=problem):
+            open_folder(path)
+    assert f"{place}: a file of the index cannot be read (Permission denied)" in verify_index(index)
+
+
+@pytest.mark.parametrize("place", ["file.txt/idx", "file.txt/a/idx", "/proc/rote/idx"])
+def test_a_place_where_no_folder_can_be_is_refused(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file.txt").write_text("mine")
+    files = write_files(tmp_path / "in", 0, 1)
+    with pytest.raises(OptionError, match=r"cannot be the folder of an index .*choose another"):
+        build_index(corpus(files), tmp_path / place, options())
+
+
+def test_a_folder_that_may_not_be_made_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *given: Any, **named: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path.parent))
+
+    files = write_files(tmp_path / "in", 0, 1)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(OptionError, match=r"Permission denied.*choose another place"):
+        build_index(corpus(files), tmp_path / "a" / "idx", options())
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(index: Path) -> None:
+    shutil.rmtree(index / "tokenizers")
+    (index / "tokenizers").write_text("mine")
+    with pytest.raises(InputError, match=r"writing failed: File exists .*tokenizers"):
+        merge_index(index)
+
+
+def test_a_file_is_no_index(tmp_path: Path) -> None:
+    (tmp_path / "idx").write_text("mine")
+    with pytest.raises(InputError, match="this is no index"):
+        read_manifest(tmp_path / "idx")
+    assert "this is no index" in verify_index(tmp_path / "idx")[0]
 
 
 def test_nothing_of_an_index_can_run_code() -> None:

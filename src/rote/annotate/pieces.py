@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,8 @@ class PieceWork:
 
     def _made(self, order: Order) -> dict[str, Any]:
         made = self.recipe.annotate(order.batch.documents)
-        arrays, about = to_arrays(order.batch, made)
+        plain = [replace(d, meta=_plain_meta(d)) for d in order.batch.documents]
+        arrays, about = to_arrays(replace(order.batch, documents=plain), made)
         about["words"] = len(made.word.ids)
         about["items"] = {name: len(layer.ids) for name, layer in made.trees.items()}
         write_atomically(self.path / order.file, pack(arrays, about))
@@ -132,7 +134,16 @@ class PieceWork:
 
 def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, Annotation]:
     """One piece by its file, with those layers that follow from the words that are named."""
-    return from_arrays(*unpack(place.read_bytes(), str(place)), derived)
+    try:
+        data = place.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"an annotated piece cannot be read ({error.strerror})",
+            file=str(place),
+            remedy="Run the command that made it (`rote annotate` for a store) with the same "
+            "input again: it makes what is missing",
+        ) from None
+    return from_arrays(*unpack(data, str(place)), derived)
 
 
 def checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, Batch]]:
@@ -157,8 +168,36 @@ def content_hash(documents: Sequence[Document], digests: Iterable[bytes]) -> str
     held = blake2b(b"".join(digests), digest_size=12)
     for document in documents:
         # The fields go into the piece too: a changed author must not find the old one.
-        held.update(json.dumps(document.meta, sort_keys=True, default=str).encode())
+        held.update(json.dumps(_plain_meta(document), sort_keys=True, default=str).encode())
     return held.hexdigest()
+
+
+def _plain_meta(document: Document) -> dict[str, Any]:
+    """The fields as JSON holds them; what it has no word for (a date) is kept as people read it."""
+    return {
+        # Annotation that came with the input goes into the layers, never into JSON.
+        str(key): value if key == "annotation" else _plain(value, document, str(key))
+        for key, value in document.meta.items()
+    }
+
+
+def _plain(value: Any, document: Document, field: str) -> Any:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)  # of numpy, say
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each, document, field) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each, document, field) for each in value]
+    if str(value) == object.__repr__(value):
+        # Its text would be its address, another one in every run.
+        raise InputError(
+            f"document '{document.id}' holds a {type(value).__name__}, which cannot be written",
+            field=field,
+            remedy="Give numbers, texts, dates, or lists and dicts of them",
+        )
+    return str(value)
 
 
 def content_of(file: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,13 +37,15 @@ def opened(path: Path, reporter: TerminalReporter, kernels: str) -> Index:
 
 
 def source_of(
-    inputs: Sequence[str], read: ReadOptions, reporter: TerminalReporter
+    inputs: Sequence[str], index: Path, read: ReadOptions, reporter: TerminalReporter
 ) -> Corpus | Store:
     """What an index is built from: anything that can be read, or a store of `rote annotate`."""
     from rote.annotate import store
     from rote.corpus import open_corpus
+    from rote.index.folders.source import check_inputs
 
     paths = [Path(name) for name in inputs]
+    check_inputs(paths, index)
     if len(paths) == 1 and store.is_store(paths[0]):
         return store.open_store(paths[0])
     corpus = open_corpus(paths, read)
@@ -61,7 +64,7 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
             raise UnknownName("layer of the index", name, {*index.layers, *can_be_made})
         raise OptionError(
             f"{index.path} has no layer '{name}', only {', '.join(index.layers)}. "
-            f"Add it with: rote index add-layer {index.path} {name}"
+            f"Add it with: rote index add-layer {shlex.quote(str(index.path))} {name}"
         )
 
 

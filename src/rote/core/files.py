@@ -14,6 +14,8 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
     data = content.encode("utf-8") if isinstance(content, str) else content
     if not path.parent.is_dir():
         raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise OptionError(f"{path} is a folder: name a file, such as {path / 'result'}")
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -10,9 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from rote.core import plugins
+from rote.core.errors import OptionError
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
+
+
+def check_jobs(jobs: int) -> None:
+    """Refuse a number of cores that nothing can be done on."""
+    if jobs < 1:
+        raise OptionError(f"jobs must be at least 1, not {jobs}")
 
 
 def map_ordered(
@@ -22,6 +29,7 @@ def map_ordered(
 
     Items are drawn as they are needed, never all at once.
     """
+    check_jobs(jobs)
     engine = plugins.load("run", "serial" if jobs == 1 else "processes")
     results: Iterator[Out] = engine.map_ordered(function, items, jobs)
     return results

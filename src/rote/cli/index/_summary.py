@@ -27,7 +27,10 @@ def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
     from rote.index.index import Index
 
     opened = open_folder(path, reporter)
-    index, manifest = Index(opened.segments, path=path), opened.manifest
+    index, manifest = (
+        Index(opened.segments, path=path, layers=opened.manifest.layers),
+        opened.manifest,
+    )
     sizes: Counter[str] = Counter()
     for listed in manifest.segments:
         for part in listed.parts:
@@ -77,9 +80,9 @@ def summarize(
         new = {} if added is None else {"added": added}
         click.echo(as_json({**held, **new, "seconds": seconds}), nl=False)
         return
-    line = f"{path}: {held['documents']:,} documents, {held['words']:,} words"
+    line = f"{path}: {several(held['documents'], 'document')}, {several(held['words'], 'word')}"
     if added is not None and added != held["documents"]:
-        line += f" ({added:,} documents new)"
+        line += f" ({several(added, 'document')} new)"
     elif added and seconds:
         line += f", {held['words'] / seconds:,.0f} words/s"
     shown = [
@@ -89,7 +92,7 @@ def summarize(
     ]
     if shown:
         line += f", bytes per token: {', '.join(shown)}"
-    click.echo(f"{line}; {size(held['bytes'])} in {segments(len(held['segments']))}")
+    click.echo(f"{line}; {size(held['bytes'])} in {several(len(held['segments']), 'segment')}")
 
 
 def size(number: float) -> str:
@@ -100,8 +103,9 @@ def size(number: float) -> str:
     return f"{number} bytes"
 
 
-def segments(number: int) -> str:
-    return f"{number:,} segment{'s' * (number != 1)}"
+def several(number: int, noun: str) -> str:
+    """1 segment, 2,000 segments."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _layer(index: Index, name: str, held: int) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def run(idx: Path, inputs: tuple[str, ...], **given: Any) -> None:
     summary, options = build(SummaryOptions, given), build(AddOptions, given)
     reporter = TerminalReporter(summary.quiet)
     manifest = read_manifest(idx)
-    source = source_of(inputs, build(ReadOptions, given), reporter)
+    source = source_of(inputs, idx, build(ReadOptions, given), reporter)
     own = {each.layer: f"{each.layer}:{idx / each.file}" for each in manifest.subwords}
     as_built = BuildOptions(
         layers=tuple(own.get(name, name) for name in manifest.sorted_layers),

@@ -37,11 +37,11 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
 
     summary, options = build(SummaryOptions, given), build(BuildOptions, given)
     reporter = TerminalReporter(summary.quiet)
-    source = source_of(inputs, build(ReadOptions, given), reporter)
+    path = build(TargetOptions, given).output
+    source = source_of(inputs, path, build(ReadOptions, given), reporter)
     announce(estimate(source, options), reporter)
     say_if_compiling(reporter, "radix")
     start = time.monotonic()
-    path = build(TargetOptions, given).output
     written = build_index(source, path, options, reporter)
     spent = time.monotonic() - start
     for line in written.problems.listed():

@@ -13,7 +13,7 @@ from rote.cli._index import index_argument
 from rote.cli._listing import SummaryOptions, as_json
 from rote.cli._output import printing_console
 from rote.cli._progress import TerminalReporter
-from rote.cli.index._summary import describe, segments, size
+from rote.cli.index._summary import describe, several, size
 
 _NAMED = 8
 """So many sources are named; of more, the largest."""
@@ -52,7 +52,7 @@ def _facts(held: Mapping[str, Any]) -> dict[str, str]:
         "authors": f"{held['authors']:,} (field '{held['author_field']}')",
         "sources": _sources(held["sources"]),
         "texts": f"{size(held['text_bytes'])}, compressed, with ids, metadata and places",
-        "on disk": f"{size(held['bytes'])} in {segments(len(held['segments']))}",
+        "on disk": f"{size(held['bytes'])} in {several(len(held['segments']), 'segment')}",
     }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rote.annotate import annotators
+from rote.annotate import annotators, words
 from rote.annotate.pieces import Recipe
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
@@ -35,7 +35,7 @@ from rote.index.segments.segment import (
     sort_layer,
     write_layer,
 )
-from rote.run import map_ordered
+from rote.run import check_jobs, map_ordered
 
 _CHARACTERS_AT_ONCE = 4 * 2**20
 _Made = tuple[Layer, int, bool]
@@ -45,12 +45,15 @@ def add_layer(
     path: Path, name: str, *, jobs: int = 1, reporter: Reporter | None = None
 ) -> Manifest:
     """Add and sort one layer; `word` is there already and gets sorted."""
+    check_jobs(jobs)
     reporter = reporter or Silent()
     chosen = choose([name])
     (layer,) = chosen.names
     read_manifest(path)
     with writing(path, "rote index add-layer"):
         manifest = read_manifest(path)
+        if chosen.tokenizer is not None:
+            _check_tokenizer(path, manifest, chosen.tokenizer)
         if layer in manifest.sorted_layers:
             reporter.say(f"{path} has the layer {layer} already: nothing to do")
             tidy(path, manifest)
@@ -75,6 +78,17 @@ def add_layer(
         )
         publish(path, new)
         return new
+
+
+def _check_tokenizer(path: Path, manifest: Manifest, file: Path) -> None:
+    """An index has one layer of subwords: another tokenizer's must not pass for it."""
+    asked = words.get(str(file)).signature
+    for each in manifest.subwords:
+        if each.signature != asked:
+            raise OptionError(
+                f"{path} has a layer of subwords by {each.signature}, and {file} is {asked}: an "
+                "index holds one layer of subwords. Build another index for this tokenizer"
+            )
 
 
 def _recipe(path: Path, manifest: Manifest, layer: str) -> Recipe:
@@ -150,8 +164,8 @@ class _Adding:
 
     def _layers(self, made: Iterator[_Made]) -> Iterator[Layer]:
         """The layers of one segment."""
-        for layer, words, last in made:
-            self.advance(words)
+        for layer, held, last in made:
+            self.advance(held)
             yield layer
             if last:
                 return

@@ -21,6 +21,7 @@ from rote.core.files import write_atomically
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Problems
 from rote.index.folders.disk import remove
+from rote.index.folders.ids import KnownIds
 from rote.index.folders.manifest import (
     SEGMENTS,
     TOKENIZERS,
@@ -35,16 +36,16 @@ from rote.index.folders.options import SUBWORDS, BuildOptions, Chosen, choose, m
 from rote.index.folders.origin import Origin
 from rote.index.folders.pieces import (
     ALREADY,
-    KnownIds,
     Outdated,
     Progress,
     StoredWork,
+    contents,
     orders,
     places_of,
     stored_orders,
 )
 from rote.index.folders.sealing import Sealed, Sealer, Waiting, settings_key
-from rote.index.folders.source import Source, check_layers, check_store, contents, stored_bytes
+from rote.index.folders.source import Source, check_layers, check_store, stored_bytes
 from rote.index.folders.writing import (
     PIECES,
     documents,
@@ -56,7 +57,7 @@ from rote.index.folders.writing import (
     unlisted,
     writing,
 )
-from rote.run import map_ordered
+from rote.run import check_jobs, map_ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def build_index(
 ) -> Written:
     """Make an index of a corpus, or of a store of `rote annotate`."""
     options, reporter = options or BuildOptions(), reporter or Silent()
+    check_jobs(options.jobs)
     limit = most_places(options.memory)
     chosen = choose(options.layers)
     check_layers(source, chosen, options.annotator)
@@ -106,6 +108,7 @@ def add_to_index(
     reporter: Reporter | None = None,
 ) -> Written:
     """Add documents to an index, as new segments made as the old ones were."""
+    check_jobs(jobs)
     limit = most_places(memory)
     read_manifest(path)
     with writing(path, "rote index add"):
@@ -183,7 +186,8 @@ def _segments(
     for line in remarks(seen):
         means.reporter.say(line)
     if already and made:
-        means.reporter.say(f"{already:,} pieces of the input are in the index already")
+        pieces_are = "pieces of the input are" if already > 1 else "piece of the input is"
+        means.reporter.say(f"{already:,} {pieces_are} in the index already")
     return made, problems
 
 
@@ -222,14 +226,18 @@ def keep_tokenizer(path: Path, file: Path) -> Subwords:
 def _built_already(source: Source, path: Path, wanted: Manifest, reporter: Reporter) -> Written:
     """Building again what is there ends well; anything else is refused."""
     there = read_manifest(path)
-    held = {content for origin in origins(path, there.segments) for content in origin.contents}
+    held = [content for origin in origins(path, there.segments) for content in origin.contents]
     problems = Problems()
-    if settings_key(there) != settings_key(wanted) or not all(
-        content in held for content in contents(source, problems)
-    ):
+    asked = list(contents(source, problems)) if settings_key(there) == settings_key(wanted) else []
+    if settings_key(there) != settings_key(wanted) or not set(asked) <= set(held):
         raise OptionError(
             f"{path} holds another index: `rote index add` adds to it; to build a new one, "
             "choose another folder or remove this one"
+        )
+    if asked != held:
+        raise OptionError(
+            f"{path} holds more than this input, or the same in another order. It can be used as "
+            "it is; for an index of this input alone, choose another folder or remove this one"
         )
     reporter.say(f"{path} holds all of this already: nothing to do")
     tidy(path, there)

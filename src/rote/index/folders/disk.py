@@ -22,14 +22,16 @@ def clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (*_FULL, *_FORBIDDEN) or _is_elsewhere(error.filename, path):
+        ours = error.errno in (*_FULL, *_FORBIDDEN) or error.filename is not None
+        if error.errno is None or not ours or _is_elsewhere(error.filename, path):
             raise
+        problem = f"writing failed: {os.strerror(error.errno)} ({error.filename or path})"
+        remedy = "Put that right"
         if error.errno in _FULL:
             remedy = "Make room"
             problem = f"writing failed: {os.strerror(error.errno)} ({_free(path)} free)"
-        else:
+        elif error.errno in _FORBIDDEN:
             remedy = "Make the folder writable"
-            problem = f"writing failed: {os.strerror(error.errno)} ({error.filename or path})"
         raise InputError(
             f"{problem}; what the index held before is untouched",
             file=str(path),
@@ -38,8 +40,11 @@ def clear_errors(path: Path) -> Iterator[None]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder if it is there, in a way that never leaves half of it under its name."""
-    if not folder.exists():
+    """Remove a folder if it is there, in a way that never leaves half of it under its name.
+
+    Files are not touched: the index keeps none where its folders are, so they are somebody's.
+    """
+    if folder.is_symlink() or not folder.is_dir():
         return
     doomed = folder.with_name(folder.name + REMOVED)
     shutil.rmtree(doomed, ignore_errors=True)
@@ -49,7 +54,8 @@ def remove(folder: Path) -> None:
 
 def _is_elsewhere(file: object, path: Path) -> bool:
     """Whether an error names a file that is not the index's, such as one of the input."""
-    return isinstance(file, str) and not Path(file).is_relative_to(path)
+    # Some errors name the file in full where the index was named from the working folder.
+    return isinstance(file, str) and not Path(file).absolute().is_relative_to(path.absolute())
 
 
 def _free(path: Path) -> str:

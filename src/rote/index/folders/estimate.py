@@ -13,6 +13,7 @@ from rote.annotate import annotators, words
 from rote.annotate.store import Store
 from rote.corpus import Corpus
 from rote.index.folders.options import BYTES_PER_PLACE, SUBWORDS, BuildOptions, choose, most_places
+from rote.run import check_jobs
 
 _SAMPLED_SHARDS = 2
 _SAMPLED_CHARACTERS = 2 * 2**20
@@ -37,7 +38,8 @@ _PROCESS = 300 * 2**20
 class Plan:
     """Figures to expect; `memory`, `disk` and `scratch` (gone afterwards) in bytes.
 
-    `seconds` is nan where nothing is known of the annotator's speed.
+    `seconds` is nan where nothing is known of the annotator's speed; `least` is memory that is
+    needed however small the segments are, `allowed` what may be used.
     """
 
     documents: int
@@ -47,16 +49,23 @@ class Plan:
     disk: int
     scratch: int
     seconds: float
+    least: int
+    allowed: int
 
     def lines(self) -> list[str]:
         """For a person."""
         segments = f"{self.segments:,} segment{'s' * (self.segments != 1)}"
         lines = [
-            f"about {_count(self.documents)} documents and {_count(self.tokens)} words, in "
+            f"about {_count(self.documents, 'document')} and {_count(self.tokens, 'word')}, in "
             f"{segments}",
             f"about {_bytes(self.memory)} of memory, {_bytes(self.disk)} on disk, and "
             f"{_bytes(self.scratch)} more while it is built",
         ]
+        if self.least > self.allowed:
+            lines.append(
+                f"at least about {_bytes(self.least)} of memory are needed whatever is allowed "
+                f"({_bytes(self.allowed)})"
+            )
         if not math.isnan(self.seconds):
             lines.append(f"about {_time(self.seconds)}")
         return lines
@@ -64,6 +73,7 @@ class Plan:
 
 def estimate(source: Corpus | Store, options: BuildOptions) -> Plan:
     """Look at the start of the input and say what all of it will take."""
+    check_jobs(options.jobs)
     layers = choose(options.layers).names
     if isinstance(source, Store):
         documents, tokens = source.documents, source.words
@@ -78,14 +88,17 @@ def estimate(source: Corpus | Store, options: BuildOptions) -> Plan:
     each = [_BITS.get(layer, _WORD_BITS) / 8 + order + 0.5 for layer in layers]
     # The last segment is sorted when all is annotated, the others beside the annotating.
     sorting = tokens * len(layers) / _SORTED
+    least = (options.jobs + (options.jobs > 1)) * _PROCESS
     return Plan(
         documents=documents,
         tokens=tokens,
         segments=-(-places // limit),
-        memory=in_hand * BYTES_PER_PLACE + (options.jobs + (options.jobs > 1)) * _PROCESS,
+        memory=in_hand * BYTES_PER_PLACE + least,
         disk=round(tokens * (_DISPLAYED + _TEXT + sum(each)) + documents * _DOCUMENT),
         scratch=0 if isinstance(source, Store) else round(min(tokens, 2 * limit) * _PIECE),
         seconds=annotating + sorting,
+        least=least,
+        allowed=options.memory,
     )
 
 
@@ -117,8 +130,9 @@ def _speed(annotator: str, layers: tuple[str, ...]) -> float:
     return _ANNOTATED["words" if set(layers) <= {"word", "lower", "shape"} else "tags"]
 
 
-def _count(number: int) -> str:
-    return f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
+def _count(number: int, noun: str) -> str:
+    shown = f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
+    return f"{shown} {noun}{'s' * (number != 1)}"
 
 
 def _bytes(number: int) -> str:

@@ -8,6 +8,7 @@ the old index or the new one.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -81,7 +82,8 @@ class Manifest:
 
 
 def is_index(path: Path) -> bool:
-    return (path / MANIFEST).is_file()
+    # A folder that may not be looked into is none, rather than an error here.
+    return os.path.isfile(path / MANIFEST)
 
 
 def render(manifest: Manifest) -> str:
@@ -117,7 +119,7 @@ def read_manifest(path: Path) -> Manifest:
     place = path / MANIFEST
     try:
         text = place.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError("this is no index", file=str(path), remedy=_remedy(path)) from None
     except OSError as error:
         problem = f"the manifest cannot be read ({error.strerror})"

@@ -16,7 +16,9 @@ from rote.index.folders.options import BuildOptions, most_places
 from rote.index.folders.origin import Origin, joined, key_of, sealed_segment, write_origin
 from rote.index.folders.stamps import check_new
 from rote.index.folders.writing import origins, publish, sealing, tidy, unlisted, writing
+from rote.index.segments.part import stream_length
 from rote.index.segments.segment import merge_segments, open_segment
+from rote.run import check_jobs
 
 Held = tuple[Listed, Origin]
 
@@ -30,13 +32,19 @@ def merge_index(
 ) -> Manifest:
     """Join segments until none can be joined within the memory; the documents stay in order."""
     reporter = reporter or Silent()
+    check_jobs(threads)
     limit = most_places(memory)
     read_manifest(path)
     with writing(path, "rote index merge"):
         manifest = read_manifest(path)
-        groups = _groups(list(zip(manifest.segments, origins(path, manifest.segments))), limit)
+        held = list(zip(manifest.segments, origins(path, manifest.segments)))
+        groups = _groups(held, [_places(path, each) for each in held], limit)
         if len(groups) == len(manifest.segments):
-            reporter.say(f"{path} has {len(groups)} segments, none of which can be joined")
+            reporter.say(
+                f"{path} has {len(groups):,} segments, none of which can be joined"
+                if len(groups) > 1
+                else f"{path} has no two segments: nothing to join"
+            )
             tidy(path, manifest)
             return manifest
         found = unlisted(path, manifest)
@@ -50,17 +58,25 @@ def merge_index(
         return new
 
 
-def _groups(held: Sequence[Held], limit: int) -> list[list[Held]]:
+def _places(path: Path, held: Held) -> int:
+    """The longest row of numbers of a segment; a layer added later may exceed all others."""
+    listed, origin = held
+    folder = path / SEGMENTS / listed.name
+    parts = listed.record.parts
+    return max(origin.places, *(stream_length(folder / part.folder, part) for part in parts))
+
+
+def _groups(held: Sequence[Held], lengths: Sequence[int], limit: int) -> list[list[Held]]:
     """Runs of neighbours that fit together; one that is too large already stays by itself."""
     groups: list[list[Held]] = []
     places = 0
-    for each in held:
-        if groups and places + each[1].places <= limit:
+    for each, length in zip(held, lengths):
+        if groups and places + length <= limit:
             groups[-1].append(each)
-            places += each[1].places
+            places += length
         else:
             groups.append([each])
-            places = each[1].places
+            places = length
     return groups
 
 

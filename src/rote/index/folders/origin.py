@@ -92,7 +92,8 @@ def read_origin(folder: Path, expected: str | None = None) -> Origin:
 def sealed_segment(folder: Path) -> tuple[Listed, Origin]:
     """A whole segment as a manifest lists it; the same whether it was made now or found."""
     origin = read_origin(folder)
-    parts = sorted(place.name for place in folder.iterdir() if place.name != ORIGIN)
+    places = (place for place in folder.iterdir() if place.is_dir())
+    parts = sorted(place.name for place in places if place.name != ORIGIN)
     record = SegmentRecord(
         documents=origin.documents,
         tokens=origin.words,

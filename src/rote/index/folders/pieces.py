@@ -12,17 +12,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from rote.annotate.pieces import Order, Piece, Recipe, checked, content_of, order, read_piece
+from rote.annotate.pieces import (
+    Order,
+    Piece,
+    Recipe,
+    checked,
+    content_hash,
+    content_of,
+    order,
+    read_piece,
+)
 from rote.annotate.store import Store
-from rote.core.errors import InputError
-from rote.corpus import Batch, Corpus, Problems
+from rote.corpus import Corpus, Problems, digest
+from rote.index.folders.ids import KnownIds
 from rote.index.folders.origin import Origin
-from rote.index.segments.documents import Documents, hash_id
+from rote.index.folders.source import Source, stored_size
 
 ALREADY = "already"
 """The note of a piece that the index holds."""
+
+_ANNOTATE_AGAIN = "Give each text an id of its own: `rote annotate` with another --id-field"
 
 
 class Outdated(Exception):
@@ -71,53 +80,17 @@ class Progress:
             raise Outdated(self._current)
 
 
-class KnownIds:
-    """The ids that the index holds: a document with one of them is refused, or skipped."""
-
-    def __init__(self, held: Sequence[Documents]) -> None:
-        self._held = held
-        self._hashes = np.sort(
-            np.concatenate([np.empty(0, np.uint64), *(d.hashes[0] for d in held)])
-        )
-
-    def check(self, batch: Batch, *, skip: bool) -> Batch:
-        """The batch without what is there; raises unless that is to be skipped."""
-        there = self._known([document.id for document in batch.documents])
-        if not any(there):
-            return batch
-        problems = [
-            InputError(
-                f"the index holds a document with the id '{document.id}' already",
-                file=batch.file,
-                line=line,
-                field=batch.id_field,
-                remedy="Choose another field with --id-field, or keep what the index holds with "
-                "--on-error skip",
-            )
-            for document, line, known in zip(batch.documents, batch.lines, there)
-            if known
-        ]
-        if not skip:
-            raise problems[0]
-        return replace(
-            batch,
-            documents=[d for d, known in zip(batch.documents, there) if not known],
-            lines=[line for line, known in zip(batch.lines, there) if not known],
-            problems=[*batch.problems, *problems],
-        )
-
-    def _known(self, ids: list[str]) -> list[bool]:
-        if not len(self._hashes) or not ids:
-            return [False] * len(ids)
-        hashed = [hash_id(each.encode("utf-8", "surrogatepass")) for each in ids]
-        new = np.array(hashed, np.uint64)
-        places = np.minimum(np.searchsorted(self._hashes, new), len(self._hashes) - 1)
-        likely = (self._hashes[places] == new).tolist()
-        # Two ids may share a hash: only the id itself decides.
-        return [
-            maybe and any(held.find(each) is not None for held in self._held)
-            for each, maybe in zip(ids, likely)
-        ]
+def contents(source: Source, problems: Problems) -> Iterator[str]:
+    """What the pieces of a new index of this input are known by; nothing is annotated for it."""
+    if isinstance(source, Store):
+        yield from map(content_of, source.files)
+        return
+    ids, skip = KnownIds(), source.options.on_error == "skip"
+    for _, batch in checked(source, problems):
+        kept = ids.check(batch, skip=skip)
+        problems.add(kept.problems[len(batch.problems) :])
+        if kept.documents:
+            yield content_hash(kept.documents, map(digest, kept.documents))
 
 
 def orders(
@@ -142,22 +115,26 @@ def orders(
 
 @dataclass(frozen=True, slots=True)
 class StoredOrder:
-    """A piece of a store; an empty `file` stands for one that is done already."""
+    """A piece of a store; an empty `file` stands for one that the index holds.
+
+    One that is `sealed` is done too, but its ids are not known to the index yet.
+    """
 
     file: str
     size: int
     note: str = ""
+    sealed: bool = False
 
 
 def stored_orders(store: Store, done: Progress) -> Iterator[StoredOrder]:
     """The same for a store, whose pieces are annotated."""
     for file in store.files:
-        content, size = content_of(file), (store.path / file).stat().st_size
+        content, size = content_of(file), stored_size(store, file)
         if done.holds(content):
             yield StoredOrder("", size, ALREADY)
             continue
         sealed, name = done.sealed(content)
-        yield StoredOrder("" if sealed else file, size, name)
+        yield StoredOrder(file, size, name, sealed)
     done.end()
 
 
@@ -169,10 +146,13 @@ class StoredWork:
     ids: KnownIds
 
     def __call__(self, order: StoredOrder) -> Piece:
+        nothing = Piece("", "", 0, 0, order.size, [], Counter(), note=order.note)
         if not order.file:
-            return Piece("", "", 0, 0, order.size, [], Counter(), note=order.note)
+            return nothing
         batch, annotation = read_piece(self.path / order.file, derived=())
-        self.ids.check(batch, skip=False)
+        self.ids.check(batch, skip=False, remedy=_ANNOTATE_AGAIN)
+        if order.sealed:
+            return nothing
         return Piece(
             file=order.file,
             content=content_of(order.file),

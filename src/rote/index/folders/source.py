@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from rote.annotate import annotators
 from rote.annotate.layers import DERIVED
-from rote.annotate.pieces import checked, content_hash, content_of
 from rote.annotate.store import Store
-from rote.core.errors import OptionError, UnknownName
-from rote.corpus import Corpus, Problems, digest
-from rote.index.folders.manifest import Manifest
+from rote.core.errors import InputError, OptionError, UnknownName
+from rote.corpus import Corpus
+from rote.index.folders.manifest import Manifest, is_index
 from rote.index.folders.options import SUBWORDS, Chosen
 
 Source = Corpus | Store
-
-
-def contents(source: Source, problems: Problems) -> Iterator[str]:
-    """What the pieces of the input are known by, in order; nothing is annotated for it."""
-    if isinstance(source, Store):
-        yield from map(content_of, source.files)
-        return
-    for _, batch in checked(source, problems):
-        if batch.documents:
-            yield content_hash(batch.documents, map(digest, batch.documents))
 
 
 def check_layers(source: Source, chosen: Chosen, annotator: str) -> None:
@@ -63,4 +54,30 @@ def _check_stored(store: Store, layers: Iterable[str]) -> None:
 
 
 def stored_bytes(store: Store) -> int:
-    return sum((store.path / file).stat().st_size for file in store.files)
+    return sum(stored_size(store, file) for file in store.files)
+
+
+def stored_size(store: Store, file: str) -> int:
+    """The bytes of one piece, which must be there."""
+    try:
+        return (store.path / file).stat().st_size
+    except OSError as error:
+        raise InputError(
+            f"a piece of the store cannot be read ({error.strerror})",
+            file=str(store.path / file),
+            remedy="Run `rote annotate` with the same input again: it makes what is missing",
+        ) from None
+
+
+def check_inputs(inputs: Sequence[Path], index: Path) -> None:
+    """Refuse an index as input, and one that would lie, and later be read, among its texts."""
+    for place in inputs:
+        if is_index(place):
+            raise OptionError(
+                f"{place} is an index: build from the texts, or from a store of `rote annotate`"
+            )
+        if os.path.isdir(place) and index.resolve().is_relative_to(place.resolve()):
+            raise OptionError(
+                f"the index {index} lies in the folder {place}, which is its input, and would be "
+                "read with the texts: choose a place outside of it"
+            )

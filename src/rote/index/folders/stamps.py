@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from rote.core.errors import InputError
+from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.progress import Reporter, Silent
 from rote.index.segments.part import RESTORE, PartRecord, check_part
@@ -42,8 +42,8 @@ def check_new(path: Path, parts: Parts, reporter: Reporter | None = None) -> Non
             stamps = _stamps(folder)
             problems = check_part(folder, record.checksum, advance)
             if problems:
-                file, _, problem = problems[0].partition(": ")
-                raise InputError(problem, file=file, remedy=RESTORE)
+                name, _, problem = problems[0].removeprefix(str(folder)).partition(": ")
+                raise InputError(problem, file=f"{folder}{name}", remedy=RESTORE)
             known[_name(path, folder)] = stamps
     _write(path, known)
 
@@ -82,5 +82,5 @@ def _read(path: Path) -> Stamps:
 
 
 def _write(path: Path, stamps: Stamps) -> None:
-    with suppress(OSError):
+    with suppress(OSError, OptionError):
         write_atomically(path / CHECKED, json.dumps(stamps))

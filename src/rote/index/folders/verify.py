@@ -6,6 +6,7 @@ of the files say.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rote.annotate import words
@@ -29,13 +30,20 @@ def verify_index(path: Path, reporter: Reporter | None = None) -> list[str]:
         for folder, part in manifest.parts(path):
             problems += check_part(folder, part.checksum, advance)
     for each in manifest.subwords:
-        place = path / each.file
-        if not place.is_file():
-            problems.append(f"{place}: the tokenizer's file is missing")
-        elif words.get(str(place)).signature != each.signature:
-            problems.append(f"{place}: the content has changed since it was written")
+        problems += _tokenizer_problem(path / each.file, each.signature)
     # What the files hold is only worth comparing when they are as they were written.
     return problems or _disagreements(path, manifest)
+
+
+def _tokenizer_problem(place: Path, signature: str) -> list[str]:
+    if not os.path.isfile(place):
+        return [f"{place}: the tokenizer's file is missing"]
+    try:
+        if words.get(str(place)).signature == signature:
+            return []
+    except OSError as error:
+        return [f"{place}: a file of the index cannot be read ({error.strerror})"]
+    return [f"{place}: the content has changed since it was written"]
 
 
 def _disagreements(path: Path, manifest: Manifest) -> list[str]:

@@ -8,6 +8,7 @@ another command has succeeded.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -38,6 +39,10 @@ PARTIAL = ".partial"
 _OURS = {MANIFEST, SEGMENTS, TOKENIZERS, PIECES, LOCK, CHECKED}
 # What `write_atomically` leaves when it is killed.
 _TEMPORARY = (f".{MANIFEST}.", f".{CHECKED}.")
+_HALF_FILE = re.compile(r"\..*(\.json|\.npz\.zst)\..+")
+# Whatever else somebody (a file manager, say) has put into the folders is left alone.
+_SEGMENT = re.compile(r"[0-9a-f]{32}")
+_TOKENIZER = re.compile(r"[0-9a-f]+\.json")
 
 
 @contextmanager
@@ -52,7 +57,7 @@ def writing(path: Path, command: str) -> Iterator[None]:
 
 def make_folder(path: Path) -> None:
     """A folder for a new index, which must be new or hold nothing but an index."""
-    with clear_errors(path):
+    try:
         if path.exists() and not path.is_dir():
             raise OptionError(f"{path} is a file: choose another place for the index")
         others = [
@@ -66,6 +71,11 @@ def make_folder(path: Path) -> None:
                 "new one"
             )
         path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(
+            f"{path} cannot be the folder of an index ({error.filename or path}: "
+            f"{error.strerror}): choose another place"
+        ) from error
 
 
 @contextmanager
@@ -90,11 +100,11 @@ def unlisted(path: Path, manifest: Manifest | None) -> dict[str, tuple[Listed, O
     """Whole segments that an interrupted command left, by name."""
     listed = {each.name for each in manifest.segments} if manifest else set()
     found = {}
-    for place in sorted((path / SEGMENTS).iterdir()):
-        if place.name in listed:
+    for place in sorted(_folders(path / SEGMENTS)):
+        if place.name in listed or not _SEGMENT.fullmatch(place.name):
             continue
         # Nobody has looked at it since; what was damaged meanwhile is made again.
-        if is_whole(place / ORIGIN) and not any(check_part(part) for part in place.iterdir()):
+        if is_whole(place / ORIGIN) and not any(map(check_part, _folders(place))):
             found[place.name] = sealed_segment(place)
         else:
             remove(place)
@@ -136,28 +146,34 @@ def tidy(path: Path, manifest: Manifest) -> None:
     """Remove everything that the manifest does not name."""
     record_written(path, manifest.parts(path))
     kept = {listed.name: {part.folder for part in listed.parts} for listed in manifest.segments}
-    for place in (path / SEGMENTS).iterdir():
-        if place.name not in kept:
-            remove(place)
-            continue
-        for part in place.iterdir():
+    for place in _folders(path / SEGMENTS):
+        for part in _folders(place) if place.name in kept else ():
             if part.name not in kept[place.name]:
                 remove(part)
+        if place.name not in kept and _SEGMENT.fullmatch(place.name):
+            remove(place)
     tokenizers = {Path(each.file).name for each in manifest.subwords}
     for place in (path / TOKENIZERS).iterdir():
-        if place.name not in tokenizers:
+        ours = _TOKENIZER.fullmatch(place.name) and place.is_file()
+        if ours and place.name not in tokenizers:
             place.unlink()
     shutil.rmtree(path / PIECES, ignore_errors=True)
 
 
 def _remove_halves(path: Path) -> None:
-    for place in (path / SEGMENTS).iterdir():
-        if place.suffix in (PARTIAL, REMOVED):
+    for place in _folders(path / SEGMENTS):
+        if place.suffix in (PARTIAL, REMOVED) and _SEGMENT.fullmatch(place.stem):
             shutil.rmtree(place)
     halves = [place for place in path.iterdir() if place.name.startswith(_TEMPORARY)]
     for folder in (path / PIECES, path / TOKENIZERS):
-        halves += [place for place in folder.iterdir() if place.name.startswith(".")]
+        halves += [place for place in folder.iterdir() if _HALF_FILE.fullmatch(place.name)]
     for place in halves:
+        if place.is_dir():
+            continue
         # A worker of the killed command may still be at it, and clean up itself.
         with suppress(FileNotFoundError):
             place.unlink()
+
+
+def _folders(path: Path) -> list[Path]:
+    return [place for place in path.iterdir() if place.is_dir() and not place.is_symlink()]

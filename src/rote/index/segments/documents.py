@@ -205,8 +205,11 @@ def hash_id(identity: bytes) -> int:
 
 
 def _label(value: Any) -> str:
-    """A field's value as a name; the empty string for none."""
-    if value is None or value == []:
+    """A field's value as a name; the empty string for none.
+
+    Tables write NaN where a field is empty, and a record of its own is no name.
+    """
+    if value is None or value != value or isinstance(value, Mapping):
         return ""
     if isinstance(value, (list, tuple)):
         return "; ".join(filter(None, map(_label, value)))

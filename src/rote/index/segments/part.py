@@ -8,7 +8,9 @@ read; nothing in them is code.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -94,7 +96,7 @@ def checksum(data: bytes) -> str:
 
 def is_whole(folder: Path) -> bool:
     """Whether the folder holds a part that was written to its end."""
-    return (folder / SEAL).is_file()
+    return os.path.isfile(folder / SEAL)
 
 
 def open_part(folder: Path, expected: str | None = None) -> Part:
@@ -135,6 +137,12 @@ def describe(folder: Path) -> PartRecord:
     return PartRecord(folder.name, name, kind, size, checksum((folder / SEAL).read_bytes()))
 
 
+def stream_length(folder: Path, record: PartRecord) -> int:
+    """How long the row of numbers of a layer is; nothing is mapped for it."""
+    files = _read_seal(folder, record.checksum)[2] if record.kind == LAYER else {}
+    return files["ids"].length if "ids" in files else 0
+
+
 def check_part(
     folder: Path, expected: str | None = None, advance: Advance = lambda amount: None
 ) -> list[str]:
@@ -147,8 +155,11 @@ def check_part(
     for file, record in files.items():
         place = folder / file
         problem = _size_problem(place, record)
-        if not problem and _digest(place, advance) != record.checksum:
-            problem = "the content has changed since it was written"
+        try:
+            if not problem and _digest(place, advance) != record.checksum:
+                problem = "the content has changed since it was written"
+        except OSError as error:
+            problem = f"a file of the index cannot be read ({error.strerror})"
         if problem:
             problems.append(f"{place}: {problem}")
     return problems
@@ -231,9 +242,11 @@ def _map(place: Path, record: FileRecord) -> NDArray[Any]:
                 data = mmap(file.fileno(), record.bytes, access=ACCESS_READ)
     except OSError as error:
         raise InputError(
-            f"a file of the index cannot be opened ({error.strerror})",
+            f"a file of the index cannot be read ({error.strerror})",
             file=str(place),
-            remedy="With too many open files, merge the index's segments: `rote index merge`",
+            remedy="Merge the index's segments: `rote index merge`"
+            if error.errno in (errno.EMFILE, errno.ENFILE)
+            else RESTORE,
         ) from None
     return np.frombuffer(data, kind)
 

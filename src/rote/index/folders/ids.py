@@ -1,0 +1,92 @@
+"""One document for each id: ids that the index holds, or that came by, are refused or skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import InputError
+from rote.corpus import Batch
+from rote.index.segments.documents import Documents, hash_id
+
+
+def _among(ordered: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    if not len(ordered):
+        return np.zeros(len(hashes), np.bool_)
+    places = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
+    found: NDArray[np.bool_] = ordered[places] == hashes
+    return found
+
+
+class KnownIds:
+    """An index holds each id once: a second document with one is refused, or skipped.
+
+    Known are the ids that the index holds and those that came by in this run. Of the latter
+    only 64-bit hashes are kept, in sorted runs that are merged when they are of like length.
+    """
+
+    def __init__(self, held: Sequence[Documents] = ()) -> None:
+        self._held = held
+        self._hashes = np.sort(
+            np.concatenate([np.empty(0, np.uint64), *(d.hashes[0] for d in held)])
+        )
+        self._runs: list[NDArray[np.uint64]] = []
+
+    def check(self, batch: Batch, *, skip: bool, remedy: str | None = None) -> Batch:
+        """The batch without what is there; raises unless that is to be skipped."""
+        if not batch.documents:
+            return batch
+        ids = [document.id for document in batch.documents]
+        hashed = [hash_id(each.encode("utf-8", "surrogatepass")) for each in ids]
+        hashes = np.array(hashed, np.uint64)
+        in_index, in_input = self._in_index(ids, hashes), self._in_input(hashes)
+        there = np.logical_or(in_index, in_input)
+        self._remember(hashes[~there])
+        if not there.any():
+            return batch
+        problems = [
+            InputError(
+                f"the index holds a document with the id '{ids[i]}' already"
+                if in_index[i]
+                else f"the input holds a document with the id '{ids[i]}' already, in another file",
+                file=batch.file,
+                line=batch.lines[i],
+                field=batch.id_field,
+                remedy=remedy
+                or "Choose another field with --id-field, or keep what came first "
+                "with --on-error skip",
+            )
+            for i in np.flatnonzero(there).tolist()
+        ]
+        if not skip:
+            raise problems[0]
+        kept = np.flatnonzero(~there).tolist()
+        return replace(
+            batch,
+            documents=[batch.documents[i] for i in kept],
+            lines=[batch.lines[i] for i in kept],
+            problems=[*batch.problems, *problems],
+        )
+
+    def _in_index(self, ids: list[str], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        there = _among(self._hashes, hashes)
+        # Two ids may share a hash: only the id itself decides.
+        for i in np.flatnonzero(there).tolist():
+            there[i] = any(held.find(ids[i]) is not None for held in self._held)
+        return there
+
+    def _in_input(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        there = np.zeros(len(hashes), np.bool_)
+        for run in self._runs:
+            there |= _among(run, hashes)
+        return there
+
+    def _remember(self, hashes: NDArray[np.uint64]) -> None:
+        run = np.sort(hashes)
+        while self._runs and len(self._runs[-1]) <= 2 * len(run):
+            run = np.sort(np.concatenate([self._runs.pop(), run]))
+        if len(run):
+            self._runs.append(run)
