@@ -7,6 +7,7 @@ file knows strings, segments and documents only.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -333,7 +334,7 @@ class Index:
         if layer not in self._lookups:
             columns = self.columns(layer)
             if any(column.suffixes is None for column in columns):
-                where = self.path or "IDX"
+                where = shlex.quote(str(self.path or "IDX"))
                 raise OptionError(
                     f"the layer '{layer}' is kept but not sorted, so it cannot be counted; sorted "
                     f"are: {', '.join(self.sorted_layers)}. `rote index add-layer {where} {layer}` "

@@ -42,8 +42,10 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.annotate import annotators, store
     from rote.core.compiling import say_if_compiling
     from rote.corpus import open_corpus
+    from rote.run import check_jobs
 
     options, read = build(AnnotateOptions, given), build(ReadOptions, given)
+    check_jobs(options.jobs)
     reporter = TerminalReporter(options.quiet)
     annotator = annotators.get(options.annotator)
     corpus = open_corpus([Path(name) for name in inputs], read)
