@@ -72,5 +72,7 @@ def test_an_index_is_built_and_opened(tmp_path: Path) -> None:
     assert index.count("old man") == 2
     assert rote.open_index(tmp_path / "IDX").documents("the") == {"texts:1": 1}
     assert rote.index_texts(["the old man", "an old man"]).count("old man") == 2
+    with pytest.raises(rote.OptionError, match="is an index"):
+        rote.build_index(tmp_path / "IDX", tmp_path / "other")
     with pytest.raises(rote.UnknownName, match="did you mean 'layers'"):
         rote.build_index(["a"], tmp_path / "other", layer=("lower",))

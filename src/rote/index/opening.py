@@ -43,6 +43,7 @@ def build_index(
     from rote.corpus import open_corpus
     from rote.index.folders.build import build_index as build
     from rote.index.folders.options import BuildOptions, parse_memory
+    from rote.index.folders.source import check_inputs
 
     if isinstance(settings.get("memory"), str):
         settings["memory"] = parse_memory(settings["memory"])
@@ -52,6 +53,10 @@ def build_index(
     for name in settings:
         if name not in known:
             raise UnknownName("setting", name, known)
+    # In a list, strings are texts; alone, a string is a path.
+    named = [Path(inputs)] if isinstance(inputs, (str, Path)) else inputs
+    if isinstance(named, list):
+        check_inputs([place for place in named if isinstance(place, Path)], Path(path))
     build(
         open_corpus(inputs, read or ReadOptions()), Path(path), BuildOptions(**settings), reporter
     )
