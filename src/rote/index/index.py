@@ -104,10 +104,9 @@ class Index:
         total = 0
         for known, count, find in self._askers.get(layer) or self._make_askers(layer):
             try:  # a dictionary alone, for items that were asked for before
-                numbers = list(map(known, items))
+                total += count([*map(known, items)])
             except KeyError:
-                numbers = list(map(find, items))
-            total += count(numbers)
+                total += count([*map(find, items)])
         return total
 
     def counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:

@@ -116,8 +116,16 @@ class Lookup:
 
     def count(self, gram: Sequence[int]) -> int:
         """How often the run occurs."""
-        low, high = self.range(gram)
-        return high - low
+        size = len(gram)
+        if size > MOST_ITEMS:
+            low, high = self.range(gram)
+            return high - low
+        # As in `range`, written out: one call less is a twentieth of the time.
+        desk = self._desk.numbers
+        PUT[size](desk, RUN, *gram)
+        low, high = range_of(desk, size)
+        found: int = high - low
+        return found
 
     def range(self, gram: Sequence[int]) -> tuple[int, int]:
         """From where to where in `suffixes.order` the suffixes begin with the run.
