@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -138,6 +139,18 @@ def test_an_error_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert f"error: {path}, line 2, field 'text': the text is a number" in done.stderr
+
+
+def test_what_the_system_refuses_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rote.cli import main as shell
+
+    def refuse(**_: Any) -> None:
+        raise PermissionError(13, "Permission denied", "out.json")
+
+    monkeypatch.setattr(shell.rote, "main", refuse)
+    with pytest.raises(SystemExit) as stopped:
+        shell.main()
+    assert stopped.value.code == 2
 
 
 def test_an_unknown_command_gets_a_suggestion() -> None:

@@ -66,3 +66,9 @@ def main() -> None:
     except RoteError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
+    except BrokenPipeError:
+        raise  # whoever read the output has had enough: that is no error of ours
+    except OSError as error:
+        # A folder without permission, a full disk: the system's own words say it best.
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
