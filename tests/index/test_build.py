@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,7 @@ from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tr
 LAYERS = ("lower", "pos")
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    return write_files(tmp_path / "in", 0, 7)
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
 
 def test_an_index_holds_its_documents_in_order(tmp_path: Path, files: list[Path]) -> None:

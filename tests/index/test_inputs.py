@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import date
 from pathlib import Path
 
@@ -27,14 +26,7 @@ from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tr
 LAYERS = ("lower", "pos")
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    return write_files(tmp_path / "in", 0, 7)
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
 
 def test_ids_that_are_there_are_refused_or_skipped(tmp_path: Path, files: list[Path]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,30 @@ from rote.cli._listing import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
 
 if TYPE_CHECKING:
+    from rote.index.folders.build import Written
     from rote.index.folders.estimate import Plan
     from rote.index.index import Index
 
 
-def announce(plan: Plan, reporter: TerminalReporter) -> None:
+def carry_out(
+    work: Callable[[], Written],
+    plan: Plan,
+    path: Path,
+    summary: SummaryOptions,
+    reporter: TerminalReporter,
+) -> None:
+    """Say what is expected, write to the index at `path`, and say what became of it."""
+    from rote.core.compiling import say_if_compiling
+
     for line in plan.lines():
         reporter.say(line)
+    say_if_compiling(reporter, "radix")
+    start = time.monotonic()
+    written = work()
+    spent = time.monotonic() - start
+    for line in written.problems.listed():
+        reporter.say(line)
+    summarize(path, written.added, spent, summary, reporter)
 
 
 def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import index_argument, inputs_argument, source_of
 from rote.cli._listing import SummaryOptions
 from rote.cli._progress import TerminalReporter
-from rote.cli.index._summary import announce, summarize
+from rote.cli.index._summary import carry_out
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 from rote.index.folders.options import BuildOptions
@@ -32,8 +31,7 @@ class AddOptions:
 
 
 def run(idx: Path, inputs: tuple[str, ...], **given: Any) -> None:
-    from rote.core.compiling import say_if_compiling
-    from rote.index.folders.build import add_to_index
+    from rote.index.folders.build import Written, add_to_index
     from rote.index.folders.estimate import estimate
     from rote.index.folders.folder import read_manifest
 
@@ -49,14 +47,12 @@ def run(idx: Path, inputs: tuple[str, ...], **given: Any) -> None:
         memory=options.memory,
         jobs=options.jobs,
     )
-    announce(estimate(source, as_built), reporter)
-    say_if_compiling(reporter, "radix")
-    start = time.monotonic()
-    written = add_to_index(idx, source, memory=options.memory, jobs=options.jobs, reporter=reporter)
-    spent = time.monotonic() - start
-    for line in written.problems.listed():
-        reporter.say(line)
-    summarize(idx, written.added, spent, summary, reporter)
+
+    def work() -> Written:
+        memory, jobs = options.memory, options.jobs
+        return add_to_index(idx, source, memory=memory, jobs=jobs, reporter=reporter)
+
+    carry_out(work, estimate(source, as_built), idx, summary, reporter)
 
 
 command = SectionedCommand(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import inputs_argument, source_of
 from rote.cli._listing import SummaryOptions
 from rote.cli._progress import TerminalReporter
-from rote.cli.index._summary import announce, summarize
+from rote.cli.index._summary import carry_out
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 from rote.index.folders.options import BuildOptions
@@ -31,22 +30,18 @@ class TargetOptions:
 
 
 def run(inputs: tuple[str, ...], **given: Any) -> None:
-    from rote.core.compiling import say_if_compiling
-    from rote.index.folders.build import build_index
+    from rote.index.folders.build import Written, build_index
     from rote.index.folders.estimate import estimate
 
     summary, options = build(SummaryOptions, given), build(BuildOptions, given)
     reporter = TerminalReporter(summary.quiet)
     path = build(TargetOptions, given).output
     source = source_of(inputs, path, build(ReadOptions, given), reporter)
-    announce(estimate(source, options), reporter)
-    say_if_compiling(reporter, "radix")
-    start = time.monotonic()
-    written = build_index(source, path, options, reporter)
-    spent = time.monotonic() - start
-    for line in written.problems.listed():
-        reporter.say(line)
-    summarize(path, written.added, spent, summary, reporter)
+
+    def work() -> Written:
+        return build_index(source, path, options, reporter)
+
+    carry_out(work, estimate(source, options), path, summary, reporter)
 
 
 command = SectionedCommand(
