@@ -87,7 +87,7 @@ def tokens(metric: Metric, options: Any, texts: Sequence[str]) -> Sample:
             continue
         layer = words.get(need.tokenizer or words.DEFAULT)(texts)
         layers[need] = layer.map("lower", str.lower) if need.layer == "lower" else layer
-    return Sample(np.zeros(len(texts), np.int64), layers, raw_text(texts))
+    return Sample(np.zeros(len(texts), np.int64), layers, {None: raw_text(texts)})
 
 
 def run(metric: Metric, options: Any, texts: Sequence[str]) -> tuple[float, float]:

@@ -40,7 +40,7 @@ from rote.core.progress import Silent
 from rote.core.sample import RawText
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure import templates
-from rote.measure._collect import Words, collect
+from rote.measure._collect import Fields, Words, collect
 from rote.measure._templates.package import SHARD, package_values, package_windows
 from rote.measure._templates.strings import first_seen, paper_values, strings_of
 from rote.measure._templates.windows import windows
@@ -95,7 +95,7 @@ def table_12(path: Path, annotator: str, variant: Any) -> dict[str, tuple[float,
         texts,
         templates.needs(options),
         words=Words("ud", annotator),
-        by=("source",),
+        fields=Fields(("source",)),
         jobs=1,
         reporter=Silent(),
     )

@@ -79,16 +79,11 @@ def test_a_sample_of_equal_size_has_exactly_that_many_words() -> None:
     sample = Sample(
         words=np.array([3, 5, 4]),
         layers={},
-        raw=RawText(np.frombuffer(b"aaabbbbbcccc", np.uint8), np.array([3, 8, 12])),
+        raws={None: RawText(np.frombuffer(b"aaabbbbbcccc", np.uint8), np.array([3, 8, 12]))},
     )
     part = sample.matched(np.array([2, 0, 1]), 9)  # 4 + 3 words, then 2 of the 5
     assert part.words.tolist() == [3, 4, 2]  # input order, the cut text last
     assert [part.text().text(t) for t in range(3)] == [b"aaa", b"cccc", b"bb"]
-
-
-def test_a_sample_knows_whether_it_has_raw_text() -> None:
-    with pytest.raises(ValueError, match="without raw text"):
-        Sample(words=np.array([1]), layers={}).text()
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -23,10 +23,12 @@ def sample_of(texts: Sequence[Sequence[str]], *needs: Need) -> Sample:
     return Sample(
         words=np.array([len(text) for text in texts], np.int64),
         layers={need: layer_of(texts, need.layer) for need in needs},
-        raw=RawText(
-            np.frombuffer(bytearray(b"".join(encoded)), np.uint8),
-            np.cumsum([len(text) for text in encoded], dtype=np.int64),
-        ),
+        raws={
+            None: RawText(
+                np.frombuffer(bytearray(b"".join(encoded)), np.uint8),
+                np.cumsum([len(text) for text in encoded], dtype=np.int64),
+            )
+        },
     )
 
 

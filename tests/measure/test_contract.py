@@ -164,4 +164,4 @@ def test_equal_sizes_are_given_for_what_moves_with_length(name: str) -> None:
 
 
 def test_the_panel_names_measures_that_exist() -> None:
-    assert set(PANEL) <= set(NAMES)
+    assert {name for name, _ in PANEL} <= set(NAMES)

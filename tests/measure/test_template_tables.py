@@ -70,7 +70,7 @@ def rows_of(texts: Sequence[Sequence[Piece]], options: Options, layer: Layer | N
         for need in needs(options)
         if need.layer != "text"
     }
-    return rows(Sample(word.text_ends - word.text_starts, layers, raw), options, Work())
+    return rows(Sample(word.text_ends - word.text_starts, layers, {None: raw}), options, Work())
 
 
 def comparison(groups: Mapping[str, Sequence[int]], reference: str | None = None) -> Comparison:

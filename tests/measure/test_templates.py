@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def test_the_documents_are_a_source_of_their_own(tmp_path: Path) -> None:
     result = compute({"templates": Options()}, file, settings=QUICK)[0]
     assert list(result.sources) == ["human", "model", "input documents"]
     assert result.sources["input documents"].texts == 2
-    without = compute({"templates": Options(documents=False)}, file, settings=QUICK)[0]
+    without = compute({"templates": Options()}, file, settings=replace(QUICK, inputs=""))[0]
     assert list(without.sources) == ["human", "model"]
     assert without.sources["human"].values == result.sources["human"].values
 

@@ -14,7 +14,7 @@ Paper A's text says breadth first; the templates in its table 5 are depth first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from rote.core.layer import Ids, Layer, Offsets, number
 
 CONSTITUENTS = ("constituents-bfs", "constituents-dfs")
 DEPENDENCIES = ("dep-bfs",)
+HEAD = "head"
+"""Where each word's head stands; comes with the dependencies of any annotator that parses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,22 @@ def dep_bfs(dep: Layer, heads: Ids) -> Layer:
         text_ends=dep.text_ends,
         sentence_ends=dep.sentence_ends,
     )
+
+
+def head_layer(word: Layer, heads: Ids) -> Layer:
+    """The layer `head`: how far ahead (+2) or behind (-1) of a word its head stands; 0 is a root.
+
+    So written, trees are a layer like any other: texts can be joined, chosen and left out.
+    """
+    away = np.where(heads < 0, 0, heads - np.arange(len(heads), dtype=np.int32))
+    distances, ids = np.unique(away, return_inverse=True)
+    vocabulary = tuple(f"{distance:+d}" if distance else "0" for distance in distances.tolist())
+    return replace(word, name=HEAD, ids=ids.astype(np.int32), vocabulary=vocabulary)
+
+
+def head_distances(head: Layer) -> NDArray[np.int32]:
+    """The layer `head` read back: the head's place minus the word's own, 0 for a root."""
+    return np.array([int(entry) for entry in head.vocabulary], np.int32)[head.ids]
 
 
 def breadth_first(parents: Ids, sentences: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -21,13 +22,16 @@ def measure_command(name: str) -> click.Command:
         name,
         plugins.load("measure", name).__doc__ or "",
         flags(metric.options, "What is measured"),
-        {name: metric.options},
+        [(name, metric.options, {})],
     )
 
 
-def panel_command(name: str, help: str, measures: dict[str, type], shared: type) -> click.Command:
-    """Several measures at once; `shared` holds the options that all of them take."""
-    return _command(name, help, flags(shared, "What is measured"), measures)
+def panel_command(
+    name: str, help: str, measures: Sequence[tuple[str, type, dict[str, Any]]], shared: type
+) -> click.Command:
+    """Several measures at once, each with settings of its own; `shared` holds the options that
+    all of them take."""
+    return _command(name, help, flags(shared, "What is measured"), measures, panel=True)
 
 
 def _accepted(
@@ -44,36 +48,42 @@ def _accepted(
 
 
 def _command(
-    name: str, help: str, own: list[click.Option], measures: dict[str, type]
+    name: str,
+    help: str,
+    own: list[click.Option],
+    measures: Sequence[tuple[str, type, dict[str, Any]]],
+    *,
+    panel: bool = False,
 ) -> click.Command:
     from rote.corpus import ReadOptions
     from rote.measure import Settings
 
-    def run(inputs: tuple[str, ...], **given: Any) -> None:
+    def run(files: tuple[str, ...], **given: Any) -> None:
         from rote.measure._compute import compute
 
         output = build(OutputOptions, given)
         output.format()  # a contradiction is noticed before the work, not after
         reporter = TerminalReporter(output.quiet)
-        chosen = {
-            measure: _accepted(measure, options, given, reporter)
-            for measure, options in measures.items()
-        }
+        chosen = [
+            (measure, _accepted(measure, options, {**given, **fixed}, reporter))
+            for measure, options, fixed in measures
+        ]
         results = compute(
             chosen,
-            [Path(name) for name in inputs],
+            [Path(name) for name in files],
             settings=build(Settings, given),
             read=build(ReadOptions, given),
             reporter=reporter,
+            panel=panel,
         )
-        deliver(results, output, panel=len(measures) > 1)
+        deliver(results, output, panel=panel)
 
     return SectionedCommand(
         name,
         callback=run,
         help=help.strip(),
         params=[
-            click.Argument(["inputs"], metavar="FILE...", nargs=-1, required=True),
+            click.Argument(["files"], metavar="FILE...", nargs=-1, required=True),
             *own,
             *flags(Settings, "Comparison"),
             *flags(ReadOptions, "Reading"),

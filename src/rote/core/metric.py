@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, Silent
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 
@@ -32,12 +32,17 @@ def _unheard(share: float) -> None:
 class Work:
     """How a measure is to do its expensive part: on how many threads, and whom it tells.
 
-    `groups` are the sources, for a measure that has to know one of them beforehand.
+    `groups` are the sources and `reference` one of them, for a measure that has to know them
+    beforehand; `ids` name the texts, so that what is drawn does not depend on their order.
     """
 
     jobs: int = 1
     progress: Progress = _unheard
     groups: Mapping[str, Take] = field(default_factory=dict)
+    reference: str | None = None
+    ids: Sequence[str] = ()
+    seed: int = 0
+    reporter: Reporter = field(default_factory=Silent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,11 @@ class Metric:
     check: Callable[[Any, str], None] | None = None
     order_matters: bool = False
     permutations: int = 499
+    tested: bool = True
+    """Whether a source's values mean the same as the reference's own, so that they can be tested
+    against them."""
+    inputs: bool = True
+    """Whether what the texts were made from (field `document`) is worth measuring as a source."""
 
 
 def option(default: Any, help: str, **extra: Any) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rote.core import plugins
+from rote.core.facets import Facet, facets
 from rote.core.signature import Signature
 
 SCHEMA = 1
@@ -51,6 +52,10 @@ class Result:
     comparisons: Sequence[Row] = ()
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def facets(self) -> list[Facet]:
+        """The sources that stand side by side, each facet with its own reference."""
+        return facets(self.sources, self.reference)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object; undefined numbers become null."""

@@ -7,7 +7,7 @@ a source, a half-sample or a permuted group is then just an array of text number
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,14 @@ class Need:
 
     `layer` may be `text`: the raw text as UTF-8 bytes. `tokenizer` None means the
     one that the user chose. `spans`: keep where each item stands in its text, and where
-    sentences end; most counts need neither.
+    sentences end; most counts need neither. `field`: the layer is not that of the text itself but
+    of what a field of its record holds (`reference`, `document`), text by text.
     """
 
     layer: str
     tokenizer: str | None = None
     spans: bool = False
+    field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ class Sample:
 
     words: NDArray[np.int64]
     layers: Mapping[Need, Layer]
-    raw: RawText | None = None
+    raws: Mapping[str | None, RawText] = field(default_factory=dict)
+    """Raw text by the field that it stands in; None is the text itself."""
 
     def __len__(self) -> int:
         return len(self.words)
@@ -65,10 +68,8 @@ class Sample:
     def layer(self, need: Need) -> Layer:
         return self.layers[need]
 
-    def text(self) -> RawText:
-        if self.raw is None:
-            raise ValueError("this sample was collected without raw text")
-        return self.raw
+    def text(self, field: str | None = None) -> RawText:
+        return self.raws[field]
 
     def matched(self, order: Take, words: int) -> Sample:
         """A sample of exactly `words` words: the first texts of a random order, the last one cut.
@@ -93,7 +94,7 @@ class Sample:
         return Sample(
             words=words,
             layers={need: _take(layer, chosen, last_share) for need, layer in self.layers.items()},
-            raw=None if self.raw is None else _take_raw(self.raw, chosen, last_share),
+            raws={field: _take_raw(raw, chosen, last_share) for field, raw in self.raws.items()},
         )
 
 

@@ -7,9 +7,17 @@ reads and tokenizes the texts once and runs every measure that was asked for on 
 
 from __future__ import annotations
 
+from typing import Any
+
 from rote.measure._settings import Settings
 
-PANEL = ("lexical", "compression", "self-repetition", "homogenization")
-"""The measures of `rote diversity`, in the order in which they are shown."""
+PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("lexical", {}),
+    ("compression", {}),
+    ("compression", {"layer": "pos"}),
+    ("self-repetition", {}),
+    ("homogenization", {}),
+)
+"""The measures of `rote diversity` and their settings, in the order in which they are shown."""
 
 __all__ = ["PANEL", "Settings"]

@@ -7,7 +7,7 @@ input, so the sample is the same at any number of jobs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rote.annotate import annotators, layers, words
 from rote.annotate.script import glance
 from rote.annotate.store import Store
+from rote.annotate.trees import HEAD, head_layer
 from rote.core.annotation import Annotation
 from rote.core.column import Column
 from rote.core.document import Document
@@ -30,9 +31,7 @@ from rote.run import map_ordered
 RAW = "text"
 _FROM_WORDS = frozenset({"word", *layers.DERIVED})
 _PARALLEL = "doc_id"
-_DOCUMENT = "document"
-INPUTS = "input documents"
-"""The source that holds the documents which the texts were made from."""
+_INPUTS = {"document": "input documents"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,14 @@ class Piece:
     sample: Sample
     groups: list[str]
     doc_ids: list[str | None]
+    sets: list[str | None]
+    """What the field of `--within` holds."""
     digests: list[bytes]
     fields: frozenset[str]
     seen: Counter[str]
     """What the texts look like, where the English models were used on them."""
     inputs: Piece | None = None
-    """The documents that the texts were made from, where they are measured too."""
+    """What the texts were made from, where that is measured too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,38 @@ class Words:
     annotator: str
 
     def annotates(self, needs: Sequence[Need]) -> bool:
-        own = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
-        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(own)
+        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(own_layers(needs))
+
+
+def own_layers(needs: Sequence[Need]) -> list[str]:
+    """The layers that the annotator must make; heads come with the dependencies."""
+    own = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
+    return list(dict.fromkeys("dep" if layer == HEAD else layer for layer in own))
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which fields of a record are looked at: those that tell sources apart, the one whose texts
+    are a source too, and the one that puts texts into sets."""
+
+    by: tuple[str, ...] = ()
+    inputs: str | None = None
+    within: str | None = None
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return (*self.by, *([self.within] if self.within else []))
+
+    def as_source(self, document: Document) -> dict[str, object]:
+        """The fields by which what a text was made from is grouped: not who wrote the text."""
+        if not self.by:
+            return {}
+        writer = "source" if "source" in self.by else self.by[-1]
+        return {**{name: document.meta.get(name) for name in self.by}, writer: self.inputs_name}
+
+    @property
+    def inputs_name(self) -> str:
+        return _INPUTS.get(str(self.inputs), f"input: {self.inputs}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +105,8 @@ class Preparation:
 
     needs: tuple[Need, ...]
     words: Words
-    by: tuple[str, ...]
+    fields: Fields
     skip: bool
-    inputs: bool = False
 
     def __call__(self, shard: Shard) -> Piece:
         return self.piece(shard.read(), shard.size)
@@ -84,22 +114,22 @@ class Preparation:
     def piece(self, batch: Batch, size: int, annotation: Annotation | None = None) -> Piece:
         """A batch, annotated here unless that was done before."""
         if annotation is None:
-            batch = _grouped(batch, self.by, skip=self.skip)
+            batch = self._checked(batch, skip=self.skip)
         else:
-            _grouped(batch, self.by, skip=False)  # stored pieces cannot lose a document
+            self._checked(batch, skip=False)  # stored pieces cannot lose a document
         documents = batch.documents
         seen: Counter[str] = Counter()
         if annotation is None and self.words.annotates(self.needs):
             if self.words.annotator == annotators.DEFAULT:
                 seen = glance([document.text for document in documents])
-            layers = [n.layer for n in self.needs if n.tokenizer is None and n.layer != RAW]
-            annotation = annotators.get(self.words.annotator)(documents, layers)
+            annotation = annotators.get(self.words.annotator)(documents, own_layers(self.needs))
         return Piece(
             batch=replace(batch, documents=[Document(d.id, "") for d in documents]),
             size=size,
-            sample=self._sample([document.text for document in documents], annotation),
-            groups=[_group(document, self.by, batch.label) for document in documents],
+            sample=self._sample(documents, annotation),
+            groups=[_group(document, self.fields.by, batch.label) for document in documents],
             doc_ids=[_written(document.meta.get(_PARALLEL)) for document in documents],
+            sets=[_written(document.meta.get(self.fields.within or "")) for document in documents],
             digests=[digest(document) for document in documents],
             fields=frozenset(documents[0].meta) if documents else frozenset(),
             seen=seen,
@@ -107,45 +137,86 @@ class Preparation:
         )
 
     def _inputs(self, batch: Batch) -> Piece | None:
-        """The documents behind the texts, each once, as a piece of their own."""
-        if not self.inputs:
+        """What the texts were made from, each text once, as a piece of its own."""
+        fields = self.fields
+        if fields.inputs is None:
             return None
-        found: dict[str, tuple[Document, int]] = {}
+        found: dict[tuple[str, ...], tuple[Document, int]] = {}
         for document, line in zip(batch.documents, batch.lines):
-            text = document.meta.get(_DOCUMENT)
+            text = document.meta.get(fields.inputs)
             if isinstance(text, str) and text.strip():
                 doc_id = _written(document.meta.get(_PARALLEL))
+                meta = fields.as_source(document)
+                if doc_id is not None:
+                    meta[_PARALLEL] = doc_id
                 # Named by what it is, not by who answered it, so that it is known again.
-                name = f"document {doc_id or _hash(text, 0).hex()}"
-                meta = {} if doc_id is None else {_PARALLEL: doc_id}
-                found.setdefault(text, (Document(name, text, meta), line))
+                own = [str(meta[name]) for name in fields.by if meta[name] != fields.inputs_name]
+                name = " ".join([*own, fields.inputs, doc_id or _hash(text, 0).hex()])
+                found.setdefault((*own, text), (Document(name, text, meta), line))
         if not found:
             return None
         documents, lines = zip(*found.values())
-        own = replace(
-            batch, documents=list(documents), lines=list(lines), label=INPUTS, problems=[]
+        inputs = replace(
+            batch,
+            documents=list(documents),
+            lines=list(lines),
+            label=fields.inputs_name,
+            problems=[],
         )
-        return replace(self, by=(), inputs=False).piece(own, 0)
+        return replace(self, fields=Fields(fields.by)).piece(inputs, 0)
 
-    def _sample(self, texts: list[str], annotation: Annotation | None) -> Sample:
-        made: dict[str, Layer] = {}
-
-        def words_by(name: str) -> Layer:
-            if name not in made:
-                made[name] = words.get(name)(texts)
-            return made[name]
-
-        def layer(need: Need) -> Layer:
-            if need.tokenizer is None and annotation is not None:
-                return {**annotation.layers, **annotation.trees}[need.layer]
-            return layers.derive(words_by(need.tokenizer or self.words.tokenizer), need.layer)
-
-        own = words_by(self.words.tokenizer) if annotation is None else annotation.word
+    def _sample(self, documents: Sequence[Document], annotation: Annotation | None) -> Sample:
+        texts = [document.text for document in documents]
+        layered = _Layered(self.words, texts, annotation)
+        beside = {
+            field: _Layered(self.words, _beside(documents, field), None)
+            for field in {need.field for need in self.needs if need.field is not None}
+        }
+        own = layered.words()
         return Sample(
             words=own.text_ends - own.text_starts,
-            layers={need: layer(need) for need in self.needs if need.layer != RAW},
-            raw=_raw(texts) if any(need.layer == RAW for need in self.needs) else None,
+            layers={
+                need: (layered if need.field is None else beside[need.field]).layer(need)
+                for need in self.needs
+                if need.layer != RAW
+            },
+            raws={
+                need.field: _raw(texts if need.field is None else beside[need.field].texts)
+                for need in self.needs
+                if need.layer == RAW
+            },
         )
+
+    def _checked(self, batch: Batch, *, skip: bool) -> Batch:
+        """The batch without records that lack a field; raises unless they are skipped."""
+        flags = dict.fromkeys(self.fields.by, "--by")
+        if self.fields.within:
+            flags.setdefault(self.fields.within, "--within")
+        beside = {need.field: "the measure" for need in self.needs if need.field is not None}
+        return _complete(batch, {**beside, **flags}, skip=skip)
+
+
+class _Layered:
+    """Texts and the layers over them, each made once, when it is first asked for."""
+
+    def __init__(self, source: Words, texts: list[str], annotation: Annotation | None) -> None:
+        self.source, self.texts, self.annotation = source, texts, annotation
+        self._words: dict[str, Layer] = {}
+
+    def words(self, tokenizer: str | None = None) -> Layer:
+        if tokenizer is None and self.annotation is not None:
+            return self.annotation.word
+        name = tokenizer or self.source.tokenizer
+        if name not in self._words:
+            self._words[name] = words.get(name)(self.texts)
+        return self._words[name]
+
+    def layer(self, need: Need) -> Layer:
+        if need.tokenizer is None and self.annotation is not None:
+            if need.layer == HEAD and self.annotation.heads is not None:
+                return head_layer(self.annotation.word, self.annotation.heads)
+            return {**self.annotation.layers, **self.annotation.trees}[need.layer]
+        return layers.derive(self.words(need.tokenizer), need.layer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +235,16 @@ class StoredPreparation:
 class Collected:
     """A sample, which texts belong to which source, and what was seen on the way.
 
-    `strata` holds each text's number in `doc_ids` (-1: none); `fields` are those of the
-    first record.
+    `strata` holds each text's number in `doc_ids` (-1: none), `sets` the same for what the field
+    of `--within` holds; `fields` are those of the first record.
     """
 
     sample: Sample
     groups: dict[str, Take]
     strata: NDArray[np.int64]
     doc_ids: tuple[str, ...]
+    sets: NDArray[np.int64]
+    set_names: tuple[str, ...]
     ids: list[str]
     fingerprint: str
     problems: Problems
@@ -184,18 +257,24 @@ class Collected:
         The draw ranks texts by a hash of their doc_id, so sources that answer the
         same prompts stay paired, and the order of the input does not matter.
         """
-        drawn = {
-            source: sorted(take, key=lambda text: self._rank(text, seed))[:count]
-            for source, take in self.groups.items()
-        }
-        chosen = np.sort(np.concatenate([np.array(take, np.int64) for take in drawn.values()]))
+        return self.chosen(
+            {
+                source: np.array(sorted(take, key=lambda t: self._rank(t, seed))[:count], np.int64)
+                for source, take in self.groups.items()
+            }
+        )
+
+    def chosen(self, groups: Mapping[str, Take]) -> Collected:
+        """These texts of these sources alone."""
+        chosen = np.sort(np.concatenate(list(groups.values())))
         return replace(
             self,
             sample=self.sample.take(chosen),
             groups={
-                source: np.searchsorted(chosen, np.sort(take)) for source, take in drawn.items()
+                source: np.searchsorted(chosen, np.sort(take)) for source, take in groups.items()
             },
             strata=self.strata[chosen],
+            sets=self.sets[chosen],
             ids=[self.ids[text] for text in chosen],
         )
 
@@ -209,41 +288,38 @@ def collect(
     needs: Sequence[Need],
     *,
     words: Words,
-    by: tuple[str, ...],
-    inputs: bool = False,
+    fields: Fields,
     jobs: int,
     reporter: Reporter,
 ) -> Collected:
-    """Read all texts once; `inputs`: the documents they were made from are a source too."""
+    """Read all texts once."""
     wanted = tuple(dict.fromkeys(needs))
     pieces: Iterator[Piece]
     if isinstance(texts, Store):
-        stored = StoredPreparation(texts, Preparation(wanted, words, by, skip=False))
+        stored = StoredPreparation(texts, Preparation(wanted, words, fields, skip=False))
         pieces = map_ordered(stored, texts.files, jobs)
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")
     else:
         skip = texts.options.on_error == "skip"
-        preparation = Preparation(wanted, words, by, skip, inputs)
+        preparation = Preparation(wanted, words, fields, skip)
         pieces = map_ordered(preparation, texts.shards(), jobs)
         stage = reporter.stage("reading", texts.size, unit="B")
         duplicates = DuplicateIds(texts.options.on_error)
     joined = _Joined(wanted)
     members: dict[str, list[int]] = {}
-    doc_numbers: dict[str, int] = {}
-    strata: list[int] = []
+    strata, sets = _Numbered(), _Numbered()
     ids: list[str] = []
     problems, fingerprint = Problems(), Fingerprint()
-    fields: frozenset[str] = frozenset()
+    seen_fields: frozenset[str] = frozenset()
     seen: Counter[str] = Counter()
     known_inputs: set[bytes] = set()
 
     def add(piece: Piece, kept: NDArray[np.int64]) -> None:
         for number in kept:
             members.setdefault(piece.groups[number], []).append(len(ids))
-            doc_id = piece.doc_ids[number]
-            known = -1 if doc_id is None else doc_numbers.setdefault(doc_id, len(doc_numbers))
-            strata.append(known)
+            strata.append(piece.doc_ids[number])
+            sets.append(piece.sets[number])
             ids.append(piece.batch.documents[number].id)
         fingerprint.add(piece.digests[number] for number in kept)
         complete = len(kept) == len(piece.groups)
@@ -259,20 +335,36 @@ def collect(
                 new = [i for i, d in enumerate(piece.inputs.digests) if d not in known_inputs]
                 add(piece.inputs, np.array(new, np.int64))
                 known_inputs.update(piece.inputs.digests)
-            fields = fields or piece.fields
+            seen_fields = seen_fields or piece.fields
             seen += piece.seen
             advance(piece.size)
     return Collected(
         sample=joined.finish(),
         groups={name: np.array(numbers, np.int64) for name, numbers in members.items()},
-        strata=np.array(strata, np.int64),
-        doc_ids=tuple(doc_numbers),
+        strata=strata.column(),
+        doc_ids=tuple(strata.names),
+        sets=sets.column(),
+        set_names=tuple(sets.names),
         ids=ids,
         fingerprint=fingerprint.hexdigest(),
         problems=problems,
-        fields=fields,
+        fields=seen_fields,
         seen=seen,
     )
+
+
+class _Numbered:
+    """Names as they come, numbered in order of first appearance; -1 where there is none."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self._numbers: list[int] = []
+
+    def append(self, name: str | None) -> None:
+        self._numbers.append(-1 if name is None else self.names.setdefault(name, len(self.names)))
+
+    def column(self) -> NDArray[np.int64]:
+        return np.array(self._numbers, np.int64)
 
 
 class _Joined:
@@ -281,24 +373,34 @@ class _Joined:
     def __init__(self, needs: tuple[Need, ...]) -> None:
         self._words = Column(np.int64)
         self._layers = {need: _JoinedLayer(need.spans) for need in needs if need.layer != RAW}
-        self._raw = Column(np.uint8)
-        self._raw_ends = Column(np.int64)
-        self._raw_size = 0
-        self._has_raw = any(need.layer == RAW for need in needs)
+        self._raws = {need.field: _JoinedText() for need in needs if need.layer == RAW}
 
     def append(self, sample: Sample) -> None:
         self._words.append(sample.words)
         for need, layer in sample.layers.items():
             self._layers[need].append(layer)
-        if sample.raw is not None:
-            self._raw.append(sample.raw.data)
-            self._raw_ends.append(sample.raw.ends + self._raw_size)
-            self._raw_size += len(sample.raw.data)
+        for field, raw in sample.raws.items():
+            self._raws[field].append(raw)
 
     def finish(self) -> Sample:
-        raw = RawText(self._raw.finish(), self._raw_ends.finish()) if self._has_raw else None
         layers = {need: joined.finish(need.layer) for need, joined in self._layers.items()}
-        return Sample(self._words.finish(), layers, raw)
+        raws = {field: joined.finish() for field, joined in self._raws.items()}
+        return Sample(self._words.finish(), layers, raws)
+
+
+class _JoinedText:
+    """Raw text as it grows."""
+
+    def __init__(self) -> None:
+        self._data, self._ends, self._size = Column(np.uint8), Column(np.int64), 0
+
+    def append(self, raw: RawText) -> None:
+        self._data.append(raw.data)
+        self._ends.append(raw.ends + self._size)
+        self._size += len(raw.data)
+
+    def finish(self) -> RawText:
+        return RawText(self._data.finish(), self._ends.finish())
 
 
 class _JoinedLayer:
@@ -360,18 +462,26 @@ def _written(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _grouped(batch: Batch, by: tuple[str, ...], *, skip: bool) -> Batch:
-    """The batch without records that lack a field of `by`; raises unless they are skipped."""
+def _beside(documents: Sequence[Document], field: str) -> list[str]:
+    """What a field of the records holds; checked before."""
+    return [str(document.meta[field]) for document in documents]
+
+
+def _complete(batch: Batch, asked: Mapping[str, str], *, skip: bool) -> Batch:
+    """The batch without records that lack a field; raises unless they are skipped.
+
+    `asked`: the fields, and who asks for each.
+    """
     missing = {
-        number: next(name for name in by if document.meta.get(name) is None)
+        number: next(name for name in asked if document.meta.get(name) is None)
         for number, document in enumerate(batch.documents)
-        if any(document.meta.get(name) is None for name in by)
+        if any(document.meta.get(name) is None for name in asked)
     }
     if not missing:
         return batch
     problems = [
         InputError(
-            "the field that --by names is missing",
+            f"the field that {asked[name]} names is missing",
             file=batch.file,
             line=batch.lines[number],
             field=name,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +13,47 @@ from rote.annotate.script import remarks
 from rote.annotate.store import Store, is_store, open_store
 from rote.core import plugins
 from rote.core.compiling import say_if_compiling
-from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
 from rote.core.sample import Need
 from rote.corpus import Corpus, Input, ReadOptions, open_corpus
-from rote.measure._collect import RAW, Collected, Words, collect
+from rote.measure._collect import Collected, Fields, Words, collect, own_layers
+from rote.measure._facets import check_reference, measure_facets
 from rote.measure._settings import Settings
-from rote.measure._study import Study, measure
+
+Measures = Mapping[str, Any] | Sequence[tuple[str, Any]]
 
 
 def compute(
-    measures: Mapping[str, Any],
+    measures: Measures,
     inputs: Input,
     *,
     settings: Settings | None = None,
     read: ReadOptions | None = None,
     reporter: Reporter | None = None,
+    panel: bool = False,
 ) -> list[Result]:
-    """Measure name -> its options object; the results come in the same order."""
+    """Measure name -> its options object; the results come in the same order.
+
+    `panel`: a measure whose extra is not installed is left out, and that is said; otherwise it
+    is an error.
+    """
     settings, read, reporter = settings or Settings(), read or ReadOptions(), reporter or Silent()
-    metrics: dict[str, Metric] = {name: plugins.load("measure", name).METRIC for name in measures}
-    needs = [need for name, options in measures.items() for need in metrics[name].needs(options)]
+    pairs = list(measures.items() if isinstance(measures, Mapping) else measures)
+    chosen: list[tuple[Metric, Any]] = [
+        (plugins.load("measure", name).METRIC, options) for name, options in pairs
+    ]
     source = Words(settings.tokenizer, settings.annotator)
     texts = _opened(inputs, read)
     # Looked up before the reading starts: a wrong name must not cost minutes.
-    signatures = _signatures(needs, source, texts)
-    for name, options in measures.items():
-        if check := metrics[name].check:
-            check(options, signatures[None])
+    signatures = _signatures([n for m, options in chosen for n in m.needs(options)], source, texts)
+    left_out: list[str] = []
+    chosen = list(_possible(chosen, signatures[None], left_out if panel else None))
+    for line in left_out:
+        reporter.say(line)
+    needs = [need for metric, options in chosen for need in metric.needs(options)]
     say_if_compiling(reporter, "_tagger" if source.annotates(needs) else "_machine")
     for line in texts.guesses if isinstance(texts, Corpus) else ():
         reporter.say(line)
@@ -49,8 +61,11 @@ def compute(
         texts,
         needs,
         words=source,
-        by=settings.by,
-        inputs=any(getattr(options, "documents", False) for options in measures.values()),
+        fields=Fields(
+            settings.by,
+            settings.inputs if settings.inputs and all(m.inputs for m, _ in chosen) else None,
+            settings.within,
+        ),
         jobs=settings.jobs,
         reporter=reporter,
     )
@@ -58,17 +73,35 @@ def compute(
     _check(collected, settings)
     if settings.sample is not None:
         collected = collected.sampled(settings.sample, settings.seed)
-    study = Study(
-        sample=collected.sample,
-        groups=collected.groups,
-        strata=collected.strata,
-        ids=collected.ids,
-        settings=settings,
-        tokenizers=signatures,
-        fingerprint=collected.fingerprint,
-        reporter=reporter,
-    )
-    return [measure(metrics[name], options, study) for name, options in measures.items()]
+    results = [
+        measure_facets(
+            metric,
+            options,
+            collected,
+            settings=settings,
+            tokenizers=signatures,
+            reporter=reporter,
+        )
+        for metric, options in chosen
+    ]
+    results[0] = replace(results[0], notes=(*results[0].notes, *left_out))
+    return results
+
+
+def _possible(
+    chosen: Sequence[tuple[Metric, Any]], signature: str, left_out: list[str] | None
+) -> Iterator[tuple[Metric, Any]]:
+    """The measures that can work here; why others cannot goes to `left_out`, or is raised."""
+    for metric, options in chosen:
+        try:
+            if metric.check:
+                metric.check(options, signature)
+        except MissingExtra as missing:
+            if left_out is None:
+                raise
+            left_out.append(f"{metric.name} is left out. {missing}")
+        else:
+            yield metric, options
 
 
 def _opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
@@ -85,7 +118,7 @@ def _signatures(
     """Tokenizer name -> signature; None stands for whatever gives the user's own words."""
     named = {need.tokenizer for need in needs} - {None}
     found: dict[str | None, str] = {name: words.get(str(name)).signature for name in named}
-    own = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
+    own = own_layers(needs)
     if isinstance(texts, Store):
         _known(own, ("word", *DERIVED, *texts.layers), f"the store {texts.path}")
         return {**found, None: texts.signature}
@@ -121,13 +154,9 @@ def _check(collected: Collected, settings: Settings) -> None:
         raise InputError(
             "no text is left to measure", remedy="Look at what was skipped, listed above"
         )
-    reference = settings.reference
-    if reference is None:
-        return
-    if reference not in collected.groups:
-        raise UnknownName("reference", reference, collected.groups)
-    if len(collected.groups[reference]) < 2:
-        raise OptionError(
-            f"the reference '{reference}' has only one text: a comparison needs at least two. "
-            "Choose another with --reference, or check the field that --by names"
-        )
+    for facet in check_reference(collected, settings):
+        if len(collected.groups[str(facet.reference)]) < 2:
+            raise OptionError(
+                f"the reference '{facet.reference}' has only one text: a comparison needs at least "
+                "two. Choose another with --reference, or check the field that --by names"
+            )

@@ -16,7 +16,7 @@ from rote.core.errors import OptionError
 from rote.core.result import Result
 from rote.corpus import Input, ReadOptions
 from rote.measure import PANEL, Settings
-from rote.measure._compute import compute
+from rote.measure._compute import Measures, compute
 
 
 def lexical(texts: Input, **keywords: Any) -> Result:
@@ -44,9 +44,40 @@ def templates(texts: Input, **keywords: Any) -> Result:
     return _one("templates", texts, keywords)
 
 
+def syntactic(texts: Input, **keywords: Any) -> Result:
+    """How varied the dependency trees are; see `rote.measure.syntactic`."""
+    return _one("syntactic", texts, keywords)
+
+
+def semantic(texts: Input, **keywords: Any) -> Result:
+    """How varied the meanings are; see `rote.measure.semantic`."""
+    return _one("semantic", texts, keywords)
+
+
+def precision_recall(texts: Input, **keywords: Any) -> Result:
+    """How much of a source the reference covers, and the reverse; see `rote.measure`."""
+    return _one("precision-recall", texts, keywords)
+
+
+def favoured(texts: Input, **keywords: Any) -> Result:
+    """Which patterns of grammar a source and the reference favour; see `rote.measure.favoured`."""
+    return _one("favoured", texts, keywords)
+
+
+def rouge(texts: Input, **keywords: Any) -> Result:
+    """ROUGE of each text against a field of its record; see `rote.measure.rouge`."""
+    return _one("rouge", texts, keywords)
+
+
+def similarity(texts: Input, **keywords: Any) -> Result:
+    """How near each text is in meaning to a field of its record; see `rote.measure.similarity`."""
+    return _one("similarity", texts, keywords)
+
+
 def diversity(texts: Input, **keywords: Any) -> list[Result]:
     """The whole panel at once, one result per measure; measures keep their own defaults."""
-    return _several({name: _options_type(name)() for name in PANEL}, texts, keywords)
+    measures = [(name, _options_type(name)(**chosen)) for name, chosen in PANEL]
+    return _several(measures, texts, keywords, panel=True)
 
 
 def _one(name: str, texts: Input, keywords: dict[str, Any]) -> Result:
@@ -58,10 +89,12 @@ def _one(name: str, texts: Input, keywords: dict[str, Any]) -> Result:
 
 
 def _several(
-    measures: dict[str, Any],
+    measures: Measures,
     texts: Input,
     keywords: dict[str, Any],
     own: Sequence[str] | set[str] = (),
+    *,
+    panel: bool = False,
 ) -> list[Result]:
     given: dict[type, dict[str, Any]] = {Settings: {}, ReadOptions: {}}
     homes = {field.name: kind for kind in given for field in fields(kind)}
@@ -76,6 +109,7 @@ def _several(
         texts,
         settings=Settings(**given[Settings]),
         read=ReadOptions(**given[ReadOptions]),
+        panel=panel,
     )
 
 

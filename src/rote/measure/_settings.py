@@ -14,6 +14,18 @@ class Settings:
 
     by: tuple[str, ...] = option((), "Fields that tell sources apart; without it each file is one")
     reference: str | None = option(None, "The source that the others are compared with")
+    within: str | None = option(
+        None,
+        "Measure the texts with the same value of this field (doc_id: the answers to one input) "
+        "as one set each, and average over the sets",
+        metavar="FIELD",
+    )
+    inputs: str = option(
+        "document",
+        "Field with what the texts were made from: measured as a source too, where records have "
+        "it; '' leaves it out",
+        metavar="FIELD",
+    )
     tokenizer: str = option("ud", "Tokenizer by name, or the path of a tokenizer.json")
     annotator: str = option(
         "rote", "Who makes tags and trees: rote, spacy:MODEL, stanza:LANG, given"

@@ -1,4 +1,4 @@
-"""One measure on one sample: values, intervals, tests, values at equal size.
+"""One measure on one facet of a sample: values, intervals, tests, values at equal size.
 
 Everything here is written against the record (`Metric`), so it is the same for
 every measure. A source, a half-sample and a permuted group are all arrays of text
@@ -26,7 +26,7 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
-from rote.core.metric import Comparison, Metric, Value, Values, Work
+from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
 from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
@@ -43,12 +43,26 @@ class Study:
     sample: Sample
     groups: Mapping[str, Take]
     strata: NDArray[np.int64]
-    ids: list[str]
+    ids: Sequence[str]
     settings: Settings
+    reference: str | None
+    """The group that the others are compared with."""
     tokenizers: Mapping[str | None, str]
     """Signature of the user's tokenizer (None) and of those that variants ask for."""
     fingerprint: str
     reporter: Reporter
+
+    def work(self, progress: Progress) -> Work:
+        """What a measure is told before it counts."""
+        return Work(
+            jobs=self.settings.jobs,
+            progress=progress,
+            groups=self.groups,
+            reference=self.reference,
+            ids=self.ids,
+            seed=self.settings.seed,
+            reporter=self.reporter,
+        )
 
 
 def measure(metric: Metric, options: Any, study: Study) -> Result:
@@ -71,8 +85,7 @@ class _Run:
                 advance(share - done)
                 done = share
 
-            work = Work(study.settings.jobs, progress, study.groups)
-            self.rows = metric.rows(study.sample, options, work)
+            self.rows = metric.rows(study.sample, options, study.work(progress))
 
     def reduce(self, take: Take, rng: np.random.Generator) -> Values:
         return self.metric.reduce(self.rows, take, self.options, rng)
@@ -102,7 +115,6 @@ class _Run:
                 "values": self.value_table(),
                 **equal,
                 **self.text_table(),
-                **self.sweep_table(found),
                 **self.further_tables(),
             },
             notes=tuple(notes),
@@ -131,6 +143,8 @@ class _Run:
         settings = {"measure": self.metric.name, **option_settings(self.options)}
         if used:
             settings["tokenizer"] = tuple(used)
+        if self.settings.within:
+            settings["within"] = self.settings.within
         settings["sample"] = self.settings.sample or "all"
         settings["seed"] = self.settings.seed
         settings["texts"] = self.study.fingerprint[:12]
@@ -207,8 +221,8 @@ class _Run:
         self, found: Mapping[str, Values], equal_sizes: Sequence[Mapping[str, Any]]
     ) -> tuple[list[dict[str, Any]], list[str]]:
         """One row per source and value, and what has to be said about the tests."""
-        reference, count = self.settings.reference, self.permutations()
-        if reference is None or count == 0 or len(self.study.groups) < 2:
+        reference, count = self.study.reference, self.permutations()
+        if not self.metric.tested or reference is None or count == 0 or len(self.study.groups) < 2:
             return [], []
         if not getattr(self.rows, "resamplable", True):
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
@@ -332,34 +346,6 @@ class _Run:
             ]
         }
 
-    def sweep_table(self, found: Mapping[str, Values]) -> dict[str, list[dict[str, Any]]]:
-        """Over the groups of one source (`--by source,temperature`): mean, spread, range."""
-        if len(self.settings.by) < 2:
-            return {}
-        members: dict[str, list[Values]] = {}
-        for group, values in found.items():
-            members.setdefault(group.split("|", 1)[0], []).append(values)
-        rows = []
-        for source, groups in members.items():
-            for value in self.values:
-                numbers = np.array([values[value.name] for values in groups])
-                numbers = numbers[~np.isnan(numbers)]
-                if len(numbers) < 2:
-                    continue
-                rows.append(
-                    {
-                        "source": source,
-                        "by": self.settings.by[0],
-                        "over": "|".join(self.settings.by[1:]),
-                        "groups": len(numbers),
-                        "value": value.name,
-                        "mean": float(numbers.mean()),
-                        "sd": float(numbers.std(ddof=1)),
-                        "range": float(numbers.max() - numbers.min()),
-                    }
-                )
-        return {"sweep": rows} if rows else {}
-
     def further_tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Tables that only this measure has."""
         if self.metric.tables is None:
@@ -367,7 +353,7 @@ class _Run:
         study = self.study
         comparison = Comparison(
             groups=study.groups,
-            reference=self.settings.reference,
+            reference=study.reference,
             ids=study.ids,
             signature=study.tokenizers[None],
             seed=self.settings.seed,

@@ -91,8 +91,18 @@ class Rows:
     spelling: tuple[Bytes, Offsets] | None
 
 
+def value_name(codec: str, layer: str) -> str:
+    """The panel shows the ratio of the texts beside that of their tags: two names."""
+    return codec if layer == "text" else f"{codec}_{layer}"
+
+
 def values(options: Options) -> tuple[Value, ...]:
-    return tuple(Value(c, f"{c} compression ratio", "repetitive", True) for c in options.codecs)
+    if options.layer == "text":
+        return tuple(Value(c, f"{c} compression ratio", "repetitive", True) for c in options.codecs)
+    return tuple(
+        Value(value_name(c, options.layer), f"{c} ratio of {options.layer}", "repetitive", True)
+        for c in options.codecs
+    )
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -119,14 +129,15 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     size = _joined_size(rows, take)
     found: Values = {}
     for codec in options.codecs:
+        name = value_name(codec, options.layer)
         if not rows.lengths[take].any():
-            found[codec] = np.nan
+            found[name] = np.nan
             continue
         pieces = _pieces(rows, take, ord(" ") if options.variant == "package" else ord("\n"))
         if options.variant == "package" and codec == "gzip":
-            found[codec] = size / _size_after_two(pieces, options.gzip_level)
+            found[name] = size / _size_after_two(pieces, options.gzip_level)
         else:
-            found[codec] = size / _size_after(pieces, _compressor(codec, options, size))
+            found[name] = size / _size_after(pieces, _compressor(codec, options, size))
     return found
 
 

@@ -59,7 +59,9 @@ def check(options: Options, signature: str) -> None:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    ratio = compression.reduce(rows.compression, take, compression_options(options), rng)["gzip"]
+    (ratio,) = compression.reduce(
+        rows.compression, take, compression_options(options), rng
+    ).values()
     return {"cr": ratio, **counted(rows, take, options)}
 
 

@@ -58,13 +58,14 @@ def command(output: Path, jobs: int) -> None:
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
     written = []
-    measures = (*PANEL, "templates")
+    measures = (*PANEL, ("templates", {}))
     for name, (inputs, reference, title) in _STUDIES.items():
         results = compute(
-            {name: plugins.load("measure", name).METRIC.options() for name in measures},
+            [(name, plugins.load("measure", name).METRIC.options(**own)) for name, own in measures],
             [Path(name) for name in inputs],
             settings=Settings(by=("source",), reference=reference, sample=_TEXTS, jobs=jobs),
             reporter=reporter,
+            panel=True,
         )
         console.print(f"\n[bold]{title}[/bold]")
         tables.print_results(results, console)

@@ -23,6 +23,6 @@ class PanelOptions:
 command = panel_command(
     "diversity",
     __doc__ or "",
-    {name: plugins.load("measure", name).METRIC.options for name in PANEL},
+    [(name, plugins.load("measure", name).METRIC.options, fixed) for name, fixed in PANEL],
     PanelOptions,
 )

@@ -34,9 +34,6 @@ class Options:
     lengths: tuple[int, ...] = option((4, 5, 6, 7, 8), "template lengths of the curve")
     top: int = option(100, "at most this many templates of a source")
     min_count: int = option(2, "how often a template has to stand (variant exact)")
-    documents: bool = option(
-        True, "measure the documents that texts were made from (field document) as a source too"
-    )
     templates_from: str | None = option(
         None,
         "match the templates of this source, or of a file, on all sources",

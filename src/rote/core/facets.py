@@ -1,0 +1,57 @@
+"""Groups over several fields, `task|source`: which stand side by side, and against which reference.
+
+`--by task,source --reference human` compares the sources of a task with the human texts of the
+same task: every task is a facet. Where the reference is a group of its own, or there is none, all
+groups are one facet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+JOINT = "|"
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """Groups that are compared with each other.
+
+    `names` has for every group its name within the facet: without what all of them share.
+    """
+
+    title: str
+    names: Mapping[str, str]
+    reference: str | None
+
+    def __contains__(self, group: object) -> bool:
+        return group in self.names
+
+
+def facets(groups: Iterable[str], reference: str | None) -> list[Facet]:
+    """The facets, in order of first appearance; no reference where no group bears its name."""
+    names = list(groups)
+    place = _place(names, reference)
+    if reference is None or place is None:
+        whole = {name: name for name in names}
+        return [Facet("", whole, reference if reference in whole else None)]
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        parts = name.split(JOINT)
+        own = parts.pop(place) if place < len(parts) else name
+        found.setdefault(JOINT.join(parts), {})[name] = own
+    return [
+        Facet(title, members, next((g for g, own in members.items() if own == reference), None))
+        for title, members in found.items()
+    ]
+
+
+def _place(names: Iterable[str], reference: str | None) -> int | None:
+    """Which field of the groups names the reference; None where a whole group does, or nothing."""
+    names = list(names)
+    if reference is None or reference in names:
+        return None
+    for name in names:
+        if reference in name.split(JOINT):
+            return name.split(JOINT).index(reference)
+    return None

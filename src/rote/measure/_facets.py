@@ -1,0 +1,117 @@
+"""One measure over all facets of the collected texts, and their results as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rote.core.errors import UnknownName
+from rote.core.facets import JOINT, Facet, facets
+from rote.core.metric import Metric
+from rote.core.progress import Reporter
+from rote.core.result import Result
+from rote.measure._collect import Collected
+from rote.measure._settings import Settings
+from rote.measure._study import Study, measure
+from rote.measure._within import averaged_over_sets
+
+
+def measure_facets(
+    metric: Metric,
+    options: Any,
+    collected: Collected,
+    *,
+    settings: Settings,
+    tokenizers: Mapping[str | None, str],
+    reporter: Reporter,
+) -> Result:
+    """Every facet is a study of its own: equal sizes, tests and tables stay within it."""
+    results = []
+    for facet in facets(collected.groups, settings.reference):
+        part = _part(collected, facet)
+        study = Study(
+            sample=part.sample,
+            groups=part.groups,
+            strata=part.strata,
+            ids=part.ids,
+            settings=settings,
+            reference=facet.reference,
+            tokenizers=tokenizers,
+            fingerprint=part.fingerprint,
+            reporter=reporter,
+        )
+        own = metric
+        if settings.within:
+            own, study = averaged_over_sets(metric, options, study, part.sets, part.set_names)
+        results.append(measure(own, options, study))
+    return _joined(results, list(collected.groups), settings)
+
+
+def check_reference(collected: Collected, settings: Settings) -> list[Facet]:
+    """The facets that have a reference; refuses a reference that no group bears."""
+    found = facets(collected.groups, settings.reference)
+    having = [facet for facet in found if facet.reference is not None]
+    if settings.reference is not None and not having:
+        known = dict.fromkeys(part for name in collected.groups for part in name.split(JOINT))
+        raise UnknownName("reference", settings.reference, [*collected.groups, *known])
+    return having
+
+
+def _part(collected: Collected, facet: Facet) -> Collected:
+    if len(facet.names) == len(collected.groups):
+        return collected
+    groups = {name: take for name, take in collected.groups.items() if name in facet}
+    return collected.chosen(groups)
+
+
+def _joined(results: Sequence[Result], order: Sequence[str], settings: Settings) -> Result:
+    """The facets' results as one, groups in the order in which they were read."""
+    first = results[0]
+    sources = {name: found for result in results for name, found in result.sources.items()}
+    sources = {name: sources[name] for name in order}
+    tables: dict[str, list[Any]] = {}
+    for result in results:
+        for name, rows in result.tables.items():
+            if name != "values":
+                tables.setdefault(name, []).extend(rows)
+    joined = replace(
+        first,
+        reference=settings.reference,
+        sources=sources,
+        comparisons=[row for result in results for row in result.comparisons],
+        tables={"values": first.tables["values"], **tables},
+        notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
+    )
+    return replace(joined, tables={**joined.tables, **_sweep(joined)})
+
+
+def _sweep(result: Result) -> dict[str, list[dict[str, Any]]]:
+    """Over the groups of one source (`--by source,temperature`): mean, spread, range."""
+    if len(result.by) < 2:
+        return {}
+    members: dict[str, list[str]] = {}
+    for group in result.sources:
+        members.setdefault(group.split(JOINT, 1)[0], []).append(group)
+    rows = []
+    for source, groups in members.items():
+        for value in (row["value"] for row in result.tables["values"]):
+            numbers = np.array([result.sources[group].values[value] for group in groups])
+            numbers = numbers[~np.isnan(numbers)]
+            if len(numbers) < 2:
+                continue
+            rows.append(
+                {
+                    "source": source,
+                    "by": result.by[0],
+                    "over": JOINT.join(result.by[1:]),
+                    "groups": len(numbers),
+                    "value": value,
+                    "mean": float(numbers.mean()),
+                    "sd": float(numbers.std(ddof=1)),
+                    "range": float(numbers.max() - numbers.min()),
+                }
+            )
+    return {"sweep": rows} if rows else {}
