@@ -40,7 +40,8 @@ from rote.core.progress import Silent
 from rote.core.sample import RawText
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure import templates
-from rote.measure._collect import Fields, Words, collect
+from rote.measure._collect import collect
+from rote.measure._prepare import Fields, Words
 from rote.measure._templates.package import SHARD, package_values, package_windows
 from rote.measure._templates.strings import first_seen, paper_values, strings_of
 from rote.measure._templates.windows import windows

@@ -18,6 +18,10 @@ Take = NDArray[np.int64]
 """Numbers of the chosen texts, ascending: input order is kept."""
 
 
+SEVERAL = "\x1e"
+"""Stands between the texts of a field that holds several, such as more than one reference."""
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """A layer that a measure counts over, and the tokenizer it wants it from.
@@ -25,13 +29,15 @@ class Need:
     `layer` may be `text`: the raw text as UTF-8 bytes. `tokenizer` None means the
     one that the user chose. `spans`: keep where each item stands in its text, and where
     sentences end; most counts need neither. `field`: the layer is not that of the text itself but
-    of what a field of its record holds (`reference`, `document`), text by text.
+    of what a field of its record holds (`reference`, `document`), text by text; `several`: that
+    may be a list of texts, which come joined by SEVERAL.
     """
 
     layer: str
     tokenizer: str | None = None
     spans: bool = False
     field: str | None = None
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From a corpus to one sample: read, tokenize and group, piece by piece.
+"""From a corpus to one sample: read, prepare and group, piece by piece.
 
 Each shard becomes a piece in a worker; pieces are joined here in the order of the
 input, so the sample is the same at any number of jobs.
@@ -9,226 +9,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import annotators, layers, words
-from rote.annotate.script import glance
 from rote.annotate.store import Store
-from rote.annotate.trees import HEAD, head_layer
-from rote.core.annotation import Annotation
 from rote.core.column import Column
-from rote.core.document import Document
-from rote.core.errors import InputError
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.core.sample import Need, RawText, Sample, Take
-from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, Shard, digest
+from rote.corpus import Corpus, DuplicateIds, Fingerprint, Problems
+from rote.measure._prepare import (
+    RAW,
+    Fields,
+    Piece,
+    Preparation,
+    StoredPreparation,
+    Words,
+    hashed,
+)
 from rote.run import map_ordered
-
-RAW = "text"
-_FROM_WORDS = frozenset({"word", *layers.DERIVED})
-_PARALLEL = "doc_id"
-_INPUTS = {"document": "input documents"}
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One shard, ready to be joined. Its documents hold no text and no fields any more."""
-
-    batch: Batch
-    size: int
-    sample: Sample
-    groups: list[str]
-    doc_ids: list[str | None]
-    sets: list[str | None]
-    """What the field of `--within` holds."""
-    digests: list[bytes]
-    fields: frozenset[str]
-    seen: Counter[str]
-    """What the texts look like, where the English models were used on them."""
-    inputs: Piece | None = None
-    """What the texts were made from, where that is measured too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Where words and what hangs on them come from.
-
-    Words alone come from the tokenizer; as soon as a layer needs more (tags, trees), or
-    another annotator was chosen, everything comes from the annotator.
-    """
-
-    tokenizer: str
-    annotator: str
-
-    def annotates(self, needs: Sequence[Need]) -> bool:
-        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(own_layers(needs))
-
-
-def own_layers(needs: Sequence[Need]) -> list[str]:
-    """The layers that the annotator must make; heads come with the dependencies."""
-    own = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
-    return list(dict.fromkeys("dep" if layer == HEAD else layer for layer in own))
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Which fields of a record are looked at: those that tell sources apart, the one whose texts
-    are a source too, and the one that puts texts into sets."""
-
-    by: tuple[str, ...] = ()
-    inputs: str | None = None
-    within: str | None = None
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        return (*self.by, *([self.within] if self.within else []))
-
-    def as_source(self, document: Document) -> dict[str, object]:
-        """The fields by which what a text was made from is grouped: not who wrote the text."""
-        if not self.by:
-            return {}
-        writer = "source" if "source" in self.by else self.by[-1]
-        return {**{name: document.meta.get(name) for name in self.by}, writer: self.inputs_name}
-
-    @property
-    def inputs_name(self) -> str:
-        return _INPUTS.get(str(self.inputs), f"input: {self.inputs}")
-
-
-@dataclass(frozen=True, slots=True)
-class Preparation:
-    """The work on one shard; small and picklable, since it travels to worker processes."""
-
-    needs: tuple[Need, ...]
-    words: Words
-    fields: Fields
-    skip: bool
-
-    def __call__(self, shard: Shard) -> Piece:
-        return self.piece(shard.read(), shard.size)
-
-    def piece(self, batch: Batch, size: int, annotation: Annotation | None = None) -> Piece:
-        """A batch, annotated here unless that was done before."""
-        if annotation is None:
-            batch = self._checked(batch, skip=self.skip)
-        else:
-            self._checked(batch, skip=False)  # stored pieces cannot lose a document
-        documents = batch.documents
-        seen: Counter[str] = Counter()
-        if annotation is None and self.words.annotates(self.needs):
-            if self.words.annotator == annotators.DEFAULT:
-                seen = glance([document.text for document in documents])
-            annotation = annotators.get(self.words.annotator)(documents, own_layers(self.needs))
-        return Piece(
-            batch=replace(batch, documents=[Document(d.id, "") for d in documents]),
-            size=size,
-            sample=self._sample(documents, annotation),
-            groups=[_group(document, self.fields.by, batch.label) for document in documents],
-            doc_ids=[_written(document.meta.get(_PARALLEL)) for document in documents],
-            sets=[_written(document.meta.get(self.fields.within or "")) for document in documents],
-            digests=[digest(document) for document in documents],
-            fields=frozenset(documents[0].meta) if documents else frozenset(),
-            seen=seen,
-            inputs=self._inputs(batch),
-        )
-
-    def _inputs(self, batch: Batch) -> Piece | None:
-        """What the texts were made from, each text once, as a piece of its own."""
-        fields = self.fields
-        if fields.inputs is None:
-            return None
-        found: dict[tuple[str, ...], tuple[Document, int]] = {}
-        for document, line in zip(batch.documents, batch.lines):
-            text = document.meta.get(fields.inputs)
-            if isinstance(text, str) and text.strip():
-                doc_id = _written(document.meta.get(_PARALLEL))
-                meta = fields.as_source(document)
-                if doc_id is not None:
-                    meta[_PARALLEL] = doc_id
-                # Named by what it is, not by who answered it, so that it is known again.
-                own = [str(meta[name]) for name in fields.by if meta[name] != fields.inputs_name]
-                name = " ".join([*own, fields.inputs, doc_id or _hash(text, 0).hex()])
-                found.setdefault((*own, text), (Document(name, text, meta), line))
-        if not found:
-            return None
-        documents, lines = zip(*found.values())
-        inputs = replace(
-            batch,
-            documents=list(documents),
-            lines=list(lines),
-            label=fields.inputs_name,
-            problems=[],
-        )
-        return replace(self, fields=Fields(fields.by)).piece(inputs, 0)
-
-    def _sample(self, documents: Sequence[Document], annotation: Annotation | None) -> Sample:
-        texts = [document.text for document in documents]
-        layered = _Layered(self.words, texts, annotation)
-        beside = {
-            field: _Layered(self.words, _beside(documents, field), None)
-            for field in {need.field for need in self.needs if need.field is not None}
-        }
-        own = layered.words()
-        return Sample(
-            words=own.text_ends - own.text_starts,
-            layers={
-                need: (layered if need.field is None else beside[need.field]).layer(need)
-                for need in self.needs
-                if need.layer != RAW
-            },
-            raws={
-                need.field: _raw(texts if need.field is None else beside[need.field].texts)
-                for need in self.needs
-                if need.layer == RAW
-            },
-        )
-
-    def _checked(self, batch: Batch, *, skip: bool) -> Batch:
-        """The batch without records that lack a field; raises unless they are skipped."""
-        flags = dict.fromkeys(self.fields.by, "--by")
-        if self.fields.within:
-            flags.setdefault(self.fields.within, "--within")
-        beside = {need.field: "the measure" for need in self.needs if need.field is not None}
-        return _complete(batch, {**beside, **flags}, skip=skip)
-
-
-class _Layered:
-    """Texts and the layers over them, each made once, when it is first asked for."""
-
-    def __init__(self, source: Words, texts: list[str], annotation: Annotation | None) -> None:
-        self.source, self.texts, self.annotation = source, texts, annotation
-        self._words: dict[str, Layer] = {}
-
-    def words(self, tokenizer: str | None = None) -> Layer:
-        if tokenizer is None and self.annotation is not None:
-            return self.annotation.word
-        name = tokenizer or self.source.tokenizer
-        if name not in self._words:
-            self._words[name] = words.get(name)(self.texts)
-        return self._words[name]
-
-    def layer(self, need: Need) -> Layer:
-        if need.tokenizer is None and self.annotation is not None:
-            if need.layer == HEAD and self.annotation.heads is not None:
-                return head_layer(self.annotation.word, self.annotation.heads)
-            return {**self.annotation.layers, **self.annotation.trees}[need.layer]
-        return layers.derive(self.words(need.tokenizer), need.layer)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPreparation:
-    """The same for a piece that was annotated before, by its file's name."""
-
-    store: Store
-    preparation: Preparation
-
-    def __call__(self, file: str) -> Piece:
-        batch, annotation = self.store.piece(file)
-        return self.preparation.piece(batch, 1, annotation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +80,7 @@ class Collected:
 
     def _rank(self, text: int, seed: int) -> tuple[bytes, bytes]:
         parallel = self.doc_ids[self.strata[text]] if self.strata[text] >= 0 else self.ids[text]
-        return _hash(parallel, seed), _hash(self.ids[text], seed)
+        return hashed(parallel, seed), hashed(self.ids[text], seed)
 
 
 def collect(
@@ -441,60 +241,3 @@ class _JoinedLayer:
             self._ends.finish(),
             sentences,
         )
-
-
-def _hash(name: str, seed: int) -> bytes:
-    salt = seed.to_bytes(8, "little")
-    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest()
-
-
-def _raw(texts: list[str]) -> RawText:
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    return RawText(np.frombuffer(b"".join(encoded), np.uint8), ends)
-
-
-def _group(document: Document, by: tuple[str, ...], label: str) -> str:
-    return "|".join(str(document.meta[name]) for name in by) if by else label
-
-
-def _written(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _beside(documents: Sequence[Document], field: str) -> list[str]:
-    """What a field of the records holds; checked before."""
-    return [str(document.meta[field]) for document in documents]
-
-
-def _complete(batch: Batch, asked: Mapping[str, str], *, skip: bool) -> Batch:
-    """The batch without records that lack a field; raises unless they are skipped.
-
-    `asked`: the fields, and who asks for each.
-    """
-    missing = {
-        number: next(name for name in asked if document.meta.get(name) is None)
-        for number, document in enumerate(batch.documents)
-        if any(document.meta.get(name) is None for name in asked)
-    }
-    if not missing:
-        return batch
-    problems = [
-        InputError(
-            f"the field that {asked[name]} names is missing",
-            file=batch.file,
-            line=batch.lines[number],
-            field=name,
-            remedy=f"The record has: {', '.join(batch.documents[number].meta) or 'no other field'}",
-        )
-        for number, name in missing.items()
-    ]
-    if not skip:
-        raise problems[0]
-    kept = [number for number in range(len(batch.documents)) if number not in missing]
-    return replace(
-        batch,
-        documents=[batch.documents[number] for number in kept],
-        lines=[batch.lines[number] for number in kept],
-        problems=[*batch.problems, *problems],
-    )

@@ -19,8 +19,9 @@ from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
 from rote.core.sample import Need
 from rote.corpus import Corpus, Input, ReadOptions, open_corpus
-from rote.measure._collect import Collected, Fields, Words, collect, own_layers
+from rote.measure._collect import Collected, collect
 from rote.measure._facets import check_reference, measure_facets
+from rote.measure._prepare import Fields, Words, own_layers
 from rote.measure._settings import Settings
 
 Measures = Mapping[str, Any] | Sequence[tuple[str, Any]]

@@ -22,7 +22,7 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _step(cells: np.uint64, mask: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
+def step(cells: np.uint64, mask: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
     """64 cells of the next column, and the carry into the 64 below."""
     matched = cells & mask
     partial = cells + matched
@@ -43,7 +43,7 @@ def _zeros(cells: np.uint64) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _common(masks: Array, rows: Array, carries: Array) -> int:
+def common(masks: Array, rows: Array, carries: Array) -> int:
     """Length of the longest common subsequence.
 
     `masks[g, r]` marks where row r's word stands among the words 256 g to 256 g + 255
@@ -59,10 +59,10 @@ def _common(masks: Array, rows: Array, carries: Array) -> int:
         for number in range(len(rows)):
             mask = part[rows[number]]
             carry = np.uint64(carries[number]) if several else ZERO
-            first, carry = _step(first, mask[0], carry)
-            second, carry = _step(second, mask[1], carry)
-            third, carry = _step(third, mask[2], carry)
-            fourth, carry = _step(fourth, mask[3], carry)
+            first, carry = step(first, mask[0], carry)
+            second, carry = step(second, mask[1], carry)
+            third, carry = step(third, mask[2], carry)
+            fourth, carry = step(fourth, mask[3], carry)
             if several:
                 carries[number] = carry
         # Cells beyond the text's end never match, and so stay 1.
@@ -101,8 +101,8 @@ def rouge_rows(ids: Array, starts: Array, ends: Array, kinds: int, first: int, l
                 rows[found] = row  # overwritten by the next unless it counts: no branch
                 found += row >= 0
             if found:
-                common = _common(masks, rows[:found], carries)
-                scores[one - first, other] = 2.0 * common / (length + ends[other] - starts[other])
+                shared = common(masks, rows[:found], carries)
+                scores[one - first, other] = 2.0 * shared / (length + ends[other] - starts[other])
         for place in range(starts[one], ends[one]):
             row_of[ids[place]] = -1
     return scores

@@ -1,0 +1,313 @@
+"""What a measure is given of one shard: its texts in layers, and what their records say of them.
+
+Shards are prepared in worker processes; `_collect` joins what comes back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from rote.annotate import annotators, layers, words
+from rote.annotate.script import glance
+from rote.annotate.store import Store
+from rote.annotate.trees import HEAD, head_layer
+from rote.core.annotation import Annotation
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.core.layer import Layer
+from rote.core.sample import SEVERAL, Need, RawText, Sample
+from rote.corpus import Batch, Shard, digest
+
+RAW = "text"
+_FROM_WORDS = frozenset({"word", *layers.DERIVED})
+_PARALLEL = "doc_id"
+_INPUTS = {"document": "input documents"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One shard, ready to be joined. Its documents hold no text and no fields any more."""
+
+    batch: Batch
+    size: int
+    sample: Sample
+    groups: list[str]
+    doc_ids: list[str | None]
+    sets: list[str | None]
+    """What the field of `--within` holds."""
+    digests: list[bytes]
+    fields: frozenset[str]
+    seen: Counter[str]
+    """What the texts look like, where the English models were used on them."""
+    inputs: Piece | None = None
+    """What the texts were made from, where that is measured too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Where words and what hangs on them come from.
+
+    Words alone come from the tokenizer; as soon as a layer needs more (tags, trees), or
+    another annotator was chosen, everything comes from the annotator.
+    """
+
+    tokenizer: str
+    annotator: str
+
+    def annotates(self, needs: Sequence[Need]) -> bool:
+        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(own_layers(needs))
+
+
+def own_layers(needs: Sequence[Need]) -> list[str]:
+    """The layers that the annotator must make; heads come with the dependencies."""
+    own = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
+    return list(dict.fromkeys("dep" if layer == HEAD else layer for layer in own))
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which fields of a record are looked at: those that tell sources apart, the one whose texts
+    are a source too, and the one that puts texts into sets."""
+
+    by: tuple[str, ...] = ()
+    inputs: str | None = None
+    within: str | None = None
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return (*self.by, *([self.within] if self.within else []))
+
+    def as_source(self, document: Document) -> dict[str, object]:
+        """The fields by which what a text was made from is grouped: not who wrote the text."""
+        if not self.by:
+            return {}
+        writer = "source" if "source" in self.by else self.by[-1]
+        return {**{name: document.meta.get(name) for name in self.by}, writer: self.inputs_name}
+
+    @property
+    def inputs_name(self) -> str:
+        return _INPUTS.get(str(self.inputs), f"input: {self.inputs}")
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The work on one shard; small and picklable, since it travels to worker processes."""
+
+    needs: tuple[Need, ...]
+    words: Words
+    fields: Fields
+    skip: bool
+
+    def __call__(self, shard: Shard) -> Piece:
+        return self.piece(shard.read(), shard.size)
+
+    def piece(self, batch: Batch, size: int, annotation: Annotation | None = None) -> Piece:
+        """A batch, annotated here unless that was done before."""
+        if annotation is None:
+            batch = self._checked(batch, skip=self.skip)
+        else:
+            self._checked(batch, skip=False)  # stored pieces cannot lose a document
+        documents = batch.documents
+        seen: Counter[str] = Counter()
+        if annotation is None and self.words.annotates(self.needs):
+            if self.words.annotator == annotators.DEFAULT:
+                seen = glance([document.text for document in documents])
+            annotation = annotators.get(self.words.annotator)(documents, own_layers(self.needs))
+        return Piece(
+            batch=replace(batch, documents=[Document(d.id, "") for d in documents]),
+            size=size,
+            sample=self._sample(documents, annotation),
+            groups=[_group(document, self.fields.by, batch.label) for document in documents],
+            doc_ids=[_written(document.meta.get(_PARALLEL)) for document in documents],
+            sets=[_written(document.meta.get(self.fields.within or "")) for document in documents],
+            digests=[self._digest(document) for document in documents],
+            fields=frozenset(documents[0].meta) if documents else frozenset(),
+            seen=seen,
+            inputs=self._inputs(batch),
+        )
+
+    def _inputs(self, batch: Batch) -> Piece | None:
+        """What the texts were made from, each text once, as a piece of its own."""
+        fields = self.fields
+        if fields.inputs is None:
+            return None
+        found: dict[tuple[str, ...], tuple[Document, int]] = {}
+        for document, line in zip(batch.documents, batch.lines):
+            text = document.meta.get(fields.inputs)
+            if isinstance(text, str) and text.strip():
+                doc_id = _written(document.meta.get(_PARALLEL))
+                meta = fields.as_source(document)
+                if doc_id is not None:
+                    meta[_PARALLEL] = doc_id
+                # Named by what it is, not by who answered it, so that it is known again.
+                own = [str(meta[name]) for name in fields.by if meta[name] != fields.inputs_name]
+                name = " ".join([*own, fields.inputs, doc_id or hashed(text, 0).hex()])
+                found.setdefault((*own, text), (Document(name, text, meta), line))
+        if not found:
+            return None
+        documents, lines = zip(*found.values())
+        inputs = replace(
+            batch,
+            documents=list(documents),
+            lines=list(lines),
+            label=fields.inputs_name,
+            problems=[],
+        )
+        return replace(self, fields=Fields(fields.by)).piece(inputs, 0)
+
+    def _sample(self, documents: Sequence[Document], annotation: Annotation | None) -> Sample:
+        texts = [document.text for document in documents]
+        layered = _Layered(self.words, texts, annotation)
+        beside = {field: self._beside(documents, field) for field in self._fields()}
+        own = layered.words()
+        return Sample(
+            words=own.text_ends - own.text_starts,
+            layers={
+                need: (layered if need.field is None else beside[need.field]).layer(need)
+                for need in self.needs
+                if need.layer != RAW
+            },
+            raws={
+                need.field: _raw(texts if need.field is None else beside[need.field].texts)
+                for need in self.needs
+                if need.layer == RAW
+            },
+        )
+
+    def _fields(self) -> list[str]:
+        """The fields whose texts are counted."""
+        return list(dict.fromkeys(need.field for need in self.needs if need.field is not None))
+
+    def _beside(self, documents: Sequence[Document], field: str) -> _Layered:
+        """What a field holds, with the layers that are needed of it."""
+        own = [need for need in self.needs if need.field == field]
+        texts = [_joined(document.meta[field]) for document in documents]
+        annotation = None
+        if self.words.annotates(self.needs) and own_layers(own):
+            plain = [Document(d.id, text) for d, text in zip(documents, texts)]
+            annotation = annotators.get(self.words.annotator)(plain, own_layers(own))
+        return _Layered(self.words, texts, annotation)
+
+    def _digest(self, document: Document) -> bytes:
+        """Of all that is counted: the text, and the fields that are read as texts."""
+        found = digest(document)
+        for field in self._fields():
+            found = digest(Document(found.hex(), _joined(document.meta[field])))
+        return found
+
+    def _checked(self, batch: Batch, *, skip: bool) -> Batch:
+        """The batch without records that lack a field; raises unless they are skipped."""
+        problems: dict[int, InputError] = {}
+        for number, document in enumerate(batch.documents):
+            for field, asking, wrong in self._wrong(document):
+                problems[number] = InputError(
+                    f"the field that {asking} {wrong}",
+                    file=batch.file,
+                    line=batch.lines[number],
+                    field=field,
+                    remedy=f"The record has: {', '.join(document.meta) or 'no other field'}",
+                )
+                break
+        if not problems:
+            return batch
+        if not skip:
+            raise next(iter(problems.values()))
+        kept = [number for number in range(len(batch.documents)) if number not in problems]
+        return replace(
+            batch,
+            documents=[batch.documents[number] for number in kept],
+            lines=[batch.lines[number] for number in kept],
+            problems=[*batch.problems, *problems.values()],
+        )
+
+    def _wrong(self, document: Document) -> Iterator[tuple[str, str, str]]:
+        """Field, who asks for it, and what is wrong with it."""
+        asked = dict.fromkeys(self.fields.by, "--by")
+        if self.fields.within:
+            asked.setdefault(self.fields.within, "--within")
+        for field, flag in asked.items():
+            if document.meta.get(field) is None:
+                yield field, f"{flag} names", "is missing"
+        for field in self._fields():
+            several = all(need.several for need in self.needs if need.field == field)
+            if wrong := _no_text(document.meta.get(field), several):
+                yield field, "the measure reads", wrong
+
+
+class _Layered:
+    """Texts and the layers over them, each made once, when it is first asked for."""
+
+    def __init__(self, source: Words, texts: list[str], annotation: Annotation | None) -> None:
+        self.source, self.texts, self.annotation = source, texts, annotation
+        self._words: dict[str, Layer] = {}
+
+    def words(self, tokenizer: str | None = None) -> Layer:
+        if tokenizer is None and self.annotation is not None:
+            return self.annotation.word
+        name = tokenizer or self.source.tokenizer
+        if name not in self._words:
+            self._words[name] = words.get(name)(self.texts)
+        return self._words[name]
+
+    def layer(self, need: Need) -> Layer:
+        if need.tokenizer is None and self.annotation is not None:
+            if need.layer == HEAD and self.annotation.heads is not None:
+                return head_layer(self.annotation.word, self.annotation.heads)
+            return {**self.annotation.layers, **self.annotation.trees}[need.layer]
+        return layers.derive(self.words(need.tokenizer), need.layer)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPreparation:
+    """The same for a piece that was annotated before, by its file's name."""
+
+    store: Store
+    preparation: Preparation
+
+    def __call__(self, file: str) -> Piece:
+        batch, annotation = self.store.piece(file)
+        return self.preparation.piece(batch, 1, annotation)
+
+
+def hashed(name: str, seed: int) -> bytes:
+    salt = seed.to_bytes(8, "little")
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest()
+
+
+def _raw(texts: list[str]) -> RawText:
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return RawText(np.frombuffer(b"".join(encoded), np.uint8), ends)
+
+
+def _group(document: Document, by: tuple[str, ...], label: str) -> str:
+    return "|".join(str(document.meta[name]) for name in by) if by else label
+
+
+def _written(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _no_text(value: object, several: bool) -> str | None:
+    """What keeps a field from being read as a text, or as several."""
+    if value is None:
+        return "is missing"
+    if isinstance(value, str):
+        return None
+    if not isinstance(value, (list, tuple)):
+        return f"holds no text but {type(value).__name__}"
+    if not value or not all(isinstance(part, str) for part in value):
+        return "holds a list of something other than texts"
+    return None if several else "holds a list, where one text is needed"
+
+
+def _joined(value: str | Sequence[str]) -> str:
+    """A field's text, or its texts with a mark between them that none of them holds."""
+    if isinstance(value, str):
+        return value.replace(SEVERAL, " ")
+    return SEVERAL.join(part.replace(SEVERAL, " ") for part in value)
