@@ -36,6 +36,15 @@ class LogOdds:
     z: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """For each thing: `delta`, `z`, and the corrected p-value of z; nan where it was not tested."""
+
+    delta: Floats
+    z: Floats
+    p: Floats
+
+
 def pooled_prior(
     counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]
 ) -> tuple[Floats, float]:
@@ -91,6 +100,27 @@ def frequent_enough(
         z = log_odds(one, other, prior, totals=totals, prior_total=prior_total).z
         found |= two_sided_p(z) <= _LEVEL
     return found
+
+
+def contrast(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int], least: int) -> Contrast:
+    """All things that stand `least` times in one of two groups: how much, how certain, and p.
+
+    p-values are corrected over those that are frequent enough to be tested at all; the others
+    are certainly not certain: 1. Things that are rarer still have nan throughout.
+    """
+    tested = np.flatnonzero((counts_a >= least) | (counts_b >= least))
+    ours, theirs = counts_a[tested], counts_b[tested]
+    prior, prior_total = pooled_prior(ours, theirs, totals)
+    found = log_odds(ours, theirs, prior, totals=totals, prior_total=prior_total)
+    often = frequent_enough(ours, theirs, totals)
+    p = np.where(np.isnan(found.z), np.nan, 1.0)
+    p[often] = benjamini_hochberg(two_sided_p(found.z[often]))
+    columns = []
+    for values in (found.delta, found.z, p):
+        column = np.full(len(counts_a), np.nan)
+        column[tested] = values
+        columns.append(column)
+    return Contrast(*columns)
 
 
 def two_sided_p(z: Numbers) -> Floats:

@@ -12,13 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.log_odds import (
-    benjamini_hochberg,
-    frequent_enough,
-    log_odds,
-    pooled_prior,
-    two_sided_p,
-)
+from rote.compare.log_odds import Contrast
+from rote.compare.log_odds import contrast as compared
 from rote.core.metric import Comparison
 from rote.core.sample import Take
 from rote.measure._templates.core import Options, Rows, counted, templates_of, windows_for
@@ -80,15 +75,6 @@ def template_tables(rows: Rows, comparison: Comparison, options: Options) -> dic
 
 
 @dataclass(frozen=True, slots=True)
-class _Contrast:
-    """A source against the reference: numbers by n-gram, nan where none were tested."""
-
-    delta: NDArray[np.float64]
-    z: NDArray[np.float64]
-    p: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
 class _Group:
     """How often each n-gram stands in a source, and in how many of its texts."""
 
@@ -120,7 +106,12 @@ class _Listing:
                 group = self.group(take)
                 contrast = None
                 if against is not None and source != reference:
-                    contrast = self.contrast(group, against)
+                    contrast = compared(
+                        group.counts,
+                        against.counts,
+                        (group.total, against.total),
+                        self.options.min_count,
+                    )
                     tables["distinctive"] += self.distinctive(source, group, against, contrast)
                 tables["templates"] += self.templates(source, group, contrast, everywhere)
                 for name, found in self.shown(source, take).items():
@@ -154,33 +145,11 @@ class _Listing:
             for rank, number in enumerate(wanted.tolist())
         }
 
-    def contrast(self, group: _Group, against: _Group) -> _Contrast:
-        """Log-odds of all n-grams that could be a template of one of the two.
-
-        p-values are corrected over those that are frequent enough to be tested at all.
-        """
-        least = self.options.min_count
-        tested = np.flatnonzero((group.counts >= least) | (against.counts >= least))
-        ours, theirs = group.counts[tested], against.counts[tested]
-        totals = (group.total, against.total)
-        prior, prior_total = pooled_prior(ours, theirs, totals)
-        found = log_odds(ours, theirs, prior, totals=totals, prior_total=prior_total)
-        # Too rare to be tested: certainly not certain.
-        often = frequent_enough(ours, theirs, totals)
-        p = np.where(np.isnan(found.z), np.nan, 1.0)
-        p[often] = benjamini_hochberg(two_sided_p(found.z[often]))
-        columns = []
-        for values in (found.delta, found.z, p):
-            column = np.full(len(group.counts), np.nan)
-            column[tested] = values
-            columns.append(column)
-        return _Contrast(*columns)
-
     def templates(
         self,
         source: str,
         group: _Group,
-        contrast: _Contrast | None,
+        contrast: Contrast | None,
         everywhere: Mapping[int, dict[str, int]],
     ) -> list[Row]:
         numbers = self.chosen[source]
@@ -223,7 +192,7 @@ class _Listing:
         return {"matches": matches, "examples": examples}
 
     def distinctive(
-        self, source: str, group: _Group, against: _Group, contrast: _Contrast
+        self, source: str, group: _Group, against: _Group, contrast: Contrast
     ) -> list[Row]:
         """The n-grams that set a source apart, then those that set the reference apart.
 
