@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 import rote
+from rote.measure import PANEL
 
 PUBLIC = [
     *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
     *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
-    *("UnknownName", "__version__", "build_index", "compression", "diversity"),
+    *("UnknownName", "__version__", "build_index", "compression", "diversity", "favoured"),
     *("homogenization", "index_texts", "lexical", "open_corpus", "open_index"),
-    *("self_repetition", "templates"),
+    *("precision_recall", "rouge", "self_repetition", "semantic", "similarity", "syntactic"),
+    "templates",
 ]
 
 
@@ -63,8 +65,7 @@ def test_an_unknown_keyword_gets_a_suggestion() -> None:
 
 def test_the_panel_gives_one_result_per_measure() -> None:
     results = rote.diversity(["one two three", "four five six"])
-    names = [result.measure for result in results]
-    assert names == ["lexical", "compression", "self-repetition", "homogenization"]
+    assert [result.measure for result in results] == [name for name, _ in PANEL]
 
 
 def test_an_index_is_built_and_opened(tmp_path: Path) -> None:

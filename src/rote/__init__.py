@@ -30,9 +30,15 @@ if TYPE_CHECKING:
     from rote.measure._functions import (
         compression,
         diversity,
+        favoured,
         homogenization,
         lexical,
+        precision_recall,
+        rouge,
         self_repetition,
+        semantic,
+        similarity,
+        syntactic,
         templates,
     )
 
@@ -48,8 +54,9 @@ _ROOMS = {
     "rote.index.opening": ("build_index", "index_texts", "open_index"),
     "rote.measure": ("Settings",),
     "rote.measure._functions": (
-        *("compression", "diversity", "homogenization", "lexical", "self_repetition"),
-        "templates",
+        *("compression", "diversity", "favoured", "homogenization", "lexical"),
+        *("precision_recall", "rouge", "self_repetition", "semantic", "similarity"),
+        *("syntactic", "templates"),
     ),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -73,12 +80,18 @@ __all__ = [
     "build_index",
     "compression",
     "diversity",
+    "favoured",
     "homogenization",
     "index_texts",
     "lexical",
     "open_corpus",
     "open_index",
+    "precision_recall",
+    "rouge",
     "self_repetition",
+    "semantic",
+    "similarity",
+    "syntactic",
     "templates",
 ]
 

@@ -13,6 +13,8 @@ from rote.measure._settings import Settings
 
 PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lexical", {}),
+    ("syntactic", {}),
+    ("semantic", {}),
     ("compression", {}),
     ("compression", {"layer": "pos"}),
     ("self-repetition", {}),

@@ -1,0 +1,133 @@
+"""The measure `favoured`: patterns counted by hand, examples, no reference."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from rote.annotate.annotators import get
+from rote.core.document import Document
+from rote.core.errors import OptionError
+from rote.core.result import Result
+from rote.measure import Settings
+from rote.measure._compute import compute
+from rote.measure.favoured import Options
+
+# Model-like sentences are all of one mould; people also ask, shout and break off.
+MODEL = [
+    f"Her {thing} {verb} softly in the quiet {place}."
+    for thing in ("voice", "heart", "breath")
+    for verb in ("trembled", "echoed", "lingered")
+    for place in ("room", "hall", "night")
+]
+HUMAN = [
+    *(
+        f"Her {thing} {verb} softly in the quiet room."
+        for thing in ("voice", "dog")
+        for verb in ("sang", "slept")
+    ),
+    *(
+        f"Why on earth would {who} want to do that to {whom}?"
+        for who in ("she", "he", "you")
+        for whom in ("me", "us", "them")
+    ),
+    *(f"Run, {name}, run!" for name in ("Tom", "Ann", "Joe", "Kate", "Bill", "Sue")),
+    *(f"Never have I seen so {how} a mess." for how in ("great", "sad", "foul", "fine", "big")),
+]
+
+
+def documents(source: str, sentences: list[str]) -> list[Document]:
+    """Three sentences to a text."""
+    return [
+        Document(f"{source}{start}", " ".join(sentences[start : start + 3]), {"source": source})
+        for start in range(0, len(sentences), 3)
+    ]
+
+
+def found(**options: Any) -> Result:
+    texts = documents("human", HUMAN) + documents("model", MODEL)
+    settings = Settings(by=("source",), reference="human")
+    given = {"min_count": 2, "k": 2, **options}
+    return compute({"favoured": Options(**given)}, texts, settings=settings)[0]
+
+
+def tags(sentences: list[str]) -> list[list[str]]:
+    annotation = get("rote")([Document(str(n), s) for n, s in enumerate(sentences)], ["upos"])
+    layer = annotation.layers["upos"]
+    return [layer.items(number) for number in range(len(sentences))]
+
+
+def test_counts_are_those_of_all_windows_within_sentences() -> None:
+    rows = found().tables["patterns"]
+    assert {row["favoured_by"] for row in rows} == {"human", "model"}
+    counts = {
+        side: Counter(
+            " ".join(sentence[start : start + n])
+            for sentence in tags(sentences)
+            for n in (3, 4, 5, 6)
+            for start in range(len(sentence) - n + 1)
+        )
+        for side, sentences in (("source", MODEL), ("reference", HUMAN))
+    }
+    for row in rows:
+        assert row["source_count"] == counts["source"][row["pattern"]]
+        assert row["reference_count"] == counts["reference"][row["pattern"]]
+        assert row["outside_count"] <= row["reference_count"]
+        assert len(row["pattern"].split()) == row["n"]
+
+
+def test_each_side_favours_what_it_says() -> None:
+    rows = found().tables["patterns"]
+    for row in rows:
+        assert row["z"] > 0
+        ours, theirs = (
+            (row["source_count"], row["reference_count"])
+            if row["favoured_by"] == "model"
+            else (row["outside_count"], row["source_count"])
+        )
+        assert ours >= 2
+        assert ours > theirs
+    human = [e for row in rows if row["favoured_by"] == "human" for e in row["examples"]]
+    assert any("on earth" in example or "have I" in example for example in human)
+    model = [e for row in rows if row["favoured_by"] == "model" for e in row["examples"]]
+    assert any("in the quiet" in example for example in model)
+
+
+def test_sentences_outside_are_shared_with_precision_and_recall() -> None:
+    result = found()
+    settings = Settings(by=("source",), reference="human", interval=0)
+    from rote.measure import precision_recall
+
+    texts = documents("human", HUMAN) + documents("model", MODEL)
+    options = precision_recall.Options(k=2, on=("trees",))
+    other = compute({"precision-recall": options}, texts, settings=settings)[0]
+    outside = result.sources["model"].values["outside"]
+    assert outside == pytest.approx(1 - other.sources["model"].values["tree_recall"])
+    assert 0 < outside < 1
+
+
+def test_a_pattern_moved_by_one_item_is_not_listed_again() -> None:
+    rows = [
+        r for r in found(lengths=(3,), top=50).tables["patterns"] if r["favoured_by"] == "model"
+    ]
+    for one in rows:
+        for other in rows:
+            if one["pattern"].split()[1:] == other["pattern"].split()[:-1] and one is not other:
+                assert one["source_count"] != other["source_count"]
+
+
+def test_without_a_reference_it_says_so() -> None:
+    result = compute({"favoured": Options()}, ["One text.", "Another text."])[0]
+    assert math.isnan(result.sources["texts"].values["outside"])
+    assert "name one with --reference" in result.sources["texts"].notes[0]
+    assert "patterns" not in result.tables
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(OptionError, match="lengths"):
+        Options(lengths=())
+    with pytest.raises(OptionError, match="top must be at least 1"):
+        Options(top=0)
