@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rote.annotate.annotators._columns import check_layers
 from rote.annotate.pieces import PieceWork, Recipe, checked, order, read_piece
 from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
@@ -90,6 +91,8 @@ def annotate(
     reporter: Reporter,
 ) -> tuple[Store, Problems]:
     """Annotate a corpus into a store; pieces that are there already are kept."""
+    # Before the folder is made: a wrong name must leave nothing behind.
+    check_layers(layers, annotator.gives, annotator.name)
     _refuse_other(path, annotator, layers)
     path.mkdir(parents=True, exist_ok=True)
     problems, fingerprint = Problems(), Fingerprint()
