@@ -1,0 +1,330 @@
+"""How varied the sentence structures are: Weisfeiler-Lehman kernel over dependency trees.
+
+The syntactic diversity of Guo, Shang and Clavel (2025): sentences as graphs of their words' parts
+of speech and dependencies, k the normalized Weisfeiler-Lehman kernel of depth 2, and the mean of
+1 - k over all pairs of sentences of a source. Pairs are never looked at: with unit vectors u the
+mean of k is (|sum of u|^2 - n) / (n (n - 1)), exact and linear in n. Pairs within a text count too.
+
+Direction: higher is more diverse. Length: the mean does not depend on how many sentences there
+are, but it falls steeply as they get longer. So there is a second value, with sentences weighted
+until all sources have the same lengths, and a table of the value among those of about equal length.
+
+Variants. `exact`: all sentences. `paper`: 3,000 sentences of each source, drawn at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.pair_means import clustered_error, mean_similarity
+from rote.core.compiling import say_if_compiling
+from rote.core.errors import OptionError
+from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.sample import Need, Sample, Take
+from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
+
+if TYPE_CHECKING:
+    from rote.measure._trees.edit_distance import Block
+    from rote.measure._trees.equal_lengths import EqualLengths
+    from rote.measure._trees.histograms import Histograms
+    from rote.measure._trees.sums import TextSums
+
+PAPER_SENTENCES = 3_000
+MATCHED = "syntactic diversity at equal sentence lengths"
+WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `syntactic`."""
+
+    variant: Literal["exact", "paper"] = option(
+        "exact", "all sentences, or 3,000 of each source as in the paper"
+    )
+    sentences: int | None = option(
+        None, "at most this many sentences of each source, drawn at random"
+    )
+    drop_incomplete: Drop = option(
+        "none", "of a text that is cut off, leave out its last sentence, or its first and last"
+    )
+    depth: int = option(2, "how many steps around a word its label describes")
+    edit_distance: int = option(
+        0, "also the mean tree edit distance between this many sentences of each source (slow)"
+    )
+
+    def __post_init__(self) -> None:
+        if self.depth < 0:
+            raise OptionError(f"depth must not be negative, not {self.depth}")
+        if self.sentences is not None and self.sentences < 2:
+            raise OptionError(f"sentences must be at least 2, not {self.sentences}")
+        if self.edit_distance < 0 or self.edit_distance == 1:
+            raise OptionError(
+                f"edit_distance must be 0 or at least 2 sentences, not {self.edit_distance}"
+            )
+
+    @property
+    def most(self) -> int | None:
+        """How many sentences of each source are used at most."""
+        paper = self.variant == "paper" and self.sentences is None
+        return PAPER_SENTENCES if paper else self.sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """Edit distances of each source's sentences, and whose texts are whose."""
+
+    blocks: tuple[Block, ...]
+    block_of: NDArray[np.int64]
+    too_long: NDArray[np.int64]
+    """Sentences of each text that are too long to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The sentences used, those of a text by their lengths; of every text: sums over its own, their
+    words, how many were left out."""
+
+    sentences: Sentences
+    histograms: Histograms
+    sums: TextSums
+    equal_lengths: EqualLengths
+    words: NDArray[np.int64]
+    cut_off: NDArray[np.int64]
+    not_drawn: NDArray[np.int64]
+    edits: Edits | None
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    found = (
+        Value("wl", "syntactic diversity (WL)", "diverse", False, share=True),
+        Value("wl_matched", MATCHED, "diverse", False, share=True),
+        Value("sentence_length", "mean sentence length in words", "neither", False),
+    )
+    if not options.edit_distance:
+        return found
+    return (*found, Value("tree_edit", "mean tree edit distance", "diverse", False, share=True))
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (WORD, UPOS, HEAD)
+
+
+def check(options: Options, signature: str) -> None:
+    """The edit distance comes from another package."""
+    if options.edit_distance:
+        from rote.measure._trees.edit_distance import check_installed
+
+        check_installed()
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    from rote.measure._trees.equal_lengths import by_band, equal_lengths
+    from rote.measure._trees.histograms import histograms
+    from rote.measure._trees.sums import text_sums
+
+    say_if_compiling(work.reporter, "histograms")
+    word, texts = sample.layer(WORD), len(sample)
+    everything = sentences_of(word)
+    complete = everything.chosen(whole(word, everything, options.drop_incomplete))
+    chosen = complete.chosen(drawn(complete, work, options.most))
+    used = by_band(chosen)
+    made = histograms(sample.layer(UPOS), sample.layer(HEAD), used, options.depth)
+    sums = text_sums(made, used, texts)
+    work.progress(0.1 if options.edit_distance else 1.0)
+    return Rows(
+        sentences=used,
+        histograms=made,
+        sums=sums,
+        equal_lengths=equal_lengths(made, used, texts, _groups(work, texts)),
+        words=np.bincount(used.texts, used.lengths, texts).astype(np.int64),
+        cut_off=_per_text(everything, texts) - _per_text(complete, texts),
+        not_drawn=_per_text(complete, texts) - sums.counts,
+        edits=_edits(sample, chosen, options, work) if options.edit_distance else None,
+    )
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    found = resample(rows, take, options, rng)
+    if rows.edits is not None:
+        block = _block(rows.edits, take)
+        found["tree_edit"] = np.nan if block is None else block.mean_distance(take)
+    return found
+
+
+def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    """Without the edit distance: that of sentences of different sources is not computed."""
+    count = int(rows.sums.counts[take].sum())
+    return {
+        "wl": 1 - mean_similarity(rows.sums.square(take), count),
+        "wl_matched": rows.equal_lengths.diversity(take),
+        "sentence_length": float(rows.words[take].sum() / count) if count else np.nan,
+    }
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    sums = rows.sums
+    counts = sums.counts[take].astype(np.float64)
+    square, products = sums.square(take), sums.products(take)
+    found = {
+        "wl": clustered_error(square, products, sums.squares[take], counts),
+        "wl_matched": rows.equal_lengths.error(take),
+        "sentence_length": _ratio_error(rows.words[take], counts),
+    }
+    if rows.edits is not None:
+        block = _block(rows.edits, take)
+        found["tree_edit"] = np.nan if block is None else block.error(take)
+    return found
+
+
+def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+    """A text's diversity is that among its own sentences."""
+    counts, squares = rows.sums.counts.tolist(), rows.sums.squares.tolist()
+    lengths = np.full(len(counts), np.nan)
+    np.divide(rows.words, rows.sums.counts, out=lengths, where=rows.sums.counts > 0)
+    own = [1 - mean_similarity(square, count) for square, count in zip(squares, counts)]
+    return {"wl": np.array(own, np.float64), "sentence_length": lengths}
+
+
+def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
+    """The diversity among sentences of about equal length, and how much they weigh when matched."""
+    from rote.measure._trees.equal_lengths import LENGTHS, bands_of
+    from rote.measure._trees.sums import square_of
+
+    found = []
+    bands, target = bands_of(rows.sentences), rows.equal_lengths.target.tolist()
+    for source, take in comparison.groups.items():
+        own = rows.sentences.of(take)
+        for band, least in enumerate(LENGTHS):
+            chosen = own[bands[own] == band]
+            similarity = mean_similarity(square_of(rows.histograms, chosen), len(chosen))
+            most = LENGTHS[band + 1] - 1 if band + 1 < len(LENGTHS) else None
+            row = {"source": source, "from_words": least, "to_words": most}
+            row |= {"sentences": len(chosen), "wl": 1 - similarity, "target": target[band]}
+            found.append(row)
+    return {"sentence_lengths": found}
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    count = int(rows.sums.counts[take].sum())
+    cut_off, not_drawn = int(rows.cut_off[take].sum()), int(rows.not_drawn[take].sum())
+    found = [_sentences(count)]
+    if not_drawn:
+        found = [f"{_sentences(count)} drawn at random from {count + not_drawn:,}"]
+    if cut_off:
+        found.append(f"left out: {_sentences(cut_off)} of texts that are cut off")
+    if count < 2:
+        found.append("fewer than two sentences: there is no pair to compare")
+    else:
+        found += _matched_notes(rows.equal_lengths, take)
+    if rows.edits is not None:
+        found += _edit_notes(rows.edits, take)
+    return found
+
+
+def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
+    """What the weights did to these sentences; nothing, if all count alike."""
+    counts = equal_lengths.counts(take).sum(axis=0)
+    common, count = int(counts[equal_lengths.target > 0].sum()), int(counts.sum())
+    if not equal_lengths.target.any():
+        return ["wl_matched: no length of sentences is common to all sources, so it is undefined"]
+    if common < 2:
+        return [f"wl_matched: {_sentences(common)} of a length that all sources have: undefined"]
+    worth = round(equal_lengths.effective(take))
+    if worth == count:
+        return []
+    held = f"{common / count:.1%} of the sentences are of lengths that all sources have"
+    return [f"wl_matched: {held}; weighted, they are worth {worth:,}"]
+
+
+def _edit_notes(edits: Edits, take: Take) -> list[str]:
+    from rote.measure._trees.edit_distance import LONGEST
+
+    block = _block(edits, take)
+    count = 0 if block is None else int(np.isin(block.texts, take).sum())
+    if count < 2:
+        found = ["tree_edit: fewer than two sentences were drawn, so it is undefined"]
+    else:
+        pairs = count * (count - 1) // 2
+        found = [f"tree_edit: {pairs:,} pairs of {count:,} sentences; not tested"]
+    too_long = int(edits.too_long[take].sum())
+    if too_long:
+        left_out = f"{_sentences(too_long)} of more than {LONGEST} words"
+        found.append(f"tree_edit: {left_out} could not be drawn")
+    return found
+
+
+def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edits:
+    """The pairs of some sentences of each source; those between sources are left out."""
+    from rote.measure._trees.edit_distance import LONGEST, blocks, trees_of
+
+    texts = len(sample)
+    short = used.chosen(used.lengths <= LONGEST)
+    some = short.chosen(drawn(short, work, options.edit_distance))
+    trees = trees_of(sample.layer(UPOS), sample.layer(HEAD), some)
+    groups = _groups(work, texts)
+    numbers = [some.of(take) for take in groups]
+    block_of = np.full(texts, -1, np.int64)
+    for number, take in enumerate(groups):
+        block_of[take] = number
+    found = blocks(
+        [[trees[number] for number in own] for own in numbers],
+        [some.texts[own] for own in numbers],
+        work.jobs,
+        lambda share: work.progress(0.1 + 0.9 * share),
+    )
+    return Edits(tuple(found), block_of, _per_text(used, texts) - _per_text(short, texts))
+
+
+def _groups(work: Work, texts: int) -> list[Take]:
+    return list(work.groups.values()) or [np.arange(texts, dtype=np.int64)]
+
+
+def _block(edits: Edits, take: Take) -> Block | None:
+    """The pairs of the source that these texts belong to."""
+    return edits.blocks[edits.block_of[take[0]]] if len(take) else None
+
+
+def _per_text(sentences: Sentences, texts: int) -> NDArray[np.int64]:
+    return np.bincount(sentences.texts, minlength=texts).astype(np.int64)
+
+
+def _ratio_error(words: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
+    """Jackknife standard error, over texts, of words per sentence."""
+    words, counts = words[counts > 0], counts[counts > 0]
+    texts = len(counts)
+    if texts < 2:
+        return np.nan
+    without = (words.sum() - words) / (counts.sum() - counts)
+    return float(np.sqrt((texts - 1) / texts * ((without - without.mean()) ** 2).sum()))
+
+
+def _sentences(count: int) -> str:
+    return f"{count:,} sentence{'s' * (count != 1)}"
+
+
+METRIC = Metric(
+    name="syntactic",
+    title="Syntactic diversity",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    resample=resample,
+    citation=(
+        "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language "
+        "Models; Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt (2011) for the "
+        "kernel; Zhang and Shasha (1989) for the edit distance"
+    ),
+    match=None,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
+)
