@@ -106,6 +106,27 @@ def test_long_texts_are_cut_and_that_is_said() -> None:
     assert listener.done == 3
 
 
+def test_which_texts_are_cut_is_known_without_embedding_them() -> None:
+    edge = "word " * (minilm.LONGEST - 2)
+    # Half of a character is read as a question mark, which is a piece.
+    texts = ["Yes.", edge, edge + "word", "\ud800" * 300, ""]
+    assert get().cut(texts).tolist() == [False, False, True, True, False]
+    assert get().cut([]).tolist() == []
+    assert get().english
+
+
+def test_what_is_not_installed_is_known_without_loading_anything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    get().check()
+    for module in ("tokenizers", "sentence_transformers"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=r"'tokenizers'.*rote\[semantic\]"):
+        get().check()
+    with pytest.raises(MissingExtra, match=r"'sentence-transformers'.*rote\[semantic-torch\]"):
+        get("sentence-transformers:x").check()
+
+
 def test_what_is_missing_or_changed_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -218,8 +239,14 @@ def test_other_models_come_from_sentence_transformers(monkeypatch: pytest.Monkey
             if name == "missing":
                 raise OSError("missing is not a local folder\nand so on")
 
+            self.max_seq_length = None if name == "endless" else 3
+
         def get_sentence_embedding_dimension(self) -> int:
             return 2
+
+        def tokenizer(self, text: str, truncation: bool) -> dict[str, list[int]]:
+            assert not truncation
+            return {"input_ids": [1] * len(text)}
 
         def encode(self, texts: list[str], batch_size: int, show_progress_bar: bool) -> Any:
             assert not show_progress_bar
@@ -235,6 +262,9 @@ def test_other_models_come_from_sentence_transformers(monkeypatch: pytest.Monkey
     vectors = embedder(["word"] * 40 + ["", "a"])
     np.testing.assert_allclose(vectors[0], [0.6, 0.8], rtol=1e-6)
     assert vectors[40].tolist() == [0, 0]
+    assert embedder.cut(["word", "abc", ""]).tolist() == [True, False, False]
+    assert get("sentence-transformers:endless").cut(["word"]).tolist() == [False]
+    assert not embedder.english
     with pytest.raises(OptionError, match="cannot load 'missing'") as caught:
         get("sentence-transformers:missing")(["a"])
     assert "\n" not in str(caught.value)

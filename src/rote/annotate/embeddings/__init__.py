@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from rote.annotate.embeddings._batches import Batched, Vectors
+from rote.annotate.embeddings._batches import Batched, Flags, Vectors
 from rote.annotate.embeddings._cache import Cached
 from rote.core import plugins
 from rote.core.errors import UnknownName
@@ -34,6 +34,16 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int:
         """The length of the vectors."""
+
+    @property
+    def english(self) -> bool:
+        """Whether it is known to have learned from English alone."""
+
+    def check(self) -> None:
+        """Raises `MissingExtra` where a package is not installed; loads nothing."""
+
+    def cut(self, texts: Sequence[str]) -> Flags:
+        """Which texts are longer than the model reads: their vectors stand for the beginning."""
 
     def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
         """One unit vector per text, in order."""

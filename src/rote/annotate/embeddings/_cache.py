@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rote.annotate.embeddings._batches import Batched, Batches, Vectors, collect
+from rote.annotate.embeddings._batches import Batched, Batches, Flags, Vectors, collect
 from rote.core.progress import Reporter
 
 _CHUNK = 500  # rows asked for in one statement; SQLite's limit was once 999
@@ -54,6 +54,16 @@ class Cached:
     @property
     def dimensions(self) -> int:
         return self.embedder.dimensions
+
+    @property
+    def english(self) -> bool:
+        return self.embedder.english
+
+    def check(self) -> None:
+        self.embedder.check()
+
+    def cut(self, texts: Sequence[str]) -> Flags:
+        return self.embedder.cut(texts)
 
     def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
         return collect(self, texts, reporter)

