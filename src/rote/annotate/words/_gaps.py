@@ -80,3 +80,41 @@ def between_single_spaces(
                 start = place + 1
         text_ends[text] = found
     return starts[:found].copy(), ends[:found].copy(), text_ends
+
+
+@njit(cache=True, nogil=True)
+def between_other_than_ascii_alnum(
+    data: NDArray[np.uint8], begins: Offsets, stops: Offsets
+) -> tuple[Offsets, Offsets, Offsets]:
+    """The same for runs of a-z, A-Z and 0-9, and of what becomes one of these in lower case.
+
+    That is the Kelvin sign, a `k`, and the dotted capital I, an `i` and a combining dot, which
+    ends the word.
+    """
+    room = len(data) // 2 + 1
+    starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+    text_ends = np.empty(len(begins), np.int64)
+    found = 0
+    for text in range(len(begins)):
+        place, start = begins[text], np.int64(-1)
+        while place < stops[text]:
+            byte = data[place]
+            letter = byte | 0x20
+            size, last = 0, False
+            if 0x61 <= letter <= 0x7A or 0x30 <= byte <= 0x39:
+                size = 1
+            elif byte == 0xC4 and data[place + 1] == 0xB0:
+                size, last = 2, True
+            elif byte == 0xE2 and data[place + 1] == 0x84 and data[place + 2] == 0xAA:
+                size = 3
+            if size and start < 0:
+                start = place
+            if start >= 0 and (last or not size):
+                starts[found], ends[found], start = start, place + size, np.int64(-1)
+                found += 1
+            place += max(size, 1)
+        if start >= 0:
+            starts[found], ends[found] = start, stops[text]
+            found += 1
+        text_ends[text] = found
+    return starts[:found].copy(), ends[:found].copy(), text_ends

@@ -6,18 +6,11 @@ original is searched, so that spans point at it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from rote.annotate.words._pattern import matches
 from rote.core.layer import Layer
 
 VERSION = "1"
-
-# Two characters outside ASCII become ASCII in lower case: the Kelvin sign is a `k`;
-# the dotted capital I is an `i` and a combining dot, which ends the word.
-_LETTER = "[a-zA-Z0-9\u212a]"
-_WORD = re.compile(f"{_LETTER}*\u0130|{_LETTER}+")
 
 
 def _lower(word: str) -> str:
@@ -26,4 +19,9 @@ def _lower(word: str) -> str:
 
 def tokenize(texts: Sequence[str]) -> Layer:
     """The word layer of a batch of texts."""
-    return matches(_WORD, texts).map("word", _lower)
+    from rote.annotate.words._batch import batch, layer_of_bytes
+    from rote.annotate.words._gaps import between_other_than_ascii_alnum
+
+    of = batch(texts)
+    found = between_other_than_ascii_alnum(of.data, of.begins, of.stops)
+    return layer_of_bytes(of, *found).map("word", _lower)

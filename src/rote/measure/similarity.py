@@ -1,0 +1,218 @@
+"""How close a text is in meaning to its reference, or to any field beside it: cosine, BERTScore.
+
+The cosine of the embeddings of the text and of its `reference` (or `input`, `document`, any
+field), each embedded as a whole; with `--bertscore MODEL` also precision, recall and F of BERTScore
+(Zhang et al. 2020), as the package bert-score computes them. Values are means over the texts of a
+source. Of several references the best counts.
+
+Direction: none. Closeness to a reference is usually read as quality, closeness to the input as
+staying with it. Length: longer texts tend to be closer, and a model reads only so much of them;
+how many texts there are does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.annotate import embeddings
+from rote.compare.intervals import mean_error
+from rote.core.errors import OptionError
+from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
+from rote.measure import _bertscore
+from rote.measure._meaning import vectors as meaning
+
+NONE = "none"
+BERTSCORE = {
+    "bertscore_precision": "BERTScore precision",
+    "bertscore_recall": "BERTScore recall",
+    "bertscore_f": "BERTScore F",
+}
+
+
+def _signed(name: str) -> str:
+    return name if name == NONE else meaning.signed(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `similarity`."""
+
+    to: str = option(
+        "reference", "field of the record that the text is compared with", metavar="FIELD"
+    )
+    embedder: str = option(
+        embeddings.DEFAULT,
+        "who makes the vectors: minilm (English), sentence-transformers:NAME; none leaves the "
+        "cosine out",
+        sign=_signed,
+    )
+    bertscore: str | None = option(
+        None,
+        "also give BERTScore, by this model: a path, or a name that bert-score knows",
+        metavar="MODEL",
+        sign=_bertscore.signed,
+    )
+    bertscore_layer: int | None = option(
+        None, "layer of that model; needed for a path", sign=lambda layer: layer
+    )
+
+    def __post_init__(self) -> None:
+        if not self.to:
+            raise OptionError("to must name a field of the records")
+        if self.embedder == NONE and self.bertscore is None:
+            raise OptionError("nothing to measure: embedder is none, and bertscore names no model")
+        if self.bertscore_layer is not None and self.bertscore_layer < 0:
+            raise OptionError(f"bertscore_layer must not be negative, not {self.bertscore_layer}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The scores of every text (nan: undefined); which texts and fields have nothing to compare;
+    which are longer than the embedder reads."""
+
+    scores: Mapping[str, NDArray[np.float64]]
+    empty: NDArray[np.bool_]
+    cut: NDArray[np.bool_]
+    other_cut: NDArray[np.bool_]
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    found = []
+    if options.embedder != NONE:
+        found.append(Value("cosine", "cosine of embeddings", "neither", True))
+    if options.bertscore is not None:
+        found += [Value(name, title, "neither", True) for name, title in BERTSCORE.items()]
+    return tuple(found)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (Need("text"), Need("text", field=options.to, several=True))
+
+
+def check(options: Options, signature: str) -> None:
+    """What is not installed is missed before the texts are read."""
+    if options.embedder != NONE:
+        meaning.check(options.embedder)
+    if options.bertscore is not None:
+        _bertscore.check(options.bertscore, options.bertscore_layer)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    texts = _strings(sample.text())
+    references = [
+        [part for part in field.split(SEVERAL) if part.strip()]
+        for field in _strings(sample.text(options.to))
+    ]
+    chosen = [n for n, text in enumerate(texts) if text.strip() and references[n]]
+    found = Rows(
+        scores={value.name: np.full(len(texts), np.nan) for value in values(options)},
+        empty=np.ones(len(texts), np.bool_),
+        cut=np.zeros(len(texts), np.bool_),
+        other_cut=np.zeros(len(texts), np.bool_),
+    )
+    found.empty[chosen] = False
+    own, other = [texts[n] for n in chosen], [references[n] for n in chosen]
+    if options.embedder != NONE and chosen:
+        cosine, cut, other_cut = _cosines(own, other, options, work)
+        found.scores["cosine"][chosen] = cosine
+        found.cut[chosen], found.other_cut[chosen] = cut, other_cut
+    if options.bertscore is not None and chosen:
+        columns = _bertscore.scores(
+            own,
+            other,
+            model=options.bertscore,
+            layer=options.bertscore_layer,
+            progress=work.progress,
+        )
+        for name, column in zip(BERTSCORE, columns.T):
+            found.scores[name][chosen] = column
+    work.progress(1.0)
+    return found
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    found = {}
+    for name, scores in rows.scores.items():
+        defined = scores[take][~np.isnan(scores[take])]
+        found[name] = float(defined.mean()) if len(defined) else np.nan
+    return found
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    return {name: mean_error(scores[take]) for name, scores in rows.scores.items()}
+
+
+def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+    return rows.scores
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    found = []
+    texts = len(take)
+    if empty := int(rows.empty[take].sum()):
+        found.append(f"left out: {empty:,} of {texts:,} texts, whose '{options.to}' is empty")
+    if "cosine" in rows.scores:
+        undefined = int(np.isnan(rows.scores["cosine"][take]).sum()) - empty
+        if undefined:
+            found.append(f"cosine: left out {undefined:,} of {texts:,} texts without a vector")
+    for what, cut in (("texts", rows.cut), (f"fields '{options.to}'", rows.other_cut)):
+        if count := int(cut[take].sum()):
+            found.append(
+                f"cosine: {count:,} of {texts:,} {what} are longer than the model reads: their "
+                "vectors stand for the beginning"
+            )
+    return found
+
+
+def _strings(raw: RawText) -> list[str]:
+    return [raw.text(n).decode("utf-8", "surrogatepass") for n in range(len(raw))]
+
+
+def _cosines(
+    texts: Sequence[str], references: Sequence[Sequence[str]], options: Options, work: Work
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Of each text the cosine with its nearest reference; whether it, or one of them, was cut."""
+    embedder = embeddings.get(options.embedder)
+    others = list(chain.from_iterable(references))
+    # In one call, since what stands in several records is embedded once.
+    vectors = embedder([*texts, *others], work.reporter)
+    owner = np.repeat(np.arange(len(texts)), [len(parts) for parts in references])
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    products = np.einsum(
+        "ij,ij->i", vectors[owner], vectors[len(texts) :], dtype=np.float64, casting="safe"
+    )
+    both = lengths[owner] * lengths[len(texts) :]
+    cosines = np.divide(products, both, out=np.full(len(others), np.nan), where=both > 0)
+    best = np.full(len(texts), np.nan)
+    np.fmax.at(best, owner, cosines)
+    cut = np.zeros(len(texts), np.bool_)
+    np.logical_or.at(cut, owner, embedder.cut(others))
+    return best, embedder.cut(texts), cut
+
+
+METRIC = Metric(
+    name="similarity",
+    title="Similarity in meaning",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Reimers and Gurevych (2019), Sentence-BERT: Sentence Embeddings using Siamese "
+        "BERT-Networks; Zhang, Kishore, Wu, Weinberger and Artzi (2020), BERTScore: Evaluating "
+        "Text Generation with BERT"
+    ),
+    match=None,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    check=check,
+    inputs=False,
+)
