@@ -62,7 +62,14 @@ def pair_mean_error(row_sums: NDArray[np.float64]) -> float:
     if n < 3:
         return math.nan
     total = row_sums.sum() / 2
-    without = (total - row_sums) / ((n - 1) * (n - 2) / 2)
+    return left_out_error((total - row_sums) / ((n - 1) * (n - 2) / 2))
+
+
+def left_out_error(without: NDArray[np.float64]) -> float:
+    """Jackknife standard error of a value, from its values without each of the texts."""
+    n = len(without)
+    if n < 2 or np.isnan(without).any():
+        return math.nan
     return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
 
 

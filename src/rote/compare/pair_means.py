@@ -12,6 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.intervals import left_out_error
+
 Floats = NDArray[np.float64]
 
 
@@ -31,5 +33,4 @@ def clustered_error(square: float, products: Floats, squares: Floats, counts: Fl
     texts, left = len(counts), counts.sum() - counts
     if texts < 2 or (left < 2).any():
         return math.nan
-    without = (square - 2 * products + squares - left) / (left * (left - 1))
-    return math.sqrt((texts - 1) / texts * float(((without - without.mean()) ** 2).sum()))
+    return left_out_error((square - 2 * products + squares - left) / (left * (left - 1)))

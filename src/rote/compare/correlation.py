@@ -1,0 +1,221 @@
+"""How two things go together over a handful of sources: coefficients, intervals, exact tests.
+
+Sources are few, five to a dozen, so nothing here leans on large numbers: p-values come from all
+orders of the sources, or from many random ones where there are too many.
+
+The same sources may stand in several facets (tasks, genres). A source is then still one source,
+however often it is measured: numbers are centred within each facet, and tests exchange whole
+sources, in all facets at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import permutations
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare._resample import generator
+
+Floats = NDArray[np.float64]
+
+LEAST = 3
+"""Two sources always lie on a line."""
+LEAST_FOR_INTERVAL = 4
+EXACT = 8
+"""Up to so many sources every order is tried: 40,320 of them."""
+DRAWS = 49_999
+_SAME = 1e-10
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A correlation, its interval and the p-value of its test; nan where undefined."""
+
+    estimate: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two columns over the sources that have both; `reason` says why a number is undefined."""
+
+    a: int
+    b: int
+    sources: int
+    pearson: Coefficient
+    spearman: Coefficient
+    exact: bool
+    reason: str | None
+    weakest: float = math.nan
+    """Pearson's r without the one source that holds it up the most."""
+    weakest_without: int | None = None
+
+
+def pearson(x: Floats, y: Floats) -> float:
+    """Pearson's r; nan where one of the two is constant."""
+    scaled = _scaled(np.stack((x, y), axis=-1)[None])
+    return float(scaled[..., 0].ravel() @ scaled[..., 1].ravel())
+
+
+def spearman(x: Floats, y: Floats) -> float:
+    """Pearson's r of the ranks; equal numbers share the mean of their ranks."""
+    return pearson(ranks(x), ranks(y))
+
+
+def ranks(x: Floats) -> Floats:
+    """Ranks from 1 on; equal numbers share the mean of theirs."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(x), np.float64)
+
+
+def fisher_interval(r: float, n: int, level: float) -> tuple[float, float]:
+    """The interval of Pearson's r by Fisher's z, whose standard error is 1 / sqrt(n - 3)."""
+    return _back_from_z(r, n, 1.0, level)
+
+
+def bonett_wright_interval(rho: float, n: int, level: float) -> tuple[float, float]:
+    """The interval of Spearman's rho: Fisher's z, with the wider error of Bonett and Wright."""
+    return _back_from_z(rho, n, 1 + rho * rho / 2, level)
+
+
+def pairs(block: Floats, *, level: float, seed: int) -> list[Pair]:
+    """Every two columns of `block` (facets x sources x columns; nan where there is no number).
+
+    A source counts for a pair where it has both columns in every facet.
+    """
+    present = np.asarray(~np.isnan(block).any(axis=0), np.bool_)
+    columns = block.shape[2]
+    found: dict[tuple[int, int], Pair] = {}
+    for a in range(columns):
+        partners: dict[bytes, list[int]] = {}
+        for b in range(a + 1, columns):
+            partners.setdefault((present[:, a] & present[:, b]).tobytes(), []).append(b)
+        for others in partners.values():
+            both = present[:, a] & present[:, others[0]]
+            places = np.flatnonzero(both)
+            for pair in _against(block[:, both][:, :, [a, *others]], level, seed):
+                b, gone = others[pair.b], pair.weakest_without
+                without = None if gone is None else int(places[gone])
+                found[a, b] = replace(pair, a=a, b=b, weakest_without=without)
+    return [found[key] for key in sorted(found)]
+
+
+def smallest_p(sources: int) -> float:
+    """What p is at best: no other order comes as far as the one that was seen."""
+    return 1 / math.factorial(sources) if sources <= EXACT else 1 / (1 + DRAWS)
+
+
+def _against(block: Floats, level: float, seed: int) -> Iterator[Pair]:
+    """The first column against each of the others; no number is missing."""
+    facets, sources, columns = block.shape
+    exact = sources <= EXACT
+    if sources < LEAST:
+        few = f"{sources} source{'s' * (sources != 1)} with both: a correlation needs {LEAST}"
+        yield from (
+            Pair(0, b, sources, Coefficient(), Coefficient(), exact, few)
+            for b in range(columns - 1)
+        )
+        return
+    ranked = np.stack(
+        [[ranks(block[f, :, c]) for c in range(columns)] for f in range(facets)]
+    ).transpose(0, 2, 1)
+    linear, by_rank = _scaled(block), _scaled(ranked)
+    constant = np.isnan(linear[0, 0])
+    p_linear, p_rank = _p_values(linear, seed), _p_values(by_rank, seed)
+    r, rho = _products(linear), _products(by_rank)
+    for b in range(columns - 1):
+        if constant[0] or constant[b + 1]:
+            which = (
+                "both are"
+                if constant[0] and constant[b + 1]
+                else ("the first is" if constant[0] else "the second is")
+            )
+            reason = f"{which} the same in all sources"
+            yield Pair(0, b, sources, Coefficient(), Coefficient(), exact, reason)
+            continue
+        yield Pair(
+            0,
+            b,
+            sources,
+            Coefficient(r[b], *fisher_interval(r[b], sources, level), p_linear[b]),
+            Coefficient(rho[b], *bonett_wright_interval(rho[b], sources, level), p_rank[b]),
+            exact,
+            _no_interval(r[b], rho[b], sources),
+            *_weakest(block[:, :, [0, b + 1]], r[b]),
+        )
+
+
+def _weakest(block: Floats, r: float) -> tuple[float, int | None]:
+    """r of two columns without the source that brings it nearest to 0, or furthest beyond."""
+    sources = block.shape[1]
+    if sources <= LEAST:
+        return math.nan, None
+    left = [_products(_scaled(np.delete(block, gone, axis=1)))[0] for gone in range(sources)]
+    towards = [value if r > 0 else -value for value in left]
+    # A column that is constant without a source has no correlation left.
+    place = int(np.argmin([-math.inf if math.isnan(value) else value for value in towards]))
+    return left[place], place
+
+
+def _scaled(block: Floats) -> Floats:
+    """Columns centred within each facet and of length 1 over all; nan where constant."""
+    centred = block - block.mean(axis=1, keepdims=True)
+    size = np.sqrt((centred**2).sum(axis=(0, 1)))
+    # What is left of a constant after subtracting its mean is rounding, not variation.
+    rounding = 1e-12 * np.abs(block).max(axis=(0, 1)) * math.sqrt(block.shape[0] * block.shape[1])
+    size = np.where(size > rounding, size, np.nan)
+    return np.asarray(centred / size, np.float64)
+
+
+def _products(scaled: Floats) -> list[float]:
+    found = np.einsum("fs,fsc->c", scaled[..., 0], scaled[..., 1:])
+    return [float(value) for value in np.clip(found, -1, 1)]
+
+
+def _p_values(scaled: Floats, seed: int) -> list[float]:
+    """Two-sided, of the first column against each other one: its sources in every order."""
+    facets, sources, columns = scaled.shape
+    observed = np.abs(np.array(_products(scaled)))
+    others = scaled[..., 1:].reshape(facets * sources, columns - 1)
+    orders = _orders(sources, seed)
+    at_least = np.zeros(columns - 1, np.int64)
+    step = max(1, _CHUNK // (facets * sources))
+    for start in range(0, len(orders), step):
+        order = orders[start : start + step]
+        moved = scaled[:, order, 0].transpose(1, 0, 2).reshape(len(order), -1)
+        with np.errstate(invalid="ignore"):
+            at_least += (np.abs(moved @ others) >= observed - _SAME).sum(axis=0)
+    extra = 0 if sources <= EXACT else 1
+    return [float(p) for p in (at_least + extra) / (len(orders) + extra)]
+
+
+@lru_cache(maxsize=8)
+def _orders(sources: int, seed: int) -> NDArray[np.int64]:
+    if sources <= EXACT:
+        return np.array(list(permutations(range(sources))), np.int64)
+    rng = generator(seed, f"orders of {sources}")
+    return rng.permuted(np.tile(np.arange(sources), (DRAWS, 1)), axis=1)
+
+
+def _back_from_z(r: float, n: int, spread: float, level: float) -> tuple[float, float]:
+    if n < LEAST_FOR_INTERVAL or math.isnan(r) or 1 - abs(r) < 1e-12:
+        return math.nan, math.nan
+    reach = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(spread / (n - 3))
+    return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
+
+
+def _no_interval(r: float, rho: float, sources: int) -> str | None:
+    if sources < LEAST_FOR_INTERVAL:
+        return f"{sources} sources: an interval needs {LEAST_FOR_INTERVAL}"
+    perfect = [name for name, x in (("Pearson", r), ("Spearman", rho)) if 1 - abs(x) < 1e-12]
+    return f"no interval of a perfect correlation ({', '.join(perfect)})" if perfect else None

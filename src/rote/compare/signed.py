@@ -1,0 +1,43 @@
+"""Are differences more often up than down? Exact tests for a handful of pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rote.compare.correlation import ranks
+
+
+def sign_test(differences: Sequence[float]) -> float:
+    """Two-sided p-value of as uneven a split into up and down; differences of 0 do not count."""
+    up = sum(d > 0 for d in differences)
+    down = sum(d < 0 for d in differences)
+    n = up + down
+    if not n:
+        return math.nan
+    tail = sum(math.comb(n, k) for k in range(min(up, down) + 1)) / 2**n
+    return min(1.0, float(2 * tail))
+
+
+def wilcoxon_exact(differences: Sequence[float]) -> float:
+    """Two-sided p-value of Wilcoxon's signed ranks, exact also with ties.
+
+    Every sign is as likely as the other; the distribution of the rank sum is built up one
+    difference at a time. Differences of 0 do not count.
+    """
+    signed = np.array([d for d in differences if d != 0 and not math.isnan(d)])
+    if not len(signed):
+        return math.nan
+    # Shared ranks may end in .5: doubled, they are whole.
+    doubled = np.rint(2 * ranks(np.abs(signed))).astype(int)
+    chances = np.ones(1)
+    for rank in doubled:
+        grown = np.zeros(len(chances) + rank)
+        grown[: len(chances)] += chances / 2
+        grown[rank:] += chances / 2
+        chances = grown
+    up = int(doubled[signed > 0].sum())
+    low = min(up, int(doubled.sum()) - up)
+    return min(1.0, 2 * float(chances[: low + 1].sum()))

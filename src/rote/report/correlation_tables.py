@@ -1,0 +1,209 @@
+"""Correlations for the eye and for other programs: matrices, the strongest pairs, CSV, LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rote.core.result import Result
+from rote.report._grid import SIGNIFICANT
+from rote.report._latex import escaped
+from rote.report.concordance import plain_table
+
+Rows = Sequence[Mapping[str, Any]]
+POOLED = "pooled"
+_STRONGEST = 10
+_NUMBER = ("", "_low", "_high", "_p", "_p_corrected")
+_CSV_COLUMNS = (
+    *("facet", "a", "b", "n"),
+    *(f"pearson{part}" for part in _NUMBER),
+    *(f"spearman{part}" for part in _NUMBER),
+    *("exact", "weakest", "weakest_without", "note"),
+)
+
+
+def print_result(result: Result, console: Any) -> None:
+    """Print a matrix for each facet, the strongest pairs, and what must be known of them."""
+    shown = matrices(result)
+    for title, rows in shown.items():
+        for part in _matrix(title, rows, console.width):
+            console.print(part)
+    if shown:
+        console.print(_strongest(shown))
+    level = f"{result.interval.level:.0%}" if result.interval else ""
+    corrected = dict(result.signature.settings).get("correction", "")
+    for line in (
+        "below the diagonal Pearson, above it Spearman, over sources; "
+        f"* corrected p < {SIGNIFICANT} ({corrected}, over all pairs of a matrix)",
+        f"[ ] interval of {level}; p: share of the orders of the sources with as strong a "
+        "correlation; without one: Pearson without the source that holds it up the most",
+    ):
+        console.print(line, style="dim", highlight=False)
+    for note in result.notes:
+        console.print(f"note: {note}", highlight=False, markup=False)
+    line = str(result.signature)
+    console.print(line, style="dim", highlight=False, soft_wrap=True, markup=False)
+
+
+def as_text(result: Result, width: int = 120) -> str:
+    from rich.console import Console
+
+    out = io.StringIO()
+    print_result(result, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def as_csv(result: Result) -> str:
+    """One line per pair, unrounded; the pooled ones come last."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_CSV_COLUMNS)
+    pooled = [{"facet": POOLED, **row} for row in result.tables.get("pooled", ())]
+    for row in [*result.tables["correlations"], *pooled]:
+        writer.writerow([_plain(row[name]) for name in _CSV_COLUMNS])
+    return out.getvalue()
+
+
+def as_latex(result: Result) -> str:
+    """A booktabs matrix for each facet: Pearson below the diagonal, Spearman above it."""
+    lines = []
+    for title, rows in matrices(result).items():
+        names = column_names(rows)
+        cells = _cells(rows)
+        lines += [
+            *([f"% {title}"] if title else []),
+            r"\begin{tabular}{l" + "r" * len(names) + "}",
+            r"\toprule",
+            " & ".join([escaped(title), *(escaped(short(name)) for name in names)]) + r" \\",
+            r"\midrule",
+        ]
+        for a in names:
+            shown = (_tex_number(cells.get((a, b), ("", ""))) if a != b else "" for b in names)
+            lines.append(" & ".join([escaped(short(a)), *shown]) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join([*lines, f"% {result.signature}"]) + "\n"
+
+
+def matrices(result: Result) -> dict[str, Rows]:
+    """The rows of each facet that has a correlation, and the pooled ones under their own name."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in result.tables["correlations"]:
+        found.setdefault(row["facet"], []).append(row)
+    if result.tables.get("pooled"):
+        found[POOLED] = list(result.tables["pooled"])
+    return {
+        title: rows for title, rows in found.items() if any(defined(row["pearson"]) for row in rows)
+    }
+
+
+def column_names(rows: Rows) -> list[str]:
+    """The columns of a matrix, in their order."""
+    return list(dict.fromkeys([*(row["a"] for row in rows), *(row["b"] for row in rows)]))
+
+
+def short(name: str) -> str:
+    """`semantic.semantic` says no more than `semantic`."""
+    measure, _, value = name.partition(".")
+    return measure if value.replace("_", "-") == measure else name
+
+
+def defined(number: float | None) -> bool:
+    return number is not None and not math.isnan(number)
+
+
+def significant(row: Mapping[str, Any], name: str) -> bool:
+    p = row[f"{name}_p_corrected"]
+    return defined(p) and p < SIGNIFICANT
+
+
+def _matrix(title: str, rows: Rows, width: int) -> Iterator[Any]:
+    """Columns are numbered, since names would not fit; the rest goes below where it is wide."""
+    names, cells = column_names(rows), _cells(rows)
+    longest = max(len(short(name)) for name in names) + len(str(len(names))) + 6
+    each = max(1, (width - longest) // 9)
+    counts = [row["n"] for row in rows]
+    few, many = min(counts), max(counts)
+    sources = f"{many} sources" if few == many else f"{few} to {many} sources"
+    for start in range(0, len(names), each):
+        part = range(start, min(start + each, len(names)))
+        columns = {"": "right", f"{title or 'correlations'} ({sources})": "left"}
+        columns |= {str(number + 1): "right" for number in part}
+        yield plain_table(
+            columns,
+            [
+                [
+                    str(place + 1),
+                    short(a),
+                    *("·" if a == b else "".join(cells[a, b]) for b in (names[i] for i in part)),
+                ]
+                for place, a in enumerate(names)
+            ],
+        )
+
+
+def _cells(rows: Rows) -> dict[tuple[str, str], tuple[str, str]]:
+    """(row, column) of the matrix -> number and mark."""
+    cells = {}
+    for row in rows:
+        for name, place in (("pearson", (row["b"], row["a"])), ("spearman", (row["a"], row["b"]))):
+            number = f"{row[name]:.2f}" if defined(row[name]) else "–"
+            cells[place] = (number, "*" if significant(row, name) else " ")
+    return cells
+
+
+def _strongest(shown: Mapping[str, Rows]) -> Any:
+    """The pairs with the largest Pearson correlations, whichever way."""
+    ranked = sorted(
+        ((title, row) for title, rows in shown.items() for row in rows if defined(row["pearson"])),
+        key=lambda found: -abs(found[1]["pearson"]),
+    )[:_STRONGEST]
+    facets = len(shown) > 1
+    columns = {"facet": "left"} if facets else {}
+    columns |= {"strongest": "left", " ": "left", "n": "right", "Pearson": "right", "p": "right"}
+    columns |= {"corrected": "right", "without one": "right"}
+    columns |= {"Spearman": "right", "p ": "right", "corrected ": "right"}
+    lines = [
+        [
+            *([title] if facets else []),
+            *(short(row["a"]), short(row["b"]), str(row["n"])),
+            *_described(row, "pearson"),
+            _weakest(row),
+            *_described(row, "spearman"),
+        ]
+        for title, row in ranked
+    ]
+    return plain_table(columns, lines)
+
+
+def _described(row: Mapping[str, Any], name: str) -> list[str]:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    interval = f" [{low:.2f}, {high:.2f}]" if defined(low) and defined(high) else ""
+    estimate = f"{row[name]:.2f}" if defined(row[name]) else "–"
+    return [estimate + interval, p_shown(row[f"{name}_p"]), p_shown(row[f"{name}_p_corrected"])]
+
+
+def _weakest(row: Mapping[str, Any]) -> str:
+    if row["weakest_without"] is None:
+        return "–"
+    left = f"{row['weakest']:.2f}" if defined(row["weakest"]) else "–"
+    return f"{left} ({row['weakest_without']})"
+
+
+def p_shown(p: float | None) -> str:
+    if p is None or math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _tex_number(cell: tuple[str, str]) -> str:
+    number, mark = cell
+    return f"${number}^*$" if mark == "*" else ("--" if number in ("–", "") else f"${number}$")
+
+
+def _plain(value: Any) -> Any:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return repr(value) if isinstance(value, float) else value

@@ -1,0 +1,138 @@
+"""`rote correlate` and `rote factors` as a user meets them, on results that measures wrote."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from rote.cli.main import rote
+from rote.core.errors import RoteError
+
+WORDS = "the a old new house tree river runs falls sings slowly never and then under over".split()
+
+
+def invoke(*arguments: object) -> Outcome:
+    return CliRunner().invoke(rote, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of two measures on made-up texts of four models and a human, at two temperatures."""
+    path = tmp_path_factory.mktemp("results")
+    rng = random.Random(4)
+    rows = []
+    for place, source in enumerate(("human", "m1", "m2", "m3", "m4")):
+        for temperature in ("0.5", "1.0"):
+            known = WORDS[: 8 + place + (2 if temperature == "1.0" else 0)]
+            for number in range(6):
+                text = " ".join(rng.choice(known) for _ in range(30))
+                name = f"{source}-{temperature}-{number}"
+                held = {"id": name, "source": source, "temperature": temperature, "text": text}
+                rows.append(held)
+    (path / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    fast = ("--permutations", "0", "--no-matched", "-q")
+    for measure in ("lexical", "compression"):
+        for name, by in (("", "source"), ("-t", "source,temperature")):
+            out = path / f"{measure}{name}.json"
+            done = invoke(
+                *(measure, path / "texts.jsonl", "--by", by, "--reference", "human"),
+                *("-o", out, *fast),
+            )
+            assert done.exit_code == 0, done.output
+    lines = ["source,rating", "m1,3.5", "m2,4", "m3,2", "m4,5", "human,9"]
+    (path / "ratings.csv").write_text("\n".join(lines))
+    return path
+
+
+def test_results_and_ratings_are_correlated(folder: Path) -> None:
+    results = [folder / "lexical.json", folder / "compression.json"]
+    found = invoke("correlate", *results, "--quality", folder / "ratings.csv")
+    assert found.exit_code == 0, found.output
+    for name in ("lexical.unique", "compression.gzip", "rating", "4 sources"):
+        assert name in found.output
+    assert "stand for their measures; --values all takes every one" in found.output
+
+
+def test_json_has_the_rows_of_the_contract(folder: Path) -> None:
+    results = [folder / "lexical.json", folder / "compression.json"]
+    found = invoke("correlate", *results, "--values", "all", "--json", "-q")
+    data = json.loads(found.stdout)
+    assert (data["schema"], data["measure"], data["reference"]) == (1, "correlate", "human")
+    row = data["tables"]["correlations"][0]
+    assert {"facet", "a", "b", "n", "pearson", "pearson_low", "pearson_high", "spearman"} < set(row)
+    assert row["n"] == 4
+    assert set(data["sources"]) == {"m1", "m2", "m3", "m4"}
+
+
+def test_a_panel_and_standard_input_will_do(folder: Path) -> None:
+    parts = [json.loads((folder / f"{m}.json").read_text()) for m in ("lexical", "compression")]
+    panel = json.dumps({"schema": 1, "panel": parts})
+    found = CliRunner().invoke(rote, ["correlate", "-", "--csv", "-q"], input=panel)
+    assert found.exit_code == 0, found.output
+    rows = list(csv.DictReader(io.StringIO(found.stdout)))
+    assert [(row["a"], row["b"]) for row in rows] == [("lexical.unique", "compression.gzip")]
+
+
+def test_facets_give_a_matrix_each(folder: Path) -> None:
+    results = [folder / "lexical-t.json", folder / "compression-t.json"]
+    data = json.loads(invoke("correlate", *results, "--json", "-q").stdout)
+    assert {row["facet"] for row in data["tables"]["correlations"]} == {"0.5", "1.0"}
+    assert data["tables"]["pooled"][0]["n"] == 4
+
+
+def test_what_a_factor_does_is_shown(folder: Path) -> None:
+    results = [folder / "lexical-t.json", folder / "compression-t.json"]
+    found = invoke("factors", *results, "--over", "temperature")
+    assert found.exit_code == 0, found.output
+    for name in ("lexical.unique", "human (reference)", "0.5 to 1.0", "Wilcoxon", "W"):
+        assert name in found.output
+
+
+def test_figures_and_files_are_written(folder: Path, tmp_path: Path) -> None:
+    results = [folder / "lexical-t.json", folder / "compression-t.json"]
+    matrix, out = tmp_path / "matrix.svg", tmp_path / "found.tex"
+    done = invoke(
+        "correlate", *results, "--figure", matrix, "--figures", tmp_path / "all", "-o", out
+    )
+    assert done.exit_code == 0, done.output
+    assert "correlation" in matrix.read_text()
+    assert (tmp_path / "all" / "pairs.png").stat().st_size > 1000
+    assert r"\toprule" in out.read_text()
+    lines = tmp_path / "lines.html"
+    done = invoke("factors", *results, "--over", "temperature", "--figure", lines, "--json")
+    assert done.exit_code == 0, done.output
+    assert "temperature" in lines.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("correlate", "texts.jsonl"), "is not JSON"),
+        (("correlate", "lexical.json"), "a correlation needs two columns"),
+        (
+            ("correlate", "lexical.json", "compression.json", "--values", "gzp"),
+            "did you mean 'gzip'",
+        ),
+        (("correlate", "lexical.json", "lexical-t.json"), "needs two columns"),
+        (("correlate", "lexical.json", "compression-t.json"), "no source has two of the columns"),
+        (("correlate", "lexical.json", "--json", "--csv"), "choose one of --json, --csv"),
+        (("correlate", "nowhere.json"), "cannot be read"),
+        (("factors", "lexical.json"), "--over names the factor"),
+        (("factors", "lexical.json", "--over", "temperature"), "unknown field of --by"),
+        (
+            ("factors", "lexical-t.json", "--over", "temperature", "--pair", "0.5,2"),
+            "unknown level of 'temperature': '2'",
+        ),
+    ],
+)
+def test_what_cannot_work_is_said(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    found = invoke(*(folder / a if a.endswith((".json", ".jsonl")) else a for a in arguments))
+    assert isinstance(found.exception, RoteError)
+    assert said in str(found.exception)

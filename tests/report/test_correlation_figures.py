@@ -1,0 +1,111 @@
+"""Correlations as figures and tables: what they show, and that they can be opened."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rote.compare.correlation_study import Options, correlate
+from rote.core.result import Result
+from rote.report import correlation_figures, correlation_tables
+from rote.report.figures import save
+from tests.compare.saved import columns, made, table
+
+
+@pytest.fixture(scope="module")
+def faceted() -> Result:
+    rng = np.random.default_rng(2)
+    held = {}
+    for task in ("news", "stories"):
+        for name in ("human", *(f"model-{n}" for n in range(6))):
+            x = float(rng.normal())
+            held[f"{task}|{name}"] = {"x": x, "y": x + float(rng.normal()) / 9, "same": 1.0}
+    return correlate(table(made(held, by=("task", "source"), reference="human")), Options())
+
+
+def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> None:
+    chart = correlation_figures.matrix_chart(faceted).to_dict()
+    titles = [panel["title"]["text"] for panel in chart["concat"]]
+    assert titles == ["news", "stories", "pooled"]
+    cells = chart["concat"][0]["data"]["values"]
+    held = {(cell["a"], cell["b"]): cell for cell in cells}
+    row = faceted.tables["correlations"][0]
+    # Pearson stands below the diagonal, Spearman above it.
+    assert held["lexical.y", "lexical.x"]["r"] == row["pearson"]
+    assert held["lexical.x", "lexical.y"]["r"] == row["spearman"]
+    assert held["lexical.y", "lexical.x"]["shown"].endswith("*")
+    assert held["lexical.same", "lexical.x"]["shown"] == "–"
+
+
+def test_the_strongest_pairs_show_their_sources(faceted: Result) -> None:
+    chart = correlation_figures.pairs_chart(faceted).to_dict()
+    points = chart["concat"][0]["data"]["values"]
+    assert sorted(point["source"] for point in points) == [f"model-{n}" for n in range(6)]
+    assert len(chart["concat"]) == 2
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg"])
+def test_figures_can_be_opened(faceted: Result, tmp_path: Path, ending: str) -> None:
+    again = Result.from_json(faceted.to_json())
+    for name, chart in correlation_figures.figures(again).items():
+        path = tmp_path / (name + ending)
+        save(chart, path)
+        start = path.read_bytes()[:8]
+        assert start.startswith(b"\x89PNG" if ending == ".png" else b"<svg")
+
+
+def test_names_that_would_act_on_a_figure_or_terminal_do_not() -> None:
+    held = {f"[red]{n}\x1b[31m": {"x": float(n), "y": float(n % 3)} for n in range(4)}
+    found = correlate(table(made(held)), Options())
+    assert "\x1b" not in correlation_tables.as_text(found)
+    assert "\x1b" not in str(correlation_figures.pairs_chart(found).to_dict())
+
+
+def test_the_table_shows_matrix_intervals_and_what_holds_a_pair_up(faceted: Result) -> None:
+    text = correlation_tables.as_text(faceted, width=160)
+    assert "news (6 sources)" in text
+    row = max(faceted.tables["correlations"], key=lambda r: abs(_number(r["pearson"])))
+    low, high = row["pearson_low"], row["pearson_high"]
+    assert f"{row['pearson']:.2f} [{low:.2f}, {high:.2f}]" in text
+    assert f"({row['weakest_without']})" in text
+    assert "note: the reference is not counted as a source" in text
+    assert "measure:correlate|" in text
+
+
+def test_a_wide_matrix_goes_on_below() -> None:
+    rng = np.random.default_rng(0)
+    many = {f"value{n}": rng.normal(size=5).tolist() for n in range(14)}
+    found = correlate(table(columns(**many)), Options())
+    text = correlation_tables.as_text(found, width=80)
+    assert text.count("correlations (5 sources)") == 3
+    assert max(map(len, text.split("note:")[0].splitlines()[:60])) <= 80
+
+
+def test_csv_has_a_line_per_pair_unrounded(faceted: Result) -> None:
+    rows = list(csv.DictReader(io.StringIO(correlation_tables.as_csv(faceted))))
+    assert [row["facet"] for row in rows] == ["news"] * 3 + ["stories"] * 3 + ["pooled"] * 3
+    assert float(rows[0]["pearson"]) == faceted.tables["correlations"][0]["pearson"]
+    assert rows[1]["pearson"] == ""
+    assert rows[1]["note"] == "the second is the same in all sources"
+
+
+def test_latex_has_a_matrix_per_facet(faceted: Result) -> None:
+    text = correlation_tables.as_latex(faceted)
+    assert text.count(r"\begin{tabular}{lrrr}") == 3
+    assert r"^*$" in text
+    assert "lexical.same" in text
+
+
+def test_a_name_is_not_said_twice() -> None:
+    assert correlation_tables.short("self-repetition.self_repetition") == "self-repetition"
+    assert correlation_tables.short("lexical.unique") == "lexical.unique"
+    assert correlation_tables.short("comet") == "comet"
+
+
+def _number(value: float | None) -> float:
+    return 0.0 if value is None or math.isnan(value) else value
