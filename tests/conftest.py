@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -14,3 +15,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("rote")
+
+# Vectors are kept on disk; those of tests have no business in the user's folder.
+os.environ["ROTE_CACHE"] = tempfile.mkdtemp(prefix="rote-tests-")

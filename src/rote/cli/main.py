@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -53,6 +54,10 @@ def rote() -> None:
 
 def main() -> None:
     """Run the command; errors meant for the user come without a traceback, exit code 2."""
+    # --jobs says how many cores to use. Threads that numpy's BLAS would start for every small
+    # product on top of that wait for each other. Read when numpy is imported, so set here.
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+        os.environ.setdefault(name, "1")
     try:
         rote.main(standalone_mode=False)
     except click.exceptions.Exit as done:

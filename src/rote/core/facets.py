@@ -11,6 +11,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 JOINT = "|"
+_DOCUMENTS, _OTHER = "input documents", "input: "
+
+
+def input_name(field: str) -> str:
+    """What the source is called that holds the texts of a field: what others were made from."""
+    return _DOCUMENTS if field == "document" else _OTHER + field
+
+
+def is_input(name: str) -> bool:
+    """Whether a source holds what the texts were made from."""
+    return name == _DOCUMENTS or name.startswith(_OTHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +42,7 @@ class Facet:
 def facets(groups: Iterable[str], reference: str | None) -> list[Facet]:
     """The facets, in order of first appearance; no reference where no group bears its name."""
     names = list(groups)
-    place = _place(names, reference)
+    place = reference_place(names, reference)
     if reference is None or place is None:
         whole = {name: name for name in names}
         return [Facet("", whole, reference if reference in whole else None)]
@@ -46,7 +57,7 @@ def facets(groups: Iterable[str], reference: str | None) -> list[Facet]:
     ]
 
 
-def _place(names: Iterable[str], reference: str | None) -> int | None:
+def reference_place(names: Iterable[str], reference: str | None) -> int | None:
     """Which field of the groups names the reference; None where a whole group does, or nothing."""
     names = list(names)
     if reference is None or reference in names:

@@ -33,7 +33,8 @@ class Work:
     """How a measure is to do its expensive part: on how many threads, and whom it tells.
 
     `groups` are the sources and `reference` one of them, for a measure that has to know them
-    beforehand; `ids` name the texts, so that what is drawn does not depend on their order.
+    beforehand; `ids` name the texts, so that what is drawn does not depend on their order, and
+    `strata` number their doc_ids (-1: none).
     """
 
     jobs: int = 1
@@ -41,6 +42,7 @@ class Work:
     groups: Mapping[str, Take] = field(default_factory=dict)
     reference: str | None = None
     ids: Sequence[str] = ()
+    strata: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     seed: int = 0
     reporter: Reporter = field(default_factory=Silent)
 

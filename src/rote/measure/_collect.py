@@ -50,6 +50,8 @@ class Collected:
     problems: Problems
     fields: frozenset[str]
     seen: Counter[str]
+    copies: Counter[str]
+    """How many texts of a source stand there already; they alone make it look repetitive."""
 
     def sampled(self, count: int, seed: int) -> Collected:
         """At most `count` texts of each source, drawn at random.
@@ -114,10 +116,16 @@ def collect(
     seen_fields: frozenset[str] = frozenset()
     seen: Counter[str] = Counter()
     known_inputs: set[bytes] = set()
+    known_texts: dict[str, set[bytes]] = {}
+    copies: Counter[str] = Counter()
 
     def add(piece: Piece, kept: NDArray[np.int64]) -> None:
         for number in kept:
-            members.setdefault(piece.groups[number], []).append(len(ids))
+            group, text = piece.groups[number], piece.texts[number]
+            members.setdefault(group, []).append(len(ids))
+            known = known_texts.setdefault(group, set())
+            copies[group] += text in known
+            known.add(text)
             strata.append(piece.doc_ids[number])
             sets.append(piece.sets[number])
             ids.append(piece.batch.documents[number].id)
@@ -150,6 +158,7 @@ def collect(
         problems=problems,
         fields=seen_fields,
         seen=seen,
+        copies=copies,
     )
 
 

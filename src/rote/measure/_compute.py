@@ -145,6 +145,12 @@ def _tell(collected: Collected, settings: Settings, reporter: Reporter) -> None:
     """What was skipped, and what the user may have meant."""
     for line in (*collected.problems.listed(), *remarks(collected.seen)):
         reporter.say(line)
+    for source, copies in collected.copies.items():
+        if copies:
+            texts = len(collected.groups[source])
+            reporter.say(
+                f"{source}: {copies:,} of {texts:,} texts are copies of another text of this source"
+            )
     if not settings.by and len(collected.groups) == 1 and "source" in collected.fields:
         reporter.say("the records have a field 'source': --by source compares what it names")
 

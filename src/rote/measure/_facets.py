@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rote.core.errors import UnknownName
-from rote.core.facets import JOINT, Facet, facets
+from rote.core.facets import JOINT, Facet, facets, reference_place
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
 from rote.core.result import Result
@@ -89,12 +89,18 @@ def _joined(results: Sequence[Result], order: Sequence[str], settings: Settings)
 
 
 def _sweep(result: Result) -> dict[str, list[dict[str, Any]]]:
-    """Over the groups of one source (`--by source,temperature`): mean, spread, range."""
+    """Over the groups of one source (`--by source,temperature`): mean, spread, range.
+
+    The source is the field that names the reference, or else the first.
+    """
     if len(result.by) < 2:
         return {}
+    place = reference_place(result.sources, result.reference) or 0
+    others = [field for number, field in enumerate(result.by) if number != place]
     members: dict[str, list[str]] = {}
     for group in result.sources:
-        members.setdefault(group.split(JOINT, 1)[0], []).append(group)
+        parts = group.split(JOINT)
+        members.setdefault(parts[min(place, len(parts) - 1)], []).append(group)
     rows = []
     for source, groups in members.items():
         for value in (row["value"] for row in result.tables["values"]):
@@ -105,8 +111,8 @@ def _sweep(result: Result) -> dict[str, list[dict[str, Any]]]:
             rows.append(
                 {
                     "source": source,
-                    "by": result.by[0],
-                    "over": JOINT.join(result.by[1:]),
+                    "by": result.by[place],
+                    "over": JOINT.join(others),
                     "groups": len(numbers),
                     "value": value,
                     "mean": float(numbers.mean()),

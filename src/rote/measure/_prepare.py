@@ -19,6 +19,7 @@ from rote.annotate.trees import HEAD, head_layer
 from rote.core.annotation import Annotation
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.core.facets import input_name
 from rote.core.layer import Layer
 from rote.core.sample import SEVERAL, Need, RawText, Sample
 from rote.corpus import Batch, Shard, digest
@@ -26,7 +27,6 @@ from rote.corpus import Batch, Shard, digest
 RAW = "text"
 _FROM_WORDS = frozenset({"word", *layers.DERIVED})
 _PARALLEL = "doc_id"
-_INPUTS = {"document": "input documents"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class Piece:
     sets: list[str | None]
     """What the field of `--within` holds."""
     digests: list[bytes]
+    texts: list[bytes]
+    """A hash of each text alone, by which copies are known."""
     fields: frozenset[str]
     seen: Counter[str]
     """What the texts look like, where the English models were used on them."""
@@ -91,7 +93,7 @@ class Fields:
 
     @property
     def inputs_name(self) -> str:
-        return _INPUTS.get(str(self.inputs), f"input: {self.inputs}")
+        return input_name(str(self.inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ class Preparation:
             doc_ids=[_written(document.meta.get(_PARALLEL)) for document in documents],
             sets=[_written(document.meta.get(self.fields.within or "")) for document in documents],
             digests=[self._digest(document) for document in documents],
+            texts=[hashed(document.text, 0) for document in documents],
             fields=frozenset(documents[0].meta) if documents else frozenset(),
             seen=seen,
             inputs=self._inputs(batch),

@@ -60,6 +60,7 @@ class Study:
             groups=self.groups,
             reference=self.reference,
             ids=self.ids,
+            strata=self.strata,
             seed=self.settings.seed,
             reporter=self.reporter,
         )

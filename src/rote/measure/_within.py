@@ -32,6 +32,8 @@ class Sets:
 
     columns: Mapping[str, NDArray[np.float64]]
     left_out: Mapping[str, int]
+    notes: Mapping[str, list[str]]
+    """What the measure itself says of all texts of a source."""
     source_of: NDArray[np.int64]
 
 
@@ -57,7 +59,12 @@ def averaged_over_sets(
         for value in metric.values(options)
     }
     sources = {source: rank for rank, source in enumerate(groups)}
-    table = Sets(columns, left_out, np.array([sources[s] for s, _, _ in members], np.int64))
+    own_notes = {
+        source: metric.notes(rows, take, options) if metric.notes else []
+        for source, take in study.groups.items()
+    }
+    source_of = np.array([sources[source] for source, _, _ in members], np.int64)
+    table = Sets(columns, left_out, own_notes, source_of)
     words = [int(study.sample.words[take].sum()) for _, _, take in members]
     derived = replace(
         study,
@@ -101,8 +108,9 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         if not len(take):
             return [f"no two texts with the same {field}: nothing to measure"]
         said = [f"mean over {len(take):,} sets of texts with the same {field}"]
-        single = rows.left_out[sources[int(rows.source_of[take[0]])]]
-        if single:
+        source = sources[int(rows.source_of[take[0]])]
+        said += rows.notes[source]
+        if single := rows.left_out[source]:
             said.append(f"left out: {single:,} sets of a single text")
         for name, column in rows.columns.items():
             if undefined := int(np.isnan(column[take]).sum()):

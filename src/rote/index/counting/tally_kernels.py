@@ -12,7 +12,7 @@ _FREE, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 
 @njit(inline="always")
-def _document(ends, shift, first, place):  # type: ignore[no-untyped-def]
+def document_of(ends, shift, first, place):  # type: ignore[no-untyped-def]
     """The first document that ends at the place or behind it."""
     low, high = np.int64(first[place >> shift]), np.int64(first[(place >> shift) + 1])
     # Where many short documents lie in one stretch they are halved, not walked.
@@ -30,20 +30,20 @@ def _document(ends, shift, first, place):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def documents(ends, shift, first, places, out):  # type: ignore[no-untyped-def]
     for i in range(len(places)):
-        out[i] = _document(ends, shift, first, places[i])
+        out[i] = document_of(ends, shift, first, places[i])
 
 
 @njit(cache=True, nogil=True)
 def groups(order, bits, ends, shift, first, group_of, low, out):  # type: ignore[no-untyped-def]
     """The group of each of the places from `low` on in the order."""
     for i in range(len(out)):
-        out[i] = group_of[_document(ends, shift, first, read(order, bits, low + i))]
+        out[i] = group_of[document_of(ends, shift, first, read(order, bits, low + i))]
 
 
 @njit(cache=True, nogil=True)
 def tally(order, bits, ends, shift, first, group_of, low, high, counts):  # type: ignore[no-untyped-def]
     for i in range(low, high):
-        group = group_of[_document(ends, shift, first, read(order, bits, i))]
+        group = group_of[document_of(ends, shift, first, read(order, bits, i))]
         if group >= 0:
             counts[group] += 1
 
@@ -60,7 +60,7 @@ def distinct(order, bits, ends, shift, first, group_of, lows, highs, most, slot_
         stamp = np.uint64(j + 1) << _HALF
         seen = 0
         for i in range(lows[j], highs[j]):
-            group = group_of[_document(ends, shift, first, read(order, bits, i))]
+            group = group_of[document_of(ends, shift, first, read(order, bits, i))]
             if group < 0:
                 continue
             mine = stamp | np.uint64(group)

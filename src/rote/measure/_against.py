@@ -1,0 +1,164 @@
+"""The corpus that texts are held against: an index on disk, or a small set of texts read at once.
+
+Stands behind `--against`. The layers that are asked for have to be made as those of the measured
+texts were, or counts would mean nothing; what cannot work is refused before any text is read.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.progress import Reporter, Silent
+
+if TYPE_CHECKING:
+    from rote.core.layer import Layer
+    from rote.index.index import Index
+
+HELP = "The corpus: an index, or a file of texts if they are few"
+WITHOUT = "no corpus to hold the texts against: --against names an index, or a file of texts"
+
+
+def check_against(against: str, layers: Sequence[str], signature: str) -> None:
+    """Refuse a corpus that cannot be compared; cheap enough to be asked before any text is read.
+
+    `signature`: of whoever makes the layers of the measured texts.
+    """
+    from rote.annotate import annotators
+    from rote.corpus import open_corpus
+    from rote.index.folders.folder import is_index
+
+    own = annotator_signature(signature)
+    if is_index(Path(against)):
+        check_index(Path(against), layers, own)
+        return
+    if own != annotators.get().signature:
+        raise OptionError(
+            f"a file given to --against is annotated by {annotators.get().signature}, and the "
+            f"texts by {own}: build an index of {against} with the same --annotator"
+        )
+    open_corpus([Path(against)])  # says what is wrong if there is no such file
+
+
+def check_index(path: Path, layers: Sequence[str], signature: str) -> None:
+    """Refuse an index of another annotator, or without a layer that is asked for."""
+    from rote.index.folders.folder import read_manifest
+
+    manifest = read_manifest(path)
+    if manifest.signature != signature:
+        raise OptionError(
+            f"the index {path} was made by {manifest.signature}, and the measured texts by "
+            f"{signature}: their layers do not compare. Measure with the annotator that made the "
+            "index (--annotator), or build the index again"
+        )
+    for layer in layers:
+        if layer not in manifest.sorted_layers:
+            raise OptionError(
+                f"the index {path} cannot count over the layer '{layer}', only over "
+                f"{', '.join(manifest.sorted_layers)}. "
+                f"`rote index add-layer {shlex.quote(str(path))} {layer}` adds it"
+            )
+
+
+def open_against(against: str, layers: Sequence[str], reporter: Reporter | None = None) -> Index:
+    """The index, or one in memory of a file's texts."""
+    from rote.index.folders.folder import is_index
+    from rote.index.opening import open_index
+
+    if is_index(Path(against)):
+        return open_index(Path(against), reporter)
+    return _index_in_memory(Path(against), layers, reporter or Silent())
+
+
+def signed_against(against: str) -> str | None:
+    """What the signature says of a corpus: its name, and which documents it holds."""
+    from rote.corpus import open_corpus
+    from rote.index.folders.folder import is_index, read_manifest
+
+    if not against:
+        return None
+    path = Path(against)
+    if is_index(path):
+        return f"{path.resolve().name}={read_manifest(path).fingerprint[:12]}"
+    return f"{path.name}={open_corpus([path]).fingerprint[:12]}"
+
+
+def annotator_signature(signature: str) -> str:
+    """Words of the default tokenizer alone are those of the default annotator."""
+    from rote.annotate import annotators, words
+
+    return annotators.get().signature if signature == words.get().signature else signature
+
+
+def longest_in(index: Index, layer: Layer, jobs: int = 1) -> NDArray[np.int64]:
+    """For every item the length of the longest run from there on that the corpus holds."""
+    index.lookups(layer.name)  # opened here, once, not by every thread
+    bounds = np.linspace(0, len(layer), max(1, min(jobs, len(layer))) + 1).astype(int).tolist()
+    parts = [_texts(layer, first, last) for first, last in pairwise(bounds)]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        found = list(pool.map(lambda part: index.longest(part, layer.name).lengths, parts))
+    return np.concatenate(found).astype(np.int64)
+
+
+def stands(index: Index, layer: Layer, first: int, last: int, around: int = 60) -> dict[str, Any]:
+    """Items `first` to `last` as they stand in the corpus: how often, and the first place."""
+    items = [layer.vocabulary[i] for i in layer.ids[first:last].tolist()]
+    place = index.places(items, 1, layer.name)[0]
+    context = index.context(place, around)
+    return {
+        "count": index.count(items, layer.name),
+        "document": place.document,
+        "author": place.author,
+        "start": place.start,
+        "end": place.end,
+        "before": context.before,
+        "match": context.match,
+        "after": context.after,
+    }
+
+
+def _texts(layer: Layer, first: int, last: int) -> Layer:
+    """The texts from `first` to `last` as a layer of their own, without spans."""
+    begin = int(layer.text_ends[first - 1]) if first else 0
+    end = int(layer.text_ends[last - 1]) if last else 0
+    nothing = np.empty(0, np.int32)
+    return replace(
+        layer,
+        ids=layer.ids[begin:end],
+        starts=nothing,
+        ends=nothing,
+        text_ends=layer.text_ends[first:last] - begin,
+        sentence_ends=None,
+    )
+
+
+def _index_in_memory(path: Path, layers: Sequence[str], reporter: Reporter) -> Index:
+    from rote.annotate import annotators
+    from rote.annotate.pieces import Recipe, checked
+    from rote.corpus import Problems, open_corpus
+    from rote.index.index import Index
+    from rote.index.segments.segment import memory_segment
+
+    corpus, problems = open_corpus([path]), Problems()
+    for line in corpus.guesses:
+        reporter.say(line)
+    named = tuple(name for name in layers if name != "word")
+    recipe = Recipe(annotators.DEFAULT, annotators.get().signature, named)
+    with reporter.stage(f"indexing {path.name}", corpus.size, unit="B") as advance:
+
+        def pieces() -> Any:
+            for size, batch in checked(corpus, problems):
+                yield batch, recipe.annotate(batch.documents)
+                advance(size)
+
+        segment = memory_segment(pieces(), layers=layers, sorted_layers=layers)
+    return Index([segment], lambda: recipe)
