@@ -16,7 +16,7 @@ $(BIN)/python:
 
 # The demo needs far less than the tests: a new user should not wait for the rest.
 $(DEMO): pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[demo]'
+	$(PIP) -e '.[demo,semantic]'
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python

@@ -14,8 +14,9 @@ from rote.measure import PANEL
 PUBLIC = [
     *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
     *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
-    *("UnknownName", "__version__", "build_index", "compression", "diversity", "favoured"),
-    *("homogenization", "index_texts", "lexical", "open_corpus", "open_index"),
+    *("UnknownName", "__version__", "build_index", "compression", "contamination"),
+    *("diversity", "favoured", "homogenization", "index_texts", "lexical", "novelty"),
+    *("open_corpus", "open_index", "originality"),
     *("precision_recall", "rouge", "self_repetition", "semantic", "similarity", "syntactic"),
     "templates",
 ]

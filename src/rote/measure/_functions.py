@@ -74,6 +74,21 @@ def similarity(texts: Input, **keywords: Any) -> Result:
     return _one("similarity", texts, keywords)
 
 
+def novelty(texts: Input, **keywords: Any) -> Result:
+    """How much is new to a corpus (`against`); see `rote.measure.novelty`."""
+    return _one("novelty", texts, keywords)
+
+
+def contamination(texts: Input, **keywords: Any) -> Result:
+    """Which items a corpus (`against`) holds already; see `rote.measure.contamination`."""
+    return _one("contamination", texts, keywords)
+
+
+def originality(texts: Input, **keywords: Any) -> Result:
+    """Which sentences are original against a ground truth; see `rote.measure.originality`."""
+    return _one("originality", texts, keywords)
+
+
 def diversity(texts: Input, **keywords: Any) -> list[Result]:
     """The whole panel at once, one result per measure; measures keep their own defaults."""
     measures = [(name, _options_type(name)(**chosen)) for name, chosen in PANEL]

@@ -84,7 +84,7 @@ def values(options: Options) -> tuple[Value, ...]:
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    return tuple(dict.fromkeys((_WORD, _UPOS, _HEAD, Need(options.layer, spans=True), Need("text"))))
+    return (_WORD, _UPOS, _HEAD, Need(options.layer, spans=True), Need("text"))
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:

@@ -25,6 +25,7 @@ import numpy as np
 from rote.core.metric import Comparison, Metric, Value, Values
 from rote.core.sample import Take
 from rote.measure import compression
+from rote.measure._against import annotator_signature
 from rote.measure._templates.core import (
     Options,
     Rows,
@@ -55,7 +56,7 @@ def check(options: Options, signature: str) -> None:
     if options.corpus:
         from rote.measure._templates.corpus import check_corpora
 
-        check_corpora(options, signature=_annotator(signature))
+        check_corpora(options, signature=annotator_signature(signature))
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -87,7 +88,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     if options.corpus:
         from rote.measure._templates.corpus import corpus_tables
 
-        signature = _annotator(comparison.signature)
+        signature = annotator_signature(comparison.signature)
         found |= corpus_tables(rows, comparison, options, signature=signature)
     return found
 
@@ -114,13 +115,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 def _long_to_compress(rows: Rows) -> bool:
     return int(rows.compression.lengths.sum()) > _RESAMPLED_BYTES
-
-
-def _annotator(signature: str) -> str:
-    """Words of the default tokenizer alone are those of the default annotator."""
-    from rote.annotate import annotators, words
-
-    return annotators.get().signature if signature == words.get().signature else signature
 
 
 METRIC = Metric(

@@ -167,7 +167,7 @@ def html_page(
     from markupsafe import Markup
 
     body = Markup(html_fragment(texts, legend))
-    return str(_page("page.html").render(title=_readable(title), body=body))
+    return str(page_template("page.html").render(title=readable(title), body=body))
 
 
 def html_fragment(
@@ -187,21 +187,21 @@ def html_fragment(
             "number": number,
             "colour": (number - 1) % len(_COLOURS),
             "style": _STYLES[kinds[kind]],
-            "says": f"{number}: {_readable(label)}" + (f" ({_readable(kind)})" if kind else ""),
+            "says": f"{number}: {readable(label)}" + (f" ({readable(kind)})" if kind else ""),
         }
 
-    written = _page("highlight.html").render(
+    written = page_template("highlight.html").render(
         anchor=anchor,
         texts=[
-            {"heading": _readable(heading), "paragraphs": _paragraphs(text, spans, look)}
+            {"heading": readable(heading), "paragraphs": _paragraphs(text, spans, look)}
             for heading, text, spans in texts
         ],
         kinds=any(entry.kind for entry in entries.values()),
         legend=[
             {
                 **look(entry.label, entry.kind),
-                "label": _readable(entry.label),
-                "kind": _readable(entry.kind),
+                "label": readable(entry.label),
+                "kind": readable(entry.kind),
                 "count": f"{entry.count:,}",
             }
             for entry in entries.values()
@@ -242,7 +242,7 @@ def _kinds(spans: Sequence[Span], legend: Sequence[Entry] | None) -> dict[str, i
     return {kind: min(number, len(_STYLES) - 1) for number, kind in enumerate(kinds)}
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
     """As `harmless`, but every character in its place: white space and line breaks stay."""
     if text.isprintable():
         return text
@@ -280,7 +280,7 @@ def _wrapped(text: str, width: int) -> Iterator[_Row]:
     for match in re.finditer(r"(\s*)(\S+)", text):
         gap, first = match.group(1), match.start(2)
         cells = [
-            (c, len(c) if c.isascii() else cell_len(c)) for c in map(_readable, match.group(2))
+            (c, len(c) if c.isascii() else cell_len(c)) for c in map(readable, match.group(2))
         ]
         breaks = gap.count("\n")
         if len(columns) > 1 and (breaks or columns[-1] + 1 + sum(s for _, s in cells) > width):
@@ -322,7 +322,7 @@ def _paragraphs(text: str, spans: Sequence[Span], look: Any) -> list[dict[str, A
     """The runs of each paragraph, and how many lanes it needs."""
     paragraphs: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
     for run in marked(text, spans):
-        for number, part in enumerate(_readable(run.text).split("\n")):
+        for number, part in enumerate(readable(run.text).split("\n")):
             if number:
                 paragraphs.append({"runs": [], "lanes": 0})
             if not part:
@@ -341,7 +341,7 @@ def _paragraphs(text: str, spans: Sequence[Span], look: Any) -> list[dict[str, A
     return [paragraph for paragraph in paragraphs if paragraph["runs"]]
 
 
-def _page(name: str) -> Any:
+def page_template(name: str) -> Any:
     from importlib.resources import files
 
     from jinja2 import Environment

@@ -40,11 +40,12 @@ class Vocabulary(Sequence[str]):
     so that opening costs nothing; those asked for are remembered.
     """
 
-    __slots__ = ("_bytes", "_ends", "known")
+    __slots__ = ("_all_known", "_bytes", "_ends", "known")
 
     def __init__(self, data: Bytes, ends: NDArray[np.int64]) -> None:
         self._bytes, self._ends = data, ends
         self.known: dict[str, int] = {}
+        self._all_known = False
         """What was looked up before; ABSENT strings too, as many as there are entries."""
 
     @classmethod
@@ -93,9 +94,10 @@ class Vocabulary(Sequence[str]):
 
     def numbers(self, items: Sequence[str]) -> NDArray[np.int32]:
         """The number of each of many items, ABSENT for those that it does not hold."""
-        if len(items) * _FEW > len(self):
+        if len(items) * _FEW > len(self) and not self._all_known:
             # Reading everything once is cheaper than halving for each.
             self.known.update(zip(self.strings()[1:], range(1, len(self))))
+            self._all_known = True
         return np.array([self.find(item) for item in items], np.int32)
 
     def _raw(self, i: int) -> bytes:

@@ -24,9 +24,10 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison
 from rote.core.progress import Reporter
 from rote.core.sample import Take
-from rote.index.folders.folder import is_index, read_manifest
+from rote.index.folders.folder import is_index
 from rote.index.index import Index
 from rote.index.opening import open_index
+from rote.measure._against import check_index
 from rote.measure._templates.draw import draw_others
 from rote.measure._templates.presence import WORDS, can_look_up, texts_in_corpus
 from rote.measure._templates.ranks import Gram, Standing, standing
@@ -89,7 +90,7 @@ def check_corpora(options: Options, *, signature: str) -> dict[str, Path]:
             raise OptionError(
                 f"two corpora are called '{name}': give each a name of its own, as NAME={path}"
             )
-        _check(path, options.layer, signature)
+        check_index(path, [options.layer], signature)
         paths[name] = path
     return paths
 
@@ -127,21 +128,6 @@ def _named(entry: str) -> tuple[str, Path]:
     if sign and name and path and not is_index(Path(entry)):
         return name.strip(), Path(path.strip())
     return Path(entry).resolve().name, Path(entry)
-
-
-def _check(path: Path, layer: str, signature: str) -> None:
-    manifest = read_manifest(path)
-    if manifest.signature != signature:
-        raise OptionError(
-            f"the index {path} was made by {manifest.signature}, and the measured texts by "
-            f"{signature}: their layers do not compare. Measure with the annotator that made the "
-            "index (--annotator), or build the index again"
-        )
-    if layer not in manifest.sorted_layers:
-        raise OptionError(
-            f"the index {path} cannot count over the layer '{layer}', only over "
-            f"{', '.join(manifest.sorted_layers)}. `rote index add-layer {path} {layer}` adds it"
-        )
 
 
 def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Source]:

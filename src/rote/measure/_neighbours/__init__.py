@@ -1,0 +1,1 @@
+"""Which points lie near which: the parts of precision, recall, density and coverage."""

@@ -1,0 +1,150 @@
+"""Balls around the points of a sample that reach to the k-th neighbour in it, and what they hold.
+
+Halves of the samples are asked about hundreds of times, so distances are taken once: every centre
+keeps more neighbours than it needs, and the points of the other sample by the neighbour whose
+distance they do not exceed. In a half, the radius is that of the k-th neighbour still there. A
+centre that has lost too many neighbours is measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.metric import Progress
+from rote.measure._neighbours.points import Floats, Numbers, Points
+
+_ROWS = 128
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many threads may work, and whom they tell how many centres are done."""
+
+    jobs: int = 1
+    done: Callable[[int], None] = lambda centres: None
+
+    def in_blocks(self, function: Callable[[slice], Part], count: int) -> list[Part]:
+        """The results for all centres, a block at a time, in order."""
+        blocks = [slice(at, min(at + _ROWS, count)) for at in range(0, count, _ROWS)]
+        found = []
+        with ThreadPoolExecutor(self.jobs) as pool:
+            for block, part in zip(blocks, pool.map(function, blocks)):
+                self.done(block.stop - block.start)
+                found.append(part)
+        return found
+
+
+def effort_of(jobs: int, progress: Progress, total: int) -> Effort:
+    """One that tells which share of `total` centres is done."""
+    so_far = 0
+
+    def done(centres: int) -> None:
+        nonlocal so_far
+        so_far += centres
+        progress(so_far / total)
+
+    return Effort(jobs, done)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Every point of a sample with those nearest to it, itself first: their places, how far.
+
+    Copies of a point are the point itself; how often it is there is not known here.
+    """
+
+    points: Numbers
+    places: NDArray[np.int32]
+    far: Floats
+
+
+def neighbours(space: Points, points: Numbers, count: int, effort: Effort) -> Neighbours:
+    """The `count` nearest of each point, or all there are."""
+    from rote.measure._neighbours.ball_kernels import nearest
+
+    seen = space.chosen(points)
+
+    def block(rows: slice) -> tuple[NDArray[np.int32], Floats]:
+        width = 1 + min(count, len(points) - 1)
+        places = np.empty((rows.stop - rows.start, width), np.int32)
+        far = np.empty(places.shape)
+        places[:, 0] = np.arange(rows.start, rows.stop)
+        far[:, 0] = space.from_itself(points[rows])
+        nearest(seen(points[rows]), rows.start, places, far)
+        return places, far
+
+    parts = effort.in_blocks(block, len(points))
+    return Neighbours(points, *(np.concatenate(columns) for columns in zip(*parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """In how many balls each point of the other sample lies; which centres' balls hold one."""
+
+    times: Numbers
+    holds: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Balls:
+    """Around every point of `own` the points of `other`, by how many neighbours they are away.
+
+    `points[ends[c-1, -1]:ends[c, t]]` are those within the distance of neighbour t of centre c.
+    """
+
+    space: Points
+    own: Numbers
+    other: Numbers
+    places: NDArray[np.int32]
+    points: NDArray[np.int32]
+    ends: Numbers
+    strict: bool
+
+    def held(self, own: Numbers, other: Numbers, k: int) -> Held:
+        """Where `own` and `other` say how often each point is there; more than k of `own`."""
+        from rote.measure._neighbours.ball_kernels import count_balls
+
+        times, holds, unknown = count_balls(self.places, self.points, self.ends, own, other, k)
+        for centre in np.flatnonzero(unknown):
+            inside = self._measured(int(centre), own, other, k)
+            times[inside] += own[centre]
+            holds[centre] = len(inside) > 0
+        return Held(times, holds)
+
+    def _measured(self, centre: int, own: Numbers, other: Numbers, k: int) -> Numbers:
+        """The points of the other sample in one ball, from the distances themselves."""
+        there = np.flatnonzero(own)
+        number = self.own[centre : centre + 1]
+        far = self.space.chosen(self.own[there])(number)[0]
+        left = own[there] - (there == centre)
+        order = np.argsort(far, kind="stable")
+        radius = far[order[np.searchsorted(np.cumsum(left[order]), k)]]
+        others = np.flatnonzero(other)
+        away = self.space.chosen(self.other[others])(number)[0]
+        inside = away < radius if self.strict else away <= radius
+        return np.asarray(others[inside], np.int64)
+
+
+def balls(
+    space: Points, near: Neighbours, other: Numbers, *, strict: bool, effort: Effort
+) -> Balls:
+    """The balls around the points of one sample, and where the other's lie in them."""
+    from rote.measure._neighbours.ball_kernels import held_points
+
+    seen = space.chosen(other)
+
+    def block(rows: slice) -> tuple[NDArray[np.int32], Numbers]:
+        return held_points(seen(near.points[rows]), near.far[rows], strict)
+
+    parts = effort.in_blocks(block, len(near.points))
+    before = np.cumsum([0, *(len(points) for points, _ in parts)])
+    ends = np.concatenate([ends + base for (_, ends), base in zip(parts, before)])
+    points = np.concatenate([points for points, _ in parts])
+    return Balls(space, near.points, other, near.places, points, ends, strict)

@@ -1,0 +1,330 @@
+"""How far a source's sentences and the reference's cover each other: precision and recall.
+
+Every sentence is a point: its dependency tree (Guo, Shang and Clavel 2025) or its embedding (Le
+Bronnec et al. 2024). Around every point lies a ball that reaches to its k-th neighbour in its own
+sample. Precision is the share of the source's points within some ball of the reference: is what it
+writes like what the reference writes? Recall is the share of the reference's points within some
+ball of the source: does it write everything that the reference writes? Density counts the balls
+that hold a point, and coverage the reference's balls that hold one (Naeem et al. 2020); both are
+less moved by outliers.
+
+Direction: higher recall and coverage are more diverse; precision and density say how alike.
+Length: all scores move with the number of sentences, so that all samples are cut to one size.
+Needs --reference.
+
+Variants. `exact`: a ball holds what lies at its radius. `paper`: only what lies strictly inside, so
+that a tree with more than k copies, whose radius is 0, holds nothing, not even its own copies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.annotate import embeddings
+from rote.compare._resample import draws
+from rote.core.compiling import say_if_compiling
+from rote.core.errors import MissingExtra, OptionError, UnknownName
+from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.sample import Need, Sample, Take
+from rote.measure._meaning import vectors as meaning
+from rote.measure._meaning.vectors import Choice, Embedded
+from rote.measure._sentences import Drop, Sentences, sentences_of, whole
+
+if TYPE_CHECKING:
+    from rote.measure._neighbours.pair import Pair, Rule
+    from rote.measure._neighbours.spaces import Space
+
+WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
+SPACES = {"trees": "tree", "meaning": "meaning"}
+"""What the option `on` names, and how the values' names begin."""
+DRAWS = 50
+"""Of halves, for the table `baseline`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `precision-recall`."""
+
+    variant: Literal["exact", "paper"] = option(
+        "exact", "whether a ball holds what lies at its radius, or only what lies strictly inside"
+    )
+    on: tuple[str, ...] = option(
+        tuple(SPACES), "what sentences are compared by: trees (of dependencies), meaning (vectors)"
+    )
+    k: int = option(4, "a ball reaches to this neighbour", short="-k")
+    sentences: int = option(
+        5_000, "at most this many sentences of each source, drawn at random, equally many of all"
+    )
+    drop_incomplete: Drop = option(
+        "none", "of a text that is cut off, leave out its last sentence, or its first and last"
+    )
+    pca: float = option(0.9, "share of the vectors' variance that is kept")
+    embedder: str = option(
+        embeddings.DEFAULT,
+        "who makes the vectors: minilm (English), sentence-transformers:NAME",
+        sign=meaning.signed,
+    )
+
+    def __post_init__(self) -> None:
+        for name in self.on:
+            if name not in SPACES:
+                raise UnknownName("space", name, SPACES)
+        if not self.on:
+            raise OptionError("on must name trees, meaning or both")
+        if self.k < 1:
+            raise OptionError(f"k must be at least 1, not {self.k}")
+        if self.sentences <= self.k:
+            raise OptionError(f"sentences must be more than k = {self.k}, not {self.sentences}")
+        if not 0 < self.pca <= 1:
+            raise OptionError(f"pca must be above 0 and at most 1, not {self.pca}")
+
+    @property
+    def rule(self) -> Rule:
+        from rote.measure._neighbours.pair import Rule
+
+        return Rule(self.k, strict=self.variant == "paper")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The sources beside the reference, in every space that was asked for.
+
+    By text: its input (-1: none), the sentences that could have been compared, and those left out
+    before.
+    """
+
+    groups: Mapping[str, Take]
+    reference: str | None
+    strata: NDArray[np.int64]
+    found: NDArray[np.int64]
+    cut_off: NDArray[np.int64]
+    spaces: Mapping[str, Space]
+    embedded: Embedded | None = None
+
+    def source_of(self, take: Take) -> str | None:
+        """Whose texts these are; None of no texts."""
+        return next((s for s, own in self.groups.items() if np.isin(take[:1], own).any()), None)
+
+    def pairs(self, source: str | None) -> dict[str, Pair]:
+        """The source beside the reference, by space; nothing where it could not be compared."""
+        return {
+            name: space.pairs[source]
+            for name, space in self.spaces.items()
+            if source is not None and source in space.pairs
+        }
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    found: list[Value] = []
+    for space in _chosen(options):
+        name = SPACES[space]
+        found += (
+            Value(f"{name}_precision", f"precision ({space})", "neither", True, share=True),
+            Value(f"{name}_recall", f"recall ({space})", "diverse", True, share=True),
+            Value(f"{name}_density", f"density ({space})", "neither", True),
+            Value(f"{name}_coverage", f"coverage ({space})", "diverse", True, share=True),
+        )
+    return tuple(found)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    trees = (WORD, UPOS, HEAD) if "trees" in options.on else ()
+    return tuple(dict.fromkeys((*trees, *(meaning.NEEDS if "meaning" in options.on else ()))))
+
+
+def check(options: Options, signature: str) -> None:
+    """An embedder that is not installed is missed before the texts are read."""
+    if "meaning" not in options.on:
+        return
+    try:
+        meaning.check(options.embedder)
+    except MissingExtra as missing:
+        purpose = f"{missing.purpose} (precision-recall does without it on trees: --on trees)"
+        raise MissingExtra(missing.package, missing.extra, purpose) from None
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    word, texts = sample.layer(WORD), len(sample)
+    every = sentences_of(word)
+    complete = every.chosen(whole(word, every, options.drop_incomplete))
+    found = np.bincount(complete.texts, minlength=texts)
+    strata = work.strata if len(work.strata) else np.full(texts, -1, np.int64)
+    cut_off = np.bincount(every.texts, minlength=texts) - found
+    made = Rows(work.groups, work.reference, strata, found, cut_off, {})
+    if work.reference is None:
+        return made
+    say_if_compiling(work.reporter, "ball_kernels")
+    most, until = options.sentences, 0.0
+    if "trees" in options.on:
+        until = 0.3 if "meaning" in options.on else 1.0
+        trees = _trees(sample, complete, options, _part(work, 0.0, until))
+        if trees is None:
+            return made
+        made, most = replace(made, spaces={"trees": trees}), trees.size
+    if "meaning" in options.on:
+        choice = Choice(options.embedder, "sentence", most, options.drop_incomplete)
+        embedded = meaning.embedded(sample, choice, work)
+        meanings = _meanings(embedded, options, _part(work, until, 1.0))
+        too = {} if meanings is None else {"meaning": meanings}
+        made = replace(made, spaces={**made.spaces, **too}, embedded=embedded)
+        if "trees" not in options.on:  # the sentences may be others, those of no annotator
+            made = replace(made, found=embedded.found - embedded.unfinished)
+    return made
+
+
+def _trees(sample: Sample, complete: Sentences, options: Options, work: Work) -> Space | None:
+    from rote.measure._neighbours.samples import equal_size, of_equal_size
+    from rote.measure._neighbours.spaces import among_trees
+    from rote.measure._trees.histograms import histograms
+
+    size = equal_size(complete, work, options.k, options.sentences)
+    if not size:
+        return None
+    chosen = complete.chosen(of_equal_size(complete, work, size))
+    made = histograms(sample.layer(UPOS), sample.layer(HEAD), chosen)
+    return among_trees(made, chosen, work, options.rule)
+
+
+def _meanings(embedded: Embedded, options: Options, work: Work) -> Space | None:
+    """Where a sentence has no vector, all samples lose one: they stay of equal size."""
+    from rote.measure._neighbours.samples import equal_size, of_equal_size
+    from rote.measure._neighbours.spaces import among_vectors
+
+    size = equal_size(embedded.sentences, work, options.k, options.sentences)
+    if not size:
+        return None
+    kept = of_equal_size(embedded.sentences, work, size)
+    chosen = embedded.sentences.chosen(kept)
+    return among_vectors(embedded.vectors[kept], chosen, work, options.rule, options.pca)
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    """Of a whole source; the reference's own scores would be those of a copy."""
+    found = dict.fromkeys((value.name for value in values(options)), math.nan)
+    source = rows.source_of(take)
+    if source == rows.reference:
+        return found
+    for space, pair in rows.pairs(source).items():
+        found |= _named(space, pair.scores())
+    return found
+
+
+def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    """Of some of a source's texts beside one half of the reference's."""
+    from rote.measure._neighbours.halves import matching_half
+
+    source = rows.source_of(take)
+    if rows.reference is None or source == rows.reference:
+        return {}
+    theirs = matching_half(rows.groups[rows.reference], take, rows.strata, rng)
+    return _of_texts(rows, source, take, theirs, rng)
+
+
+def _of_texts(
+    rows: Rows, source: str | None, ours: Take, theirs: Take, rng: np.random.Generator
+) -> Values:
+    from rote.measure._neighbours.halves import scores_of_texts
+
+    found: Values = {}
+    for space, pair in rows.pairs(source).items():
+        found |= _named(space, scores_of_texts(pair, ours, theirs, rng))
+    return found
+
+
+def _named(space: str, scores: Values) -> Values:
+    return {f"{SPACES[space]}_{name}": score for name, score in scores.items()}
+
+
+def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
+    """What the reference itself would score: halves beside halves, of all sources alike."""
+    from rote.measure._neighbours.halves import strange_halves
+
+    reference, found = str(rows.reference), []
+    for source in rows.groups:
+        if not rows.pairs(source):
+            continue
+
+        def one(rng: np.random.Generator, source: str = source) -> Values:
+            own, others = rows.groups[source], rows.groups[reference]
+            return _of_texts(rows, source, *strange_halves(own, others, rows.strata, rng), rng)
+
+        drawn = draws(one, count=DRAWS, seed=comparison.seed, purpose=f"halves {source}")
+        for name, column in drawn.items():
+            spread = {"mean": float(column.mean()), "sd": float(column.std(ddof=1))}
+            found.append({"source": source, "value": name, **spread, "draws": DRAWS})
+    return {"baseline": found} if found else {}
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    if rows.reference is None:
+        return ["no reference: name the source to compare with by --reference"]
+    source = rows.source_of(take)
+    pairs = rows.pairs(source)
+    missing = [name for name in _chosen(options) if name not in pairs]
+    found = [f"{name}: {_why(rows, take, options)}" for name in missing]
+    if source == rows.reference and pairs:
+        found.append(
+            "the reference beside itself would score 1; what one half of its texts scores beside "
+            "the other stands in the table `baseline`, next to halves of the sources"
+        )
+    for size in dict.fromkeys(len(pair.source) for pair in pairs.values()):
+        of = [name for name, pair in pairs.items() if len(pair.source) == size]
+        found.append(f"{', '.join(of)}: {size:,} sentences of every source are compared")
+    if "meaning" in pairs and source != rows.reference:
+        kept = rows.spaces["meaning"].dimensions[str(source)]
+        found.append(f"meaning: {options.pca:.0%} of the variance lie in {kept} dimensions")
+    if rows.embedded is not None:
+        return found + meaning.said(rows.embedded, take, "sentence")
+    size, count = rows.spaces["trees"].size if pairs else 0, int(rows.found[take].sum())
+    if 0 < size < count:
+        found.append(f"{size:,} sentences drawn at random from {count:,}")
+    if cut_off := int(rows.cut_off[take].sum()):
+        found.append(f"left out: {cut_off:,} sentences of texts that are cut off")
+    return found
+
+
+def _why(rows: Rows, take: Take, options: Options) -> str:
+    """Why a source could not be compared."""
+    if int(rows.found[take].sum()) <= options.k:
+        return f"not compared: more than k = {options.k} sentences are needed"
+    return f"nothing to compare with: no more than k = {options.k} sentences on the other side"
+
+
+def _chosen(options: Options) -> tuple[str, ...]:
+    return tuple(space for space in SPACES if space in options.on)
+
+
+def _part(work: Work, start: float, stop: float) -> Work:
+    """The work that stands for one part of the way."""
+    return replace(work, progress=lambda done: work.progress(start + (stop - start) * done))
+
+
+METRIC = Metric(
+    name="precision-recall",
+    title="Precision and recall",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    resample=resample,
+    citation=(
+        "Le Bronnec, Verine, Negrevergne, Chevaleyre and Allauzen (2024), Exploring Precision and "
+        "Recall to assess the quality and diversity of LLMs; Guo, Shang and Clavel (2025), "
+        "Benchmarking Linguistic Diversity of Large Language Models, for trees; Kynkaanniemi, "
+        "Karras, Laine, Lehtinen and Aila (2019); Naeem, Oh, Uh, Choi and Yoo (2020) for density "
+        "and coverage"
+    ),
+    match=None,
+    notes=notes,
+    tables=tables,
+    check=check,
+    tested=False,
+    inputs=False,
+)
