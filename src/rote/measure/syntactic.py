@@ -237,8 +237,10 @@ def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
     worth = round(equal_lengths.effective(take))
     if worth == count:
         return []
-    held = f"{common / count:.1%} of the sentences are of lengths that all sources have"
-    return [f"wl_matched: {held}; weighted, they are worth {worth:,}"]
+    weighted = f"weighted to equal lengths, the sentences are worth {worth:,}"
+    lost = (count - common) / count
+    lacking = f"; {lost:.2%} are of lengths that some source lacks" if lost else ""
+    return [f"wl_matched: {weighted}{lacking}"]
 
 
 def _edit_notes(edits: Edits, take: Take) -> list[str]:
