@@ -136,6 +136,7 @@ def test_all_sources_are_cut_to_the_size_of_the_smallest() -> None:
         "trees: not compared: more than k = 2 sentences are needed" in found.sources["tiny"].notes
     )
     assert all(map(math.isnan, found.sources["tiny"].values.values()))
+    assert "10 sentences drawn at random from 24" in found.sources["model"].notes
     fewer = run(texts, sentences=6)
     assert "trees: 6 sentences of every source are compared" in fewer.sources["model"].notes
 
