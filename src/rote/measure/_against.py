@@ -79,7 +79,7 @@ def open_against(against: str, layers: Sequence[str], reporter: Reporter | None 
     return _index_in_memory(Path(against), layers, reporter or Silent())
 
 
-def signed_against(against: str) -> str | None:
+def signed_against(against: str | None) -> str | None:
     """What the signature says of a corpus: its name, and which documents it holds."""
     from rote.corpus import open_corpus
     from rote.index.folders.folder import is_index, read_manifest

@@ -1,0 +1,63 @@
+"""What counts as a matched span, which are listed, and with how much evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rote.core.errors import OptionError, UnknownName
+from rote.core.metric import option
+
+VERBATIM, LEMMA, GAPPED = "verbatim", "lemma", "gapped"
+KINDS = (VERBATIM, LEMMA, GAPPED)
+"""From strict to loose."""
+EXACT_LAYER, LEMMA_LAYER = "lower", "lemma"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOptions:
+    """Settings of `rote trace`."""
+
+    kinds: tuple[str, ...] = option(
+        (),
+        "Kinds of match: verbatim, lemma (same words in any form), gapped (with words added, left "
+        "out or exchanged); all that the index has the layers for, if not given",
+    )
+    min_words: int = option(8, "Words that a match has at least; marks count as words")
+    min_bits: float = option(
+        24.0,
+        "How unlikely a match is at least, in bits: 1 means that words in random order would "
+        "give half of such a match in the whole index, 2 a quarter",
+    )
+    gap: int = option(3, "Most words between two runs of a gapped match, on either side")
+    seed_words: int = option(4, "Words that a run of a gapped match has at least")
+    seed_count: int = option(
+        100, "Some --seed-words words in a row of each run stand at most this often in the index"
+    )
+    sort: Literal["longest", "unlikely"] = option("longest", "Which matches come first")
+    limit: int = option(100, "Matches that are listed with their sources; 0: all")
+    places: int = option(3, "Places that are shown of a match, in as many documents as possible")
+    context: int = option(80, "Characters shown on either side of a place")
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise UnknownName("kind of match", kind, KINDS)
+        for name in ("min_words", "seed_words", "seed_count", "places"):
+            if getattr(self, name) < 1:
+                flag = name.replace("_", "-")
+                raise OptionError(f"--{flag} must be at least 1, not {getattr(self, name)}")
+        for name in ("gap", "limit", "context"):
+            if getattr(self, name) < 0:
+                raise OptionError(f"--{name} must not be negative, not {getattr(self, name)}")
+
+    @property
+    def gap_layer(self) -> str:
+        """Gapped matches look past inflection where lemma matches do."""
+        return LEMMA_LAYER if LEMMA in self.kinds else EXACT_LAYER
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that the kinds need."""
+        needed = {VERBATIM: EXACT_LAYER, LEMMA: LEMMA_LAYER, GAPPED: self.gap_layer}
+        return tuple(dict.fromkeys(needed[kind] for kind in KINDS if kind in self.kinds))

@@ -1,0 +1,224 @@
+"""Which items of a benchmark stand in a corpus, whole or in part.
+
+For every item the longest run of words that the corpus holds, and the shares of its n-grams that
+it holds (n = 8 and 13). An item is contaminated if at least 70 % of its 8-grams are held
+(Chowdhery et al. 2022), touched if that is less but a 13-gram is held (Brown et al. 2020), clean
+otherwise; both thresholds are options. Each that is not clean comes with its evidence.
+
+Direction: higher is more copied. Length: items shorter than the shorter n-gram cannot be judged
+and are left out; a longer item is touched more easily.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.sample import Need, Sample, Take
+from rote.measure._against import HELP, WITHOUT, signed_against
+
+if TYPE_CHECKING:
+    from rote.core.layer import Layer
+    from rote.index.index import Index
+
+CONTAMINATED, TOUCHED, CLEAN, SHORT = "contaminated", "touched", "clean", "too short"
+_CONTEXT = 60
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `contamination`."""
+
+    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against)
+    layer: str = option("lower", "layer of words")
+    n: tuple[int, ...] = option(
+        (8, 13), "the two lengths of n-grams that are looked up, the shorter first", short="-n"
+    )
+    share: float = option(0.7, "share of the shorter n-grams from which on an item is contaminated")
+
+    def __post_init__(self) -> None:
+        if len(self.n) != 2 or not 1 <= self.n[0] < self.n[1]:
+            raise OptionError("-n takes two lengths, the shorter first, such as 8,13")
+        if not 0 < self.share <= 1:
+            raise OptionError(f"share must be above 0 and at most 1, not {self.share}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Per item its words, the longest held run, and the shares of held n-grams (nan: too short).
+
+    `first` is the word at which the longest run begins. The index is None where none was named.
+    """
+
+    lengths: NDArray[np.int64]
+    longest: NDArray[np.int64]
+    first: NDArray[np.int64]
+    found: Mapping[int, Numbers]
+    layer: Layer
+    index: Index | None
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    short, long = options.n
+    return (
+        Value("contaminated", "items that are contaminated", "repetitive", False, True),
+        Value("touched", "items that are touched", "neither", False, True),
+        Value(f"found_{short}", f"{short}-grams of an item found", "repetitive", False, True),
+        Value(f"found_{long}", f"{long}-grams of an item found", "repetitive", False, True),
+        Value("longest", "longest run found, in words", "repetitive", True),
+    )
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (Need(options.layer, spans=True),)
+
+
+def check(options: Options, signature: str) -> None:
+    if options.against:
+        from rote.measure._against import check_against
+
+        check_against(options.against, (options.layer,), signature)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    layer = sample.layer(Need(options.layer, spans=True))
+    lengths: NDArray[np.int64] = np.diff(layer.text_ends, prepend=0)
+    undefined = np.full(len(layer), np.nan)
+    if not options.against:
+        found = dict.fromkeys(options.n, undefined)
+        return Rows(lengths, lengths, layer.text_starts, found, layer, None)
+    from rote.measure._against import longest_in, open_against
+
+    index = open_against(options.against, (options.layer,), work.reporter)
+    runs = longest_in(index, layer, work.jobs)
+    first = np.array(
+        [s.start + (int(runs[s].argmax()) if s.stop > s.start else 0) for s in _slices(layer)],
+        np.int64,
+    )
+    longest = np.where(lengths > 0, np.append(runs, 0)[first], 0)
+    found = {}
+    for n in options.n:
+        held: NDArray[np.int64] = np.concatenate(([0], np.cumsum(runs >= n)))
+        every = np.maximum(lengths - n + 1, 0)
+        number = held[layer.text_ends] - held[layer.text_starts]
+        found[n] = np.divide(number, every, out=undefined.copy(), where=every > 0)
+    return Rows(lengths, longest, first, found, layer, index)
+
+
+def verdicts(rows: Rows, options: Options) -> list[str]:
+    """Of every item: contaminated, touched, clean, or too short to be judged."""
+    short, long = (rows.found[n] for n in options.n)
+    kinds = np.select(
+        [np.isnan(short), short >= options.share, np.nan_to_num(long) > 0],
+        [SHORT, CONTAMINATED, TOUCHED],
+        CLEAN,
+    )
+    return [str(kind) for kind in kinds]
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    return {name: _mean(column[take]) for name, column in per_text(rows, options).items()}
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    from rote.compare.intervals import mean_error
+
+    return {name: mean_error(column[take]) for name, column in per_text(rows, options).items()}
+
+
+def per_text(rows: Rows, options: Options) -> Mapping[str, Numbers]:
+    """Means over items are the values, so these are the values of each item."""
+    judged = ~np.isnan(rows.found[options.n[0]])
+    verdict = np.array(verdicts(rows, options))
+    known = rows.lengths > 0 if rows.index is not None else np.zeros(len(rows.lengths), bool)
+    return {
+        "contaminated": np.where(judged, verdict == CONTAMINATED, np.nan),
+        "touched": np.where(judged, verdict == TOUCHED, np.nan),
+        **{f"found_{n}": rows.found[n] for n in options.n},
+        "longest": np.where(known, rows.longest, np.nan),
+    }
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    if rows.index is None:
+        return [WITHOUT]
+    found = []
+    for n in options.n:
+        short = int((rows.lengths[take] < n).sum())
+        if short:
+            left_out = "cannot be judged" if n == options.n[0] else f"have no {n}-gram"
+            found.append(f"{short:,} of {len(take):,} items are shorter than {n} words: {left_out}")
+    return found
+
+
+def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
+    """Every item with its verdict; the evidence for those that are not clean."""
+    if rows.index is None:
+        return {}
+    from rote.measure._against import stands
+
+    nothing = dict.fromkeys(("count", "document", "author", "start", "end"))
+    nothing |= dict.fromkeys(("before", "match", "after"))
+    judged, items = verdicts(rows, options), []
+    for source, take in comparison.groups.items():
+        for item in take.tolist():
+            evidence: dict[str, Any] = dict(nothing)
+            first, last = int(rows.first[item]), int(rows.first[item] + rows.longest[item])
+            if judged[item] in (CONTAMINATED, TOUCHED):
+                evidence = stands(rows.index, rows.layer, first, last, _CONTEXT)
+                evidence["text_start"] = int(rows.layer.starts[first])
+                evidence["text_end"] = int(rows.layer.ends[last - 1])
+            items.append(
+                {
+                    "source": source,
+                    "id": comparison.ids[item],
+                    "words": int(rows.lengths[item]),
+                    "verdict": judged[item],
+                    "longest": int(rows.longest[item]),
+                    **{f"found_{n}": float(rows.found[n][item]) for n in options.n},
+                    "text_start": None,
+                    "text_end": None,
+                    **evidence,
+                }
+            )
+    return {"items": items}
+
+
+def _slices(layer: Layer) -> list[slice]:
+    return [layer.slice(text) for text in range(len(layer))]
+
+
+def _mean(column: Numbers) -> float:
+    defined = column[~np.isnan(column)]
+    return float(defined.mean()) if len(defined) else math.nan
+
+
+METRIC = Metric(
+    name="contamination",
+    title="Contamination of a benchmark",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Brown et al. (2020), Language Models are Few-Shot Learners (13-grams); Chowdhery et al. "
+        "(2022), PaLM: Scaling Language Modeling with Pathways (70 % of 8-grams)"
+    ),
+    match=None,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
+    inputs=False,
+)

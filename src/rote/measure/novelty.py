@@ -1,0 +1,343 @@
+"""How much of the texts is new: n-grams and runs of words that a corpus does not hold.
+
+The novelty curve (Merrill et al. 2024): for every n the share of n-grams, of words and of tags,
+that stand nowhere in the corpus. Coverage and the creativity index (Lu et al. 2025): the share of
+words inside a run of at least L words that the corpus holds, L = 5 to 12, and the sum of what is
+left. Novel is not creative: noise is novel too.
+
+Direction: higher novelty and creativity are newer, higher coverage is more copied. Length: shares
+do not move with the amount of text, the longest copied run grows with the length of a text; all
+of them depend on the size of the corpus, so only values against the same corpus compare.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.sample import Need, Sample, Take
+from rote.measure._against import HELP, WITHOUT, signed_against
+
+if TYPE_CHECKING:
+    from rote.core.layer import Layer
+    from rote.index.index import Index
+
+MOST = 30
+"""The longest n-grams of the curve."""
+COVERING = tuple(range(5, 13))
+"""The lengths of the runs that coverage and the creativity index look at."""
+_SHOWN_COVERAGE = (5, 8, 12)
+_LEVEL = 0.95
+_COPIED = 10
+
+Counts = NDArray[np.int64]
+Shares = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `novelty`."""
+
+    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against)
+    layer: str = option("lower", "layer of words")
+    tags: str = option("pos", "layer of tags, for syntactic novelty; '' leaves it out")
+    n: tuple[int, ...] = option(
+        (4, 8, 12), "n-grams whose novelty is a value; the curve has all up to 30", short="-n"
+    )
+
+    def __post_init__(self) -> None:
+        if not all(1 <= n <= MOST for n in self.n):
+            raise OptionError(f"n must be between 1 and {MOST}")
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """The layers with a curve, and how the values of each begin."""
+        return {self.layer: "novel", **({self.tags: "tags"} if self.tags else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Counts per text: n-grams that the corpus holds, words in copied runs, the longest run.
+
+    `held[layer][t, n - 1]` and `covered[t, L - 5]`. The index is None where none was named.
+    """
+
+    lengths: Counts
+    held: Mapping[str, Counts]
+    covered: Counts
+    longest: Counts
+    runs: Counts
+    layer: Layer
+    index: Index | None
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    first, last = COVERING[0], COVERING[-1]
+    return (
+        Value("creativity", f"creativity index (runs of {first} to {last})", "diverse", False),
+        *(
+            Value(f"coverage_{n}", f"words in a copied run of {n}", "repetitive", False, True)
+            for n in _SHOWN_COVERAGE
+        ),
+        *(
+            Value(f"{name}_{n}", f"new {n}-grams of {layer}", "diverse", False, True)
+            for layer, name in options.layers.items()
+            for n in options.n
+        ),
+        Value("longest", "longest copied run in words", "repetitive", True),
+    )
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    own = Need(options.layer, spans=True)
+    # Without a corpus nothing is looked up, so nothing has to be tagged.
+    return (own, Need(options.tags)) if options.tags and options.against else (own,)
+
+
+def check(options: Options, signature: str) -> None:
+    if options.against:
+        from rote.measure._against import check_against
+
+        check_against(options.against, tuple(options.layers), signature)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    layer = sample.layer(Need(options.layer, spans=True))
+    texts, lengths = len(layer), np.diff(layer.text_ends, prepend=0)
+    if not options.against:
+        none = np.zeros((texts, MOST), np.int64)
+        held = dict.fromkeys(options.layers, none)
+        return Rows(lengths, held, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
+    from rote.measure._against import longest_in, open_against
+
+    index = open_against(options.against, tuple(options.layers), work.reporter)
+    work.progress(0.1)
+    runs = longest_in(index, layer, work.jobs)
+    held = {options.layer: held_ngrams(runs, layer.text_ends)}
+    work.progress(0.6)
+    if options.tags:
+        tags = sample.layer(Need(options.tags))
+        held[options.tags] = held_ngrams(longest_in(index, tags, work.jobs), tags.text_ends)
+    work.progress(1.0)
+    return Rows(
+        lengths=lengths,
+        held=held,
+        covered=covered_words(runs, layer.text_ends),
+        longest=_per_text(np.maximum, runs, layer.text_ends),
+        runs=runs,
+        layer=layer,
+        index=index,
+    )
+
+
+def held_ngrams(runs: Counts, text_ends: Counts) -> Counts:
+    """For each text and n = 1 to 30 how many of its n-grams the corpus holds.
+
+    The n-gram at a word is held exactly if the longest run from there on has n words or more.
+    """
+    texts = np.repeat(np.arange(len(text_ends)), np.diff(text_ends, prepend=0))
+    cells = texts * (MOST + 1) + np.minimum(runs, MOST)
+    by_length = np.bincount(cells, minlength=len(text_ends) * (MOST + 1))
+    table = by_length.reshape(len(text_ends), MOST + 1)
+    return table[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:].astype(np.int64)
+
+
+def covered_words(runs: Counts, text_ends: Counts) -> Counts:
+    """For each text and L = 5 to 12 how many words lie in a held run of L words or more."""
+    found = np.zeros((len(text_ends), len(COVERING)), np.int64)
+    for column, least in enumerate(COVERING):
+        first = np.flatnonzero(runs >= least)
+        change = np.zeros(len(runs) + 1, np.int64)
+        np.add.at(change, first, 1)
+        np.add.at(change, first + runs[first], -1)
+        inside = np.cumsum(change[:-1]) > 0
+        found[:, column] = _per_text(np.add, inside.astype(np.int64), text_ends)
+    return found
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    columns = per_text(rows, options)
+    shares = {
+        f"{name}_{n}": _share(rows, take, layer, n)[0]
+        for layer, name in options.layers.items()
+        for n in options.n
+    }
+    return {
+        value.name: shares[value.name] if value.name in shares else _mean(columns[value.name][take])
+        for value in values(options)
+    }
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    """Of means over texts, and of shares of all n-grams: leaving out one text at a time."""
+    from rote.compare.intervals import mean_error
+
+    columns = per_text(rows, options)
+    found = {
+        f"{name}_{n}": _share(rows, take, layer, n)[1]
+        for layer, name in options.layers.items()
+        for n in options.n
+    }
+    means = ("creativity", "longest", *(f"coverage_{n}" for n in _SHOWN_COVERAGE))
+    return found | {name: mean_error(columns[name][take]) for name in means}
+
+
+def per_text(rows: Rows, options: Options) -> Mapping[str, Shares]:
+    coverage = _coverage(rows)
+    undefined = np.full(len(rows.lengths), np.nan)
+    found = {
+        "creativity": (1 - coverage).sum(axis=1),
+        **{f"coverage_{n}": coverage[:, COVERING.index(n)] for n in _SHOWN_COVERAGE},
+        "longest": np.where(rows.lengths > 0, rows.longest, np.nan),
+    }
+    for layer, name in options.layers.items():
+        for n in options.n:
+            every = np.maximum(rows.lengths - n + 1, 0)
+            held = rows.held[layer][:, n - 1]
+            found[f"{name}_{n}"] = 1 - np.divide(held, every, out=undefined.copy(), where=every > 0)
+    if rows.index is None:
+        return dict.fromkeys(found, undefined)
+    return found
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    if rows.index is None:
+        return [WITHOUT]
+    lengths = rows.lengths[take]
+    found = []
+    for least in dict.fromkeys((*sorted(options.n), COVERING[-1])):
+        short = int((lengths < least).sum())
+        if short:
+            left_out = f"no {least}-gram in them"
+            if least == COVERING[-1]:
+                left_out += ", and no creativity index"
+            found.append(
+                f"{short:,} of {len(take):,} texts have fewer than {least} words: {left_out}"
+            )
+    whole = int(((rows.longest[take] == lengths) & (lengths >= COVERING[-1])).sum())
+    if whole:
+        found.append(
+            f"{whole:,} of {len(take):,} texts stand in the corpus from their first word to their "
+            "last: nothing in them can be new"
+        )
+    return found
+
+
+def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
+    """The whole curves, coverage at every length, and the longest copied runs."""
+    if rows.index is None:
+        return {}
+    from rote.compare.intervals import around, mean_error
+
+    coverage = _coverage(rows)
+    curve, covering, copied = [], [], []
+    for source, take in comparison.groups.items():
+        for layer in options.layers:
+            for n in range(1, MOST + 1):
+                share, error = _share(rows, take, layer, n)
+                low, high = around(share, error, _LEVEL, share=True)
+                every = int(np.maximum(rows.lengths[take] - n + 1, 0).sum())
+                row = {"source": source, "layer": layer, "n": n, "n_grams": every}
+                curve.append({**row, "novel": share, "low": low, "high": high})
+        for column, least in enumerate(COVERING):
+            each = coverage[take, column]
+            low, high = around(_mean(each), mean_error(each), _LEVEL, share=True)
+            row = {"source": source, "length": least, "coverage": _mean(each)}
+            covering.append({**row, "low": low, "high": high})
+        copied += _copied(rows, rows.index, source, take, comparison.ids)
+    return {"novelty": curve, "coverage": covering, "copied": copied}
+
+
+def _copied(
+    rows: Rows, index: Index, source: str, take: Take, ids: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The texts with the longest copied runs, and where the runs stand."""
+    from rote.measure._against import stands
+
+    by_length = take[np.argsort(-rows.longest[take], kind="stable")][:_COPIED]
+    found = []
+    for text in by_length[rows.longest[by_length] >= COVERING[0]].tolist():
+        place = rows.layer.slice(text)
+        first = place.start + int(np.argmax(rows.runs[place]))
+        last = first + int(rows.runs[first])
+        found.append(
+            {
+                "source": source,
+                "id": ids[text],
+                "words": last - first,
+                "text_start": int(rows.layer.starts[first]),
+                "text_end": int(rows.layer.ends[last - 1]),
+                **stands(index, rows.layer, first, last),
+            }
+        )
+    return found
+
+
+def _coverage(rows: Rows) -> Shares:
+    """Per text and L; undefined for a text with fewer words than that."""
+    least = np.array(COVERING)
+    enough = rows.lengths[:, None] >= least
+    found = np.full(enough.shape, np.nan)
+    lengths = np.broadcast_to(rows.lengths[:, None], enough.shape)
+    np.divide(rows.covered[:, : len(least)], lengths, out=found, where=enough)
+    return found
+
+
+def _share(rows: Rows, take: Take, layer: str, n: int) -> tuple[float, float]:
+    """The share of all n-grams of a group that are new, and its jackknife standard error."""
+    every = np.maximum(rows.lengths[take] - n + 1, 0)
+    held = rows.held[layer][take, n - 1]
+    total, known = int(every.sum()), int(held.sum())
+    if rows.index is None or not total:
+        return math.nan, math.nan
+    share = 1 - known / total
+    left = total - every
+    if len(take) < 2 or not left.all():
+        return share, math.nan
+    without = 1 - (known - held) / left
+    return share, math.sqrt((len(take) - 1) * float(np.var(without)))
+
+
+def _mean(column: Shares) -> float:
+    defined = column[~np.isnan(column)]
+    return float(defined.mean()) if len(defined) else math.nan
+
+
+def _per_text(function: Any, column: Counts, text_ends: Counts) -> Counts:
+    """Sums or largest values of the texts; 0 for a text without words."""
+    starts = np.concatenate((np.zeros(1, np.int64), text_ends[:-1]))[: len(text_ends)]
+    found = np.zeros(len(text_ends), np.int64)
+    filled = starts < text_ends
+    if filled.any():
+        found[filled] = function.reduceat(column, starts[filled])
+    return found
+
+
+METRIC = Metric(
+    name="novelty",
+    title="Novelty against a corpus",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Merrill, Smith and Elazar (2024), Evaluating n-Gram Novelty of Language Models Using "
+        "Rusty-DAWG; Lu, Sclar, Hallinan, Mireshghallah, Liu, Han, Ettinger, Jiang, Chandu, "
+        "Dziri and Choi (2025), AI as Humanity's Salieri: Quantifying Linguistic Creativity of "
+        "Language Models via Systematic Attribution of Machine Text against Web Text"
+    ),
+    match=None,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
+)

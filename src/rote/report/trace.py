@@ -1,0 +1,270 @@
+"""Traced texts for the eye: on the terminal, and as a page with two sides.
+
+On the page the texts stand on the left with their matched spans marked, the corpus on the right:
+a span leads to its documents in context, a document to its spans. Everything is in the page before
+it is opened; the script only marks what was chosen, and without it all links still lead somewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rote.index.tracing.evidence import Source, Span
+from rote.index.tracing.trace import Trace, TracedText
+from rote.report.concordance import harmless
+from rote.report.highlight import Span as Mark
+from rote.report.highlight import marked, page_template, readable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_SCREEN = 15
+"""Spans that are printed on the terminal; JSON and the page have all that are listed."""
+_STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed"}
+_SHORT = 90
+_BLANK = re.compile(r"\n[^\S\n]*\n\s*")
+_SCRIPT = """
+(function () {
+  "use strict";
+  function mark() {
+    document.querySelectorAll(".on").forEach(function (e) { e.classList.remove("on"); });
+    var chosen = location.hash ? document.getElementById(location.hash.slice(1)) : null;
+    var numbers = chosen && chosen.dataset.spans ? chosen.dataset.spans.split(" ") : [];
+    var first = null;
+    numbers.forEach(function (number) {
+      document.querySelectorAll("main .s" + number).forEach(function (e) {
+        e.classList.add("on");
+        first = first || e;
+      });
+    });
+    if (!first) { return; }
+    var box = first.getBoundingClientRect();
+    if (box.top < 0 || box.bottom > window.innerHeight) { first.scrollIntoView({block: "center"}); }
+  }
+  window.addEventListener("hashchange", mark);
+  mark();
+})();
+"""
+
+
+def summary(traced: Trace) -> list[str]:
+    """What was found in all, in a few lines."""
+    words = sum(text.words for text in traced.texts)
+    inside = sum(text.covered for text in traced.texts)
+    holding = sum(1 for text in traced.texts if text.spans)
+    share = f" ({inside / words:.2%})" if words else ""
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in traced.found.items())
+    return [
+        f"{_several(words, 'word')} in {_several(len(traced.texts), 'text')}; "
+        f"{inside:,} of them{share} lie in a match, in {_several(holding, 'text')}",
+        f"matches of at least {traced.options.min_words} words: {kinds}",
+        *traced.notes,
+    ]
+
+
+def terminal(traced: Trace, console: Any) -> None:
+    """The summary, and the first spans with their sources."""
+    for line in summary(traced):
+        console.print(line, highlight=False, markup=False)
+    for span in traced.spans[:_SCREEN]:
+        console.print()
+        for shown in _block(span, console.width):
+            console.print(shown, highlight=False, no_wrap=True, crop=True)
+    total, shown_spans = sum(traced.found.values()), min(_SCREEN, len(traced.spans))
+    if shown_spans < total:
+        console.print(
+            f"\n{shown_spans:,} of {total:,} matches, the {_first(traced)}; "
+            f"-o trace.html and --json hold {len(traced.spans):,} (--limit)",
+            highlight=False,
+        )
+
+
+def page(traced: Trace, title: str) -> str:
+    """One page for itself: no network, no script made from data."""
+    from markupsafe import Markup
+
+    numbers = {id(span): number for number, span in enumerate(traced.spans, 1)}
+    documents = _documents(traced.spans, numbers)
+    digest = hashlib.sha256(_SCRIPT.encode()).digest()
+    of_text: dict[int, list[Span]] = {}
+    for span in traced.spans:
+        of_text.setdefault(span.number, []).append(span)
+
+    written = page_template("trace.html").render(
+        title=readable(title),
+        summary=[readable(line) for line in summary(traced)],
+        listed=f"{len(traced.spans):,} of {sum(traced.found.values()):,}, the {_first(traced)}",
+        kinds=[(kind, _STYLES[kind]) for kind in traced.options.kinds],
+        texts=[
+            {
+                "heading": readable(traced.texts[number].id),
+                "source": readable(_source(traced.texts[number])),
+                "paragraphs": _paragraphs(text, of_text[number], numbers),
+            }
+            for number, text in sorted(traced.held.items())
+        ],
+        spans=[_shown_span(span, numbers[id(span)], documents) for span in traced.spans],
+        documents=list(documents.values()),
+        script=Markup(_SCRIPT),
+        script_hash=base64.b64encode(digest).decode(),
+    )
+    return str(written)
+
+
+def _source(text: TracedText) -> str:
+    """Who wrote a text, where that says more than its name."""
+    return "" if text.source in (None, text.id) else str(text.source)
+
+
+def _first(traced: Trace) -> str:
+    return "longest first" if traced.options.sort == "longest" else "least likely first"
+
+
+def _several(number: int, what: str) -> str:
+    """A number of things, in words."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _counts(span: Span) -> str:
+    """How often a span stands in the corpus, in words."""
+    found = f"{_several(span.occurrences, 'time')} in {_several(span.documents, 'document')}"
+    return found + (f" by {_several(span.authors, 'author')}" if span.authors else "")
+
+
+def _block(span: Span, width: int) -> Iterator[Text]:
+    """A span and its places, one line each."""
+    from rich.text import Text
+
+    head = Text(f"{span.words} words", style="bold")
+    kind = span.kind + (", other capitals" if span.recased else "")
+    head.append(f"  {kind}, {span.bits:.0f} bits, {_counts(span)}  ", style="not bold")
+    head.append(harmless(span.id), style="not bold dim")
+    yield head
+    runs = [(start - span.start, end - span.start) for start, end in span.runs]
+    yield _line("  ", _parts(span.text, runs), "")
+    for place in span.places:
+        whose = f"{place.document}, {place.author}" if place.author else place.document
+        name = f"    {harmless(whose)}: "
+        room = max(0, (width - len(name) - len(place.match)) // 2)
+        before = _parts(place.before[-room:] if room else "", [])
+        yield _line(name, [*before, *_parts(place.match, place.runs)], place.after[:room])
+
+
+def _line(name: str, parts: Sequence[tuple[str, bool]], after: str) -> Text:
+    from rich.text import Text
+
+    line = Text(name, style="dim", no_wrap=True)
+    for text, matched in parts:
+        # White space at the edge of a part keeps words apart.
+        edge = " " if text[:1].isspace() else ""
+        tail = " " if text[-1:].isspace() and text.strip() else ""
+        line.append(edge + harmless(text) + tail, style="not dim" if matched else "dim")
+    return line.append((" " if after[:1].isspace() else "") + harmless(after))
+
+
+def _parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
+    """A text cut at the edges of its runs, and whether each part is matched."""
+    parts, place = [], 0
+    for start, end in runs:
+        parts += [(text[place:start], False), (text[start:end], True)]
+        place = end
+    return [(part, matched) for part, matched in [*parts, (text[place:], False)] if part]
+
+
+def _documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
+    """The documents that places lie in, those with the most words of spans first."""
+    found: dict[str, dict[str, Any]] = {}
+    for span in spans:
+        for place in {place.document: place for place in span.places}.values():
+            entry = found.setdefault(
+                place.document,
+                {
+                    "document": readable(place.document),
+                    "author": readable(place.author or ""),
+                    "words": 0,
+                    "spans": [],
+                },
+            )
+            entry["words"] += span.words
+            entry["spans"].append({"number": numbers[id(span)], **_said(span)})
+    ordered = sorted(found.items(), key=lambda item: -item[1]["words"])
+    return {name: {**entry, "number": i} for i, (name, entry) in enumerate(ordered, 1)}
+
+
+def _said(span: Span) -> dict[str, Any]:
+    """A span in a list: its words and kind, and how it begins."""
+    text = harmless(span.text)
+    return {
+        "words": span.words,
+        "kind": span.kind,
+        "style": _STYLES[span.kind],
+        "text": text if len(text) <= _SHORT else text[:_SHORT].rstrip() + "…",
+    }
+
+
+def _shown_span(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    runs = [(start - span.start, end - span.start) for start, end in span.runs]
+    return {
+        **_said(span),
+        "number": number,
+        "bits": f"{span.bits:.0f}",
+        "counts": _counts(span),
+        "recased": span.recased,
+        "parts": _readable_parts(span.text, runs),
+        "places": [_shown_place(place, documents) for place in span.places],
+        "more": span.documents > len({place.document for place in span.places}),
+    }
+
+
+def _shown_place(place: Source, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "number": documents[place.document]["number"],
+        "document": documents[place.document]["document"],
+        "author": documents[place.document]["author"],
+        "before": readable(place.before),
+        "parts": _readable_parts(place.match, place.runs),
+        "after": readable(place.after),
+    }
+
+
+def _readable_parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
+    return [(readable(part), matched) for part, matched in _parts(text, runs)]
+
+
+def _paragraphs(text: str, spans: Sequence[Span], numbers: dict[int, int]) -> list[dict[str, Any]]:
+    """The text cut wherever a run begins or ends, by paragraphs; each part with its spans."""
+    known = {str(numbers[id(span)]): span for span in spans}
+    marks = [
+        Mark(start, end, number, span.kind)
+        for number, span in known.items()
+        for start, end in span.runs
+    ]
+    begun: set[str] = set()
+    paragraphs: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
+    for run in marked(text, marks):
+        new = [place.span.label for place in run.places if place.span.label not in begun]
+        begun.update(new)
+        for line, part in enumerate(_BLANK.split(readable(run.text))):
+            if line:
+                paragraphs.append({"runs": [], "lanes": 0})
+            if not part:
+                continue
+            lanes: list[dict[str, Any]] = [
+                {"number": place.span.label, "lane": place.lane, "style": _STYLES[place.span.kind]}
+                for place in run.places
+            ]
+            deepest = max((place.lane + 1 for place in run.places), default=0)
+            paragraphs[-1]["lanes"] = max(paragraphs[-1]["lanes"], deepest)
+            paragraphs[-1]["runs"].append(
+                {
+                    "text": part,
+                    "lanes": lanes,
+                    "new": () if line else new,
+                    "best": min((int(lane["number"]) for lane in lanes), default=0),
+                }
+            )
+    return [paragraph for paragraph in paragraphs if paragraph["runs"]]

@@ -1,0 +1,226 @@
+"""Novelty: golden values by hand, the slow way, and what is said where nothing can be measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rote
+from rote.core.errors import InputError, OptionError
+from rote.core.plugins import load
+from rote.core.result import Result
+from rote.index.opening import build_index, index_layers
+from rote.measure import Settings
+from rote.measure._against import annotator_signature, check_against, longest_in, open_against
+from rote.measure._compute import compute
+from rote.measure.novelty import COVERING, MOST, Options, covered_words, held_ngrams
+from tests.index import tracing_twins as twins
+
+OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
+NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."
+TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=14), min_size=1, max_size=4)
+
+
+def run(
+    texts: object, against: Path | str, settings: Settings | None = None, **own: object
+) -> Result:
+    options = Options(against=str(against), **own)  # type: ignore[arg-type]
+    quick = Settings(permutations=9, matched=False)
+    return compute({"novelty": options}, texts, settings=settings or quick)[0]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text(f"{OLD}\n")
+    return path
+
+
+@given(TEXTS, TEXTS)
+def test_counts_of_held_ngrams_and_covered_words_equal_the_slow_way(
+    texts: list[list[str]], documents: list[list[str]]
+) -> None:
+    layer = twins.layer_of(texts)
+    names = ("word", "lower")
+    index = index_layers({name: twins.layer_of(documents, name) for name in names})
+    runs = longest_in(index, layer)
+    held, covered = held_ngrams(runs, layer.text_ends), covered_words(runs, layer.text_ends)
+    for t, text in enumerate(texts):
+        for n in range(1, MOST + 1):
+            expected = sum(twins.occurs(gram, documents) > 0 for gram in _windows(text, n))
+            assert held[t, n - 1] == expected
+        for column, least in enumerate(COVERING):
+            inside = {
+                word
+                for i in range(len(text))
+                for j in range(i + least, len(text) + 1)
+                if twins.occurs(text[i:j], documents)
+                for word in range(i, j)
+            }
+            assert covered[t, column] == len(inside)
+
+
+def _windows(text: Sequence[str], n: int) -> list[Sequence[str]]:
+    return [text[i : i + n] for i in range(len(text) - n + 1)]
+
+
+def test_golden_values(corpus: Path) -> None:
+    # Corpus: 17 words and a full stop. Text: its first six words, then six that it lacks.
+    text = "The ferry left at nine and seventeen crates argued above unsold oranges"
+    result = run([text], corpus, n=(1, 2, 6, 8), tags="")
+    assert result.sources["texts"].values == pytest.approx(
+        {
+            "creativity": (1 - 6 / 12) + (1 - 6 / 12) + 6,  # L = 5 and 6 cover six of twelve words
+            "coverage_5": 6 / 12,
+            "coverage_8": 0,
+            "coverage_12": 0,
+            "novel_1": 6 / 12,
+            "novel_2": 1 - 5 / 11,
+            "novel_6": 1 - 1 / 7,
+            "novel_8": 1,
+            "longest": 6,
+        }
+    )
+    (copied,) = result.tables["copied"]
+    assert copied["match"] == "The ferry left at nine and"
+    assert text[copied["text_start"] : copied["text_end"]] == copied["match"]
+    assert (copied["words"], copied["count"], copied["after"][:12]) == (6, 1, " nobody on t")
+
+
+def test_shares_are_over_all_ngrams_of_a_group_and_coverage_is_a_mean_over_texts(
+    corpus: Path,
+) -> None:
+    result = run([OLD, f"{NEW} {NEW} {NEW}"], corpus, n=(4,), tags="")
+    found = result.sources["texts"].values
+    old, new = 18, 3 * 15
+    assert found["novel_4"] == pytest.approx((new - 3) / (old - 3 + new - 3))
+    assert found["coverage_8"] == pytest.approx((1 + 0) / 2)
+    assert found["creativity"] == pytest.approx((0 + 8) / 2)
+    assert found["longest"] == pytest.approx((18 + 1) / 2)  # the corpus has "on"
+    assert result.interval is not None
+    assert result.interval.method == "jackknife over texts"
+
+
+def test_the_interval_of_a_share_leaves_out_one_text_at_a_time(corpus: Path) -> None:
+    texts = [OLD, NEW, f"{OLD} {NEW}", f"{NEW} and {OLD}"]
+    result = run(texts, corpus, Settings(permutations=0), n=(4,), tags="")
+    without = [
+        run([t for j, t in enumerate(texts) if j != i], corpus, n=(4,), tags="")
+        .sources["texts"]
+        .values["novel_4"]
+        for i in range(4)
+    ]
+    error = math.sqrt(3 / 4 * sum((w - np.mean(without)) ** 2 for w in without))
+    value, (low, high) = (
+        result.sources["texts"].values["novel_4"],
+        result.sources["texts"].intervals["novel_4"],
+    )
+    assert (low, high) == pytest.approx(
+        (max(0, value - 1.959964 * error), min(1, value + 1.959964 * error)), abs=1e-6
+    )
+
+
+def test_the_curves_of_words_and_tags_go_up_to_thirty(corpus: Path) -> None:
+    result = run({"old": [OLD] * 3, "new": [NEW] * 3}, corpus)
+    rows = result.tables["novelty"]
+    assert len(rows) == 2 * 2 * MOST
+    curves = {
+        (source, layer): [r["novel"] for r in rows if (r["source"], r["layer"]) == (source, layer)]
+        for source in ("old", "new")
+        for layer in ("lower", "pos")
+    }
+    assert curves["old", "lower"][:18] == [0.0] * 18
+    assert all(math.isnan(value) for value in curves["old", "lower"][18:])
+    # A curve never falls within texts of one length: what holds a new n-gram is new.
+    for curve in curves.values():
+        defined = [value for value in curve if not math.isnan(value)]
+        assert defined == sorted(defined)
+    assert curves["new", "pos"][0] < curves["new", "lower"][0]
+    assert [row["length"] for row in result.tables["coverage"]] == [*COVERING, *COVERING]
+
+
+def test_copied_text_is_less_novel_and_the_test_says_so(corpus: Path) -> None:
+    old = [f"{OLD} {word}" for word in "one two three four five six seven eight".split()]
+    new = [f"{NEW} {word}" for word in "one two three four five six seven eight".split()]
+    result = run(
+        {"old": old, "new": new}, corpus, Settings(reference="new", permutations=199), tags=""
+    )
+    rows = {row["value"]: row for row in result.comparisons}
+    assert rows["novel_8"]["difference"] < 0
+    assert rows["novel_8"]["p"] < 0.05
+    assert rows["creativity"]["difference"] < 0
+    assert rows["coverage_5"]["difference"] > 0
+
+
+def test_texts_that_stand_in_the_corpus_and_short_ones_are_pointed_out(corpus: Path) -> None:
+    result = run([OLD, NEW, "Too short"], corpus)
+    notes = " ".join(result.sources["texts"].notes)
+    assert "1 of 3 texts stand in the corpus from their first word to their last" in notes
+    assert "1 of 3 texts have fewer than 12 words: no 12-gram in them, and no creativity" in notes
+    assert run(["Too short"], corpus).sources["texts"].values["creativity"] is not None
+    assert math.isnan(run(["Too short"], corpus).sources["texts"].values["creativity"])
+
+
+def test_values_of_each_text_are_given(corpus: Path) -> None:
+    result = run([OLD, NEW], corpus, Settings(per_text=True, permutations=0))
+    old, new = result.tables["texts"]
+    assert (old["creativity"], new["creativity"]) == (0, 8)
+    assert (old["longest"], old["novel_4"], new["novel_4"]) == (18, 0, 1)
+
+
+def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
+    result = run([OLD, NEW], "")
+    found = result.sources["texts"]
+    declared = [value.name for value in load("measure", "novelty").METRIC.values(Options())]
+    assert list(found.values) == declared
+    assert all(math.isnan(value) for value in found.values.values())
+    assert "--against" in found.notes[0]
+
+
+def test_an_index_and_a_file_give_the_same(tmp_path: Path, corpus: Path) -> None:
+    build_index(corpus, tmp_path / "IDX")
+    texts = [OLD, NEW, f"{NEW} {OLD}"]
+    from_file, from_index = run(texts, corpus), run(texts, tmp_path / "IDX")
+    assert from_file.sources == from_index.sources
+    jobs = run(texts, tmp_path / "IDX", Settings(permutations=9, matched=False, jobs=2))
+    assert jobs.sources == from_index.sources
+    assert "against:IDX=" in str(from_index.signature)
+
+
+def test_what_does_not_compare_is_refused_before_any_text_is_read(
+    tmp_path: Path, corpus: Path
+) -> None:
+    build_index(corpus, tmp_path / "IDX", layers=("lower",))
+    with pytest.raises(OptionError, match=r"add-layer .*IDX pos` adds it"):
+        run([OLD], tmp_path / "IDX")
+    assert run([OLD], tmp_path / "IDX", tags="").sources["texts"].values["longest"] == 18
+    with pytest.raises(OptionError, match="their layers do not compare"):
+        check_against(str(tmp_path / "IDX"), ["lower"], "other/1")
+    with pytest.raises(OptionError, match="build an index of"):
+        check_against(str(corpus), ["lower"], "other/1")
+    with pytest.raises(InputError):
+        run([OLD], tmp_path / "nothing.txt")
+    with pytest.raises(OptionError, match="n must be between 1 and 30"):
+        Options(n=(31,))
+
+
+def test_words_alone_count_as_those_of_the_default_annotator() -> None:
+    from rote.annotate import annotators, words
+
+    assert annotator_signature(words.get().signature) == annotators.get().signature
+    assert annotator_signature("spacy/1") == "spacy/1"
+
+
+def test_a_file_is_an_index_with_documents_and_authors(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "a", "author": "Ada", "text": "one two three"}\n')
+    index = open_against(str(path), ("lower", "lemma"))
+    assert index.authors("two three") == {"Ada": 1}
+    assert index.sorted_layers == ("lower", "lemma")
+    assert isinstance(index, rote.Index)

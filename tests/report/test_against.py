@@ -1,0 +1,80 @@
+"""Novelty and contamination for the eye: figures and tables, also from a result read from JSON."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rote.core.result import Result
+from rote.measure import Settings
+from rote.measure import contamination as contamination_measure
+from rote.measure import novelty as novelty_measure
+from rote.measure._compute import compute
+from rote.report.against_tables import copied, items
+from rote.report.novelty_figures import figures
+
+OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
+NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "pier", "author": "Ada", "text": "' + OLD + '"}\n')
+    return str(path)
+
+
+def measured(measure: Any, corpus: str) -> Result:
+    options = measure.Options(against=corpus)
+    texts = {"copier": [OLD, f"{OLD} {NEW}"], "writer\x1b[31m": [NEW, f"{NEW} Truly."]}
+    (result,) = compute(
+        {measure.METRIC.name: options}, texts, settings=Settings(permutations=9, matched=False)
+    )
+    return Result.from_json(result.to_json())
+
+
+def printed(parts: Any) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=140, color_system=None)
+    for part in parts:
+        console.print(part)
+    return out.getvalue()
+
+
+def test_the_curves_are_drawn_for_words_and_tags_and_coverage(corpus: str) -> None:
+    charts = figures(measured(novelty_measure, corpus))
+    assert list(charts) == ["novelty", "coverage"]
+    drawn = charts["novelty"].to_dict()
+    assert [panel["title"] for panel in drawn["hconcat"]] == [
+        "new n-grams of lower",
+        "new n-grams of pos",
+    ]
+    assert "\x1b" not in charts["novelty"].to_json()
+
+
+def test_other_measures_and_empty_tables_have_no_such_figures(corpus: str) -> None:
+    assert figures(measured(contamination_measure, corpus)) == {}
+    (without,) = compute({"novelty": novelty_measure.Options()}, [OLD, NEW])
+    assert figures(without) == {}
+
+
+def test_the_longest_copied_runs_are_printed(corpus: str) -> None:
+    result = measured(novelty_measure, corpus)
+    shown = printed(copied(result.tables["copied"], result, 140))
+    assert "2 of 2" in shown
+    assert "pier, Ada" in shown
+    assert "The ferry left at nine" in shown
+
+
+def test_verdicts_and_their_evidence_are_printed(corpus: str) -> None:
+    result = measured(contamination_measure, corpus)
+    shown = printed(items(result.tables["items"], result, 140))
+    assert "contaminated" in shown
+    assert "2 of 2 items that are not clean" in shown
+    assert "\x1b" not in shown
+    clean = [row for row in result.tables["items"] if row["verdict"] == "clean"]
+    assert "Evidence" not in printed(items(clean, result, 140))

@@ -1,0 +1,166 @@
+"""Traced texts on the terminal and as a page, whose two sides lead to each other."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+
+from rich.console import Console
+
+from rote.corpus import open_corpus
+from rote.index.opening import index_texts
+from rote.index.tracing.options import TraceOptions
+from rote.index.tracing.trace import Trace, trace
+from rote.report.trace import page, summary, terminal
+
+PASSAGE = "the gardener buried eleven spoons beneath the pear tree before the bailiffs came here"
+CORPUS = [
+    f"People say that {PASSAGE}. So it goes.",
+    "</script><script>alert(1)</script> nobody & nothing <b>in</b> this whole wide parish slept",
+]
+TEXTS = [
+    f"It is told here that {PASSAGE}, and more.\nAnother line of its own.",
+    "They claim the gardener buried eleven spoons quietly beneath the pear tree before bailiffs.",
+    "</script><script>alert(1)</script> nobody & nothing <b>in</b> this whole wide parish slept",
+    "Nothing to see.",
+]
+VOID = {"meta", "br", "link"}
+
+
+class Parsed(HTMLParser):
+    """Ids, links, classes and text of a page; complains of tags that do not fit."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.sections: dict[str, str] = {}
+        self.text: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        held = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if held.get("id"):
+            self.ids.append(str(held["id"]))
+        if tag == "a":
+            assert "a" not in self.open[:-1]
+            self.links.append(str(held["href"]))
+        if tag == "section":
+            self.sections[str(held["id"])] = str(held["data-spans"])
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        (self.scripts if self.open[-1:] == ["script"] else self.text).append(data)
+
+
+def traced(**options: object) -> Trace:
+    index = index_texts(CORPUS, ("lower", "lemma"))
+    settings = TraceOptions(**{"min_bits": 5, **options})  # type: ignore[arg-type]
+    return trace(index, open_corpus(TEXTS), settings)
+
+
+def printed(found: Trace, width: int = 120) -> str:
+    out = io.StringIO()
+    terminal(found, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def test_every_link_of_the_page_leads_somewhere_and_ids_are_unique() -> None:
+    found = Parsed(page(traced(), "a title"))
+    assert len(found.ids) == len(set(found.ids))
+    assert {link[1:] for link in found.links} <= set(found.ids)
+    assert all(link.startswith("#") for link in found.links)
+
+
+def test_spans_lead_to_documents_and_documents_to_spans() -> None:
+    written = page(traced(), "a title")
+    found = Parsed(written)
+    section = next(s for s in written.split("<section ")[1:] if "People say that" in s)
+    name = re.search(r'id="span-(\d)" data-spans="(\d)"', section)
+    document = re.search(r'href="#(document-\d)"', section)
+    assert name is not None
+    assert document is not None
+    assert name[1] == name[2]
+    assert name[1] in found.sections[document[1]].split()
+    # Both spans that come from the same document are listed under it.
+    assert len(found.sections[document[1]].split()) >= 2
+
+
+def test_what_a_text_holds_is_text_on_the_page() -> None:
+    written = page(traced(), "<i>title</i>")
+    found = Parsed(written)
+    assert written.count("<script>") == 1
+    assert "alert(1)" not in "".join(found.scripts)
+    assert "</script><script>alert(1)</script>" in "".join(found.text)
+    assert "<i>title</i>" in found.text
+    assert not re.search(r"https?://|\son\w+=|javascript:", written)
+
+
+def test_the_page_allows_no_script_but_its_own() -> None:
+    written = page(traced(), "a title")
+    script = Parsed(written).scripts[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest.replace('+', '&#43;')}'" in written or (
+        f"script-src 'sha256-{digest}'" in written
+    )
+    assert "default-src 'none'" in written
+
+
+def test_texts_without_a_listed_span_are_left_out_of_the_page() -> None:
+    written = page(traced(limit=1), "a title")
+    assert "parish slept" in written
+    assert "Another line of its own" not in written
+    assert "1 of 3, the longest first" in written
+
+
+def test_paragraphs_are_kept_and_every_word_of_a_text_is_there_once() -> None:
+    text = f"One.\n \nTwo and\nthree. {PASSAGE}\n\n\n{PASSAGE.upper()}, four."
+    index = index_texts(CORPUS, ("lower",))
+    written = page(trace(index, open_corpus([text]), TraceOptions(min_bits=5)), "a title")
+    body = written[written.index("<h2>") : written.index("</main>")]
+    paragraphs = re.findall(r'<p class="text".*?</p>', body, re.DOTALL)
+    assert len(paragraphs) == 3
+    assert "Two and\nthree." in paragraphs[1]
+    plain = re.sub(r"<sup>.*?</sup>|<[^>]*>", "", "\n\n".join(paragraphs))
+    assert plain.split() == text.split()
+
+
+def test_a_trace_that_found_nothing_is_a_page_too() -> None:
+    index = index_texts(["unrelated"], ("lower", "lemma"))
+    found = trace(index, open_corpus(["Nothing to see."]))
+    assert "No match is long and unlikely enough" in page(found, "a title")
+    assert "4 words in 1 text; 0 of them (0.00%) lie in a match, in 0 texts" in printed(found)
+
+
+def test_the_terminal_shows_spans_with_their_places() -> None:
+    shown = printed(traced())
+    assert "2 verbatim, 0 lemma, 1 gapped" in shown
+    assert "1 time in 1 document" in shown
+    assert f"People say that {PASSAGE}" in " ".join(shown.split())
+    assert "\x1b" not in shown
+
+
+def test_the_terminal_is_harmless_and_says_what_is_not_shown() -> None:
+    evil = "\x1b[31mred\x1b[0m " + PASSAGE
+    index = index_texts([evil], ("lower", "lemma"))
+    found = trace(index, open_corpus([evil] * 20), TraceOptions(min_bits=5))
+    shown = printed(found)
+    assert "\x1b" not in shown
+    assert "15 of 20 matches, the longest first" in shown
+    assert "\x1b" not in page(found, "a title")
+
+
+def test_the_summary_says_what_could_not_be_looked_for() -> None:
+    found = trace(index_texts(CORPUS), open_corpus(TEXTS))
+    assert summary(found)[-1].startswith("no lemma matches")
