@@ -83,7 +83,20 @@ def _documents(texts: Sequence[str], source: str, beside: dict[str, str]) -> lis
     return [Document(f"{source}:{n}", text, dict(beside)) for n, text in enumerate(texts, 1)]
 
 
+@pytest.fixture(autouse=True)
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What measures that hold texts against a corpus are given: one of the texts."""
+    path = tmp_path / "corpus.txt"
+    path.write_text(VARIED[0])
+    monkeypatch.setattr("tests.measure.test_contract.CORPUS", str(path))
+
+
+CORPUS = ""
+
+
 def run(name: str, texts: Any, settings: Settings = QUICK, **options: Any) -> Result:
+    if "against" in {field.name for field in fields(metric_of(name).options)}:
+        options.setdefault("against", CORPUS)
     inputs = given(texts, fields_beside(name, **options))
     return compute({name: metric_of(name).options(**options)}, inputs, settings=settings)[0]
 
