@@ -1,0 +1,257 @@
+"""Count, and list, the original fragments of an index's own sentences."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._index import about, check_layers, index_argument, opened
+from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._progress import TerminalReporter
+from rote.core.errors import OptionError
+from rote.core.metric import option
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
+    from rote.index.originality.edges import Rule
+    from rote.index.originality.originals import Fragment
+    from rote.index.originality.sources import Sources
+
+_HELP = """Count, and list, the original fragments of an index's own sentences.
+
+A fragment is two words or more inside one sentence that do not begin or end with a determiner, a
+preposition, a form of be or have, or a punctuation mark. It is original if at most --relax sources
+have it; documents that share a known author are one source. The table shows how many there are
+of each length; --fragments writes them all, one JSON object per line.
+
+\b
+  rote index originals IDX
+  rote index originals IDX --shortest --fragments originals.jsonl
+  rote index originals IDX --variant paper
+"""
+_EXACT = ("length", "fragments", "original", "occurrences", "original_occurrences", "once")
+_PAPER = ("length", "fragments", "original")
+_STDOUT = Path("-")
+# Of names that were merged so many are shown, and all with --json.
+_NAMED = 5
+# Of lengths so many have a row of their own on the terminal.
+_SHOWN = 14
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalsOptions:
+    """What counts as original."""
+
+    layer: str = option("lower", "Layer in which fragments are compared")
+    relax: int = option(1, "How many sources an original fragment may have")
+    variant: Literal["exact", "paper"] = option(
+        "exact", "The definition, or Algorithm 1 of the paper as printed"
+    )
+    edges: Literal["tags", "words"] | None = option(
+        None,
+        "Tell the words that no fragment begins or ends with by tags (if there are any) or lists",
+    )
+    document_field: str | None = option(
+        None, "Records that agree in this field are parts of one document", metavar="FIELD"
+    )
+    fragments: Path | None = option(
+        None, "Write all original fragments there, - for standard output", metavar="FILE"
+    )
+    shortest: bool = option(False, "Of fragments, only those that hold no other original one")
+
+
+def run(idx: Path, **given: Any) -> None:
+    from rote.index.originality.edges import rule_for
+
+    options, output = build(OriginalsOptions, given), build(ListingOptions, given)
+    output.form()  # a contradiction is noticed before the work, not after
+    _check(options)
+    reporter = TerminalReporter(output.quiet)
+    index = opened(idx, reporter, "_reach" if options.variant == "exact" else "_algorithm1")
+    rule = options.edges or rule_for(index)
+    check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
+    asked = {"layer": options.layer, "variant": options.variant, "edges": rule}
+    with _target(options.fragments) as file:
+        if options.variant == "paper":
+            listing = _by_algorithm(index, rule, options, file, reporter)
+        else:
+            listing = _by_definition(index, rule, options, file, reporter)
+    if options.fragments != _STDOUT or output.output is not None:
+        held = {**about(index), **asked, **listing.about}
+        shown = Listing(listing.name, listing.rows, listing.columns, held)
+        deliver(shown, output, lambda console: _draw(shown, console))
+
+
+def _check(options: OriginalsOptions) -> None:
+    if options.shortest and options.fragments is None:
+        raise OptionError("--shortest chooses fragments to write: name a file with --fragments")
+    if options.variant == "paper":
+        for name, unused in (("--relax", options.relax != 1), ("--shortest", options.shortest)):
+            if unused:
+                raise OptionError(f"Algorithm 1 knows no {name}; leave it out, or --variant paper")
+        if options.document_field is not None:
+            raise OptionError("Algorithm 1 knows no documents: leave --document-field out")
+
+
+def _by_definition(
+    index: Index,
+    rule: Rule,
+    options: OriginalsOptions,
+    file: TextIO | None,
+    reporter: TerminalReporter,
+) -> Listing:
+    from rote.index.originality.originals import find_originals
+    from rote.index.originality.sources import sources_of
+
+    sources = sources_of(index, options.document_field)
+    _say_merged(sources, reporter)
+    found = find_originals(
+        index,
+        options.layer,
+        relax=options.relax,
+        rule=rule,
+        sources=sources,
+        reporter=reporter,
+    )
+    if file is not None:
+        _write(found.fragments(shortest=options.shortest), file)
+    held = {
+        "relax": options.relax,
+        "sources": {
+            "count": sources.count,
+            "authors": len(sources.authors.names),
+            "documents_without_author": sources.unknown,
+            "merged": {name: list(of) for name, of in sources.authors.merged.items()},
+            "ambiguous": {name: list(of) for name, of in sources.authors.ambiguous.items()},
+        },
+        "sentences": found.sentences,
+        "original_sentences": found.original_sentences,
+        "total": {name: value for name, value in asdict(found.total).items() if name != "length"},
+    }
+    return Listing("lengths", [asdict(row) for row in found.by_length], _EXACT, held)
+
+
+def _by_algorithm(
+    index: Index,
+    rule: Rule,
+    options: OriginalsOptions,
+    file: TextIO | None,
+    reporter: TerminalReporter,
+) -> Listing:
+    from rote.index.originality.algorithm1 import algorithm1
+
+    found = algorithm1(index, options.layer, rule=rule)
+    rows, original = found.by_length(reporter)
+    if file is not None:
+        _write(found.fragments(), file)
+    held = {
+        "sentences": len(found.ends),
+        "removed": found.removed,
+        "original_sentences": original,
+        "total": {name: sum(getattr(row, name) for row in rows) for name in _PAPER[1:]},
+    }
+    return Listing("lengths", [asdict(row) for row in rows], _PAPER, held)
+
+
+def _say_merged(sources: Sources, reporter: TerminalReporter) -> None:
+    """Which spellings were taken for one author: a wrong merge hides a source."""
+    merged, ambiguous = sources.authors.merged, sources.authors.ambiguous
+    if merged:
+        shown = [f"{' = '.join(of)}" for of in list(merged.values())[:_NAMED]]
+        more = f"; {len(merged) - _NAMED:,} more with --json" if len(merged) > _NAMED else ""
+        reporter.say(f"authors with several spellings: {'; '.join(shown)}{more}")
+    if ambiguous:
+        shown = [f"{name} ({' or '.join(of)})" for name, of in list(ambiguous.items())[:_NAMED]]
+        reporter.say(f"names left alone, since they could be several: {'; '.join(shown)}")
+
+
+def _draw(listing: Listing, console: Any) -> None:
+    from rote.report.concordance import facts_table, plain_table
+
+    held = listing.about
+    facts = {
+        "sentences": f"{held['sentences']:,}, of which {held['original_sentences']:,} "
+        "hold an original fragment",
+        "fragments": f"{held['total']['fragments']:,} different ones, of which "
+        f"{held['total']['original']:,} are original",
+    }
+    if "removed" in held:
+        facts["removed"] = f"{held['removed']:,} sentences equal to an earlier one"
+    else:
+        sources = held["sources"]
+        facts["sources"] = (
+            f"{sources['count']:,}: {sources['authors']:,} authors, "
+            f"{sources['documents_without_author']:,} documents without one"
+        )
+    console.print(facts_table(facts))
+    columns = {name.replace("_", " "): "right" for name in (*listing.columns, "share")}
+    if listing.rows:
+        console.print(plain_table(columns, [*map(_cells, _folded(listing))]))
+
+
+def _folded(listing: Listing) -> Iterator[Mapping[str, Any]]:
+    """The rows, those beyond the first few as one."""
+    rest = listing.rows[_SHOWN:]
+    yield from listing.rows[:_SHOWN] if len(rest) > 1 else listing.rows
+    if len(rest) > 1:
+        sums = {name: sum(row[name] for row in rest) for name in listing.columns[1:]}
+        yield {"length": f"{rest[0]['length']} to {rest[-1]['length']}", **sums}
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    length, *counts = row.values()
+    return (str(length), *(f"{n:,}" for n in counts), f"{row['original'] / row['fragments']:.1%}")
+
+
+def _write(fragments: Iterable[Fragment], file: TextIO) -> None:
+    for fragment in fragments:
+        place = fragment.place
+        record = {
+            "words": fragment.words,
+            "document": place.document,
+            "author": place.author,
+            "start": place.start,
+            "end": place.end,
+        }
+        file.write(json.dumps(record, ensure_ascii=True) + "\n")
+
+
+@contextmanager
+def _target(path: Path | None) -> Iterator[TextIO | None]:
+    """Where fragments go: nowhere, to standard output, or beside the file until all are there."""
+    if path is None or path == _STDOUT:
+        yield None if path is None else sys.stdout
+        return
+    if not path.parent.is_dir() or path.is_dir():
+        raise OptionError(f"{path}: name a file in a folder that is there")
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            yield file
+        current = os.umask(0)
+        os.umask(current)
+        os.chmod(temporary, 0o666 & ~current)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+command = SectionedCommand(
+    "originals",
+    callback=run,
+    help=_HELP,
+    params=[
+        index_argument(),
+        *flags(OriginalsOptions, "What is original"),
+        *flags(ListingOptions, "Output"),
+    ],
+)

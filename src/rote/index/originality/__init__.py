@@ -1,0 +1,1 @@
+"""Whose is a run of words: sources, original fragments, fragments that need a citation."""

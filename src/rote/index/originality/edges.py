@@ -1,0 +1,83 @@
+"""Which words may stand at the edge of a fragment.
+
+The first and the last word of a fragment are no determiner, no form of be or have, no
+punctuation mark, no preposition or subordinating conjunction. Tags tell (DT, IN, TO) where there
+are any; word lists where there are none. Inside a fragment every word may stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.layer import Layer
+from rote.index.index import Index
+from rote.index.segments.segment import Segment
+
+Rule = Literal["tags", "words"]
+Edges = NDArray[np.bool_]
+TAGS = "pos"
+_AT_ONCE = 1 << 20
+SPECIAL_TAGS = frozenset({"DT", "IN", "TO"})
+FORMS = frozenset("is are am was were has had have".split())
+# Where there are no tags: the words that are tagged so as a rule.
+DETERMINERS = frozenset(
+    "a an the this that these those each every either neither another some any no all both".split()
+)
+PREPOSITIONS = frozenset(
+    """aboard about above across after against along alongside although amid among amongst around as
+    at because before behind below beneath beside besides between beyond by despite down during
+    except for from if in inside into like near notwithstanding of off on onto opposite out outside
+    over past per since than though through throughout till to toward towards under underneath
+    unless unlike until up upon via whereas whether while whilst with within without""".split()
+)
+
+
+def rule_for(index: Index) -> Rule:
+    """By tags if the index has them."""
+    return "tags" if TAGS in index.layers or not index.segments else "words"
+
+
+def special_words(vocabulary: Sequence[str], rule: Rule) -> Edges:
+    """Of each entry whether the word alone says that it cannot be an edge."""
+    lists = FORMS if rule == "tags" else FORMS | DETERMINERS | PREPOSITIONS
+    return np.array(
+        [word.lower() in lists or not any(map(str.isalnum, word)) for word in vocabulary], np.bool_
+    )
+
+
+def special_tags(vocabulary: Sequence[str]) -> Edges:
+    return np.array([tag in SPECIAL_TAGS for tag in vocabulary], np.bool_)
+
+
+def edges_of_text(word: Layer, tags: Layer | None, rule: Rule) -> Edges:
+    """For each word of a text whether a fragment may begin or end with it."""
+    special = special_words(word.vocabulary, rule)[word.ids]
+    if rule == "tags":
+        if tags is None:
+            raise OptionError("the edges of fragments follow tags, and this text has none")
+        special |= special_tags(tags.vocabulary)[tags.ids]
+    return ~special
+
+
+def edges_of_segment(segment: Segment, rule: Rule) -> Edges:
+    """The same for each place of a segment; False at documents' ends."""
+    columns = {"word": segment.columns["word"]}
+    tables = {"word": special_words(columns["word"].vocabulary.strings(), rule)}
+    if rule == "tags":
+        if TAGS not in segment.columns:
+            raise OptionError(
+                f"the edges of fragments follow tags, and the index has no layer '{TAGS}'"
+            )
+        columns[TAGS] = segment.columns[TAGS]
+        tables[TAGS] = special_tags(columns[TAGS].vocabulary.strings())
+    edges = np.ones(segment.places, np.bool_)
+    for start in range(0, len(edges), _AT_ONCE):
+        piece = edges[start : start + _AT_ONCE]
+        for name, column in columns.items():
+            piece &= ~tables[name][column.ids.slice(start, start + _AT_ONCE)]
+    return edges

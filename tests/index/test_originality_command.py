@@ -1,0 +1,113 @@
+"""`rote index originals` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+
+DOCUMENTS = [
+    {"id": "one", "author": "Mary Ann Bell", "text": "Old dogs sleep. Young gulls cry loudly."},
+    {"id": "two", "author": "BELL, Mary A.", "text": "Old dogs sleep. Young gulls cry."},
+    {"id": "three", "author": "Ben", "text": "Young gulls cry.", "work": "x"},
+    {"id": "four", "author": "anonymous", "text": "No.", "work": "x"},
+    {"id": "five", "text": "No."},
+]
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, ["index", "originals", *arguments])
+
+
+def done(*arguments: str) -> Result:
+    found = invoke(*arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("originals")
+    texts = folder / "texts.jsonl"
+    texts.write_text("\n".join(map(json.dumps, DOCUMENTS)))
+    idx = str(folder / "idx")
+    built = CliRunner().invoke(rote, ["index", "build", str(texts), "-o", idx, "-q"])
+    assert built.exit_code == 0, built.output
+    return idx
+
+
+def test_counts_by_length_with_sources_and_merged_names(index: str) -> None:
+    held = json.loads(done(index, "--json", "-q").stdout)
+    assert held["sources"] == {
+        "count": 4,
+        "authors": 2,
+        "documents_without_author": 2,
+        "merged": {"Mary Ann Bell": ["BELL, Mary A.", "Mary Ann Bell"]},
+        "ambiguous": {},
+    }
+    # Bell alone has "old dogs", "dogs sleep", "old dogs sleep", "cry loudly" and what ends so.
+    rows = {row["length"]: (row["fragments"], row["original"]) for row in held["lengths"]}
+    assert rows == {2: (5, 3), 3: (3, 2), 4: (1, 1)}
+    assert held["sentences"] == 7
+    assert held["original_sentences"] == 3
+    assert held["total"]["occurrences"] == 11 + 6 + 1
+
+
+def test_the_table_says_which_names_were_merged(index: str) -> None:
+    found = done(index)
+    assert "BELL, Mary A. = Mary Ann Bell" in found.stderr
+    assert "2 authors" in found.stdout
+    assert "60.0%" in found.stdout
+
+
+def test_fragments_are_written_one_per_line(index: str, tmp_path: Path) -> None:
+    done(index, "--fragments", str(tmp_path / "all.jsonl"), "-q")
+    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert len(rows) == 6
+    loudly = next(row for row in rows if row["words"] == ["cry", "loudly"])
+    assert loudly["document"] == "one"
+    assert loudly["author"] == "Mary Ann Bell"
+    assert DOCUMENTS[0]["text"][loudly["start"] : loudly["end"]] == "cry loudly"
+    shortest = done(index, "--fragments", "-", "--shortest", "-q").stdout.splitlines()
+    words = [json.loads(line)["words"] for line in shortest]
+    assert sorted(words) == [["cry", "loudly"], ["dogs", "sleep"], ["old", "dogs"]]
+
+
+def test_more_sources_may_be_allowed(index: str) -> None:
+    held = json.loads(done(index, "--relax", "2", "--json", "-q").stdout)
+    assert held["total"]["original"] == held["total"]["fragments"] == 9
+    assert "at least 1" in str(invoke(index, "--relax", "0").exception)
+
+
+def test_the_paper_knows_no_authors_and_removes_equal_sentences(index: str) -> None:
+    held = json.loads(done(index, "--variant", "paper", "--json", "-q").stdout)
+    assert held["removed"] == 3
+    rows = {row["length"]: (row["fragments"], row["original"]) for row in held["lengths"]}
+    # "young gulls cry" comes after "young gulls cry loudly": its "young gulls" is known, and
+    # "gulls cry" not looked at again.
+    assert rows == {2: (5, 4), 3: (3, 2), 4: (1, 1)}
+    found = invoke(index, "--variant", "paper", "--relax", "2")
+    assert "Algorithm 1 knows no --relax" in str(found.exception)
+
+
+def test_parts_of_one_document_are_one_source_if_a_field_says_so(index: str) -> None:
+    held = json.loads(done(index, "--document-field", "work", "--json", "-q").stdout)
+    assert held["sources"]["count"] == 3
+    held = json.loads(done(index, "--document-field", "no such", "--json", "-q").stdout)
+    assert held["sources"]["count"] == 4
+
+
+def test_csv_has_one_line_per_length(index: str) -> None:
+    rows = list(csv.DictReader(done(index, "--csv", "-q").stdout.splitlines()))
+    assert [row["length"] for row in rows] == ["2", "3", "4"]
+
+
+def test_what_makes_no_sense_is_said(index: str, tmp_path: Path) -> None:
+    assert "--fragments" in str(invoke(index, "--shortest").exception)
+    assert "name a file" in str(invoke(index, "--fragments", str(tmp_path)).exception)
+    assert "layer" in str(invoke(index, "--layer", "nonsense").exception)
