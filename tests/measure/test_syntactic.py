@@ -174,7 +174,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     path.write_text("\n".join([*WRITTEN, "It went well. Then the lights went out and the"]))
     plain = Settings(permutations=0)
     whole = measured(path, plain)
-    assert next(iter(whole.sources.values())).notes[0] == "8 sentences"
+    assert not any("sentence" in note for note in next(iter(whole.sources.values())).notes)
     cut = measured(path, plain, drop_incomplete="last", sentences=4)
     (source,) = cut.sources.values()
     assert source.notes[:2] == (

@@ -73,6 +73,8 @@ class Value:
     """Whether the number moves when only the amount of text changes."""
     share: bool = False
     """Whether it lies between 0 and 1, which an interval then does not leave."""
+    relative: bool = False
+    """Whether it depends on which other sources there are: facets and runs do not compare."""
 
 
 @dataclass(frozen=True, slots=True)

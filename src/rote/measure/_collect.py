@@ -51,7 +51,8 @@ class Collected:
     fields: frozenset[str]
     seen: Counter[str]
     copies: Counter[str]
-    """How many texts of a source stand there already; they alone make it look repetitive."""
+    """How many of the `read` texts of a source stand there already."""
+    read: Mapping[str, int]
 
     def sampled(self, count: int, seed: int) -> Collected:
         """At most `count` texts of each source, drawn at random.
@@ -159,6 +160,7 @@ def collect(
         fields=seen_fields,
         seen=seen,
         copies=copies,
+        read={name: len(numbers) for name, numbers in members.items()},
     )
 
 

@@ -85,8 +85,20 @@ def compute(
         )
         for metric, options in chosen
     ]
+    results[0] = _with_copies(results[0], collected)
     results[0] = replace(results[0], notes=(*results[0].notes, *left_out))
     return results
+
+
+def _with_copies(result: Result, collected: Collected) -> Result:
+    """Texts that stand there twice make a source look repetitive: said once, with the first."""
+    sources = dict(result.sources)
+    for source, copies in collected.copies.items():
+        if copies:
+            found, texts = sources[source], collected.read[source]
+            note = f"{copies:,} of {texts:,} texts are copies of another text of this source"
+            sources[source] = replace(found, notes=(*found.notes, note))
+    return replace(result, sources=sources)
 
 
 def _possible(
@@ -145,12 +157,6 @@ def _tell(collected: Collected, settings: Settings, reporter: Reporter) -> None:
     """What was skipped, and what the user may have meant."""
     for line in (*collected.problems.listed(), *remarks(collected.seen)):
         reporter.say(line)
-    for source, copies in collected.copies.items():
-        if copies:
-            texts = len(collected.groups[source])
-            reporter.say(
-                f"{source}: {copies:,} of {texts:,} texts are copies of another text of this source"
-            )
     if not settings.by and len(collected.groups) == 1 and "source" in collected.fields:
         reporter.say("the records have a field 'source': --by source compares what it names")
 

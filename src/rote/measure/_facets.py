@@ -103,7 +103,7 @@ def _sweep(result: Result) -> dict[str, list[dict[str, Any]]]:
         members.setdefault(parts[min(place, len(parts) - 1)], []).append(group)
     rows = []
     for source, groups in members.items():
-        for value in (row["value"] for row in result.tables["values"]):
+        for value in (row["value"] for row in result.tables["values"] if not row["relative"]):
             numbers = np.array([result.sources[group].values[value] for group in groups])
             numbers = numbers[~np.isnan(numbers)]
             if len(numbers) < 2:

@@ -326,6 +326,7 @@ class _Run:
                 "title": value.title,
                 "higher": value.higher,
                 "length_sensitive": value.length_sensitive,
+                "relative": value.relative,
             }
             for value in self.values
         ]

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 PAPER_SENTENCES = 3_000
 MATCHED = "syntactic diversity at equal sentence lengths"
 WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
+# What the weights of equal lengths leave of the sentences is said when it is not much.
+_MUCH = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class Rows:
 def values(options: Options) -> tuple[Value, ...]:
     found = (
         Value("wl", "syntactic diversity (WL)", "diverse", False, share=True),
-        Value("wl_matched", MATCHED, "diverse", False, share=True),
+        Value("wl_matched", MATCHED, "diverse", False, share=True, relative=True),
         Value("sentence_length", "mean sentence length in words", "neither", False),
     )
     if not options.edit_distance:
@@ -212,9 +214,9 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     count = int(rows.sums.counts[take].sum())
     cut_off, not_drawn = int(rows.cut_off[take].sum()), int(rows.not_drawn[take].sum())
-    found = [_sentences(count)]
+    found = []
     if not_drawn:
-        found = [f"{_sentences(count)} drawn at random from {count + not_drawn:,}"]
+        found.append(f"{_sentences(count)} drawn at random from {count + not_drawn:,}")
     if cut_off:
         found.append(f"left out: {_sentences(cut_off)} of texts that are cut off")
     if count < 2:
@@ -234,12 +236,11 @@ def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
         return ["wl_matched: no length of sentences is common to all sources, so it is undefined"]
     if common < 2:
         return [f"wl_matched: {_sentences(common)} of a length that all sources have: undefined"]
-    worth = round(equal_lengths.effective(take))
-    if worth == count:
+    worth, lost = round(equal_lengths.effective(take)), (count - common) / count
+    if worth > _MUCH * count and lost < 1 - _MUCH:
         return []
-    weighted = f"weighted to equal lengths, the sentences are worth {worth:,}"
-    lost = (count - common) / count
-    lacking = f"; {lost:.2%} are of lengths that some source lacks" if lost else ""
+    weighted = f"weighted to equal lengths, {_sentences(count)} are worth {worth:,}"
+    lacking = f"; {lost:.0%} are of lengths that some source lacks" if lost else ""
     return [f"wl_matched: {weighted}{lacking}"]
 
 

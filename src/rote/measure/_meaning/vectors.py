@@ -102,9 +102,10 @@ def said(found: Embedded, take: Take, unit: Unit) -> list[str]:
     own = found.sentences.of(take)
     without = int(found.without[take].sum())
     not_drawn = int((found.found - found.unfinished)[take].sum()) - len(own) - without
-    notes = [_counted(len(own), unit)]
+    notes = []
     if not_drawn:
-        notes[0] += f" drawn at random from {len(own) + without + not_drawn:,}"
+        known = len(own) + without + not_drawn
+        notes.append(f"{_counted(len(own), unit)} drawn at random from {known:,}")
     if unfinished := int(found.unfinished[take].sum()):
         notes.append(f"left out: {_counted(unfinished, 'sentence')} of texts that are cut off")
     if without:
