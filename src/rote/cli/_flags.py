@@ -109,7 +109,7 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
         type=None if hint is bool else kind,
         default=",".join(map(str, default)) if isinstance(default, tuple) else default,
         help=help[0].upper() + help[1:],
-        show_default=default not in (None, (), False),
+        show_default=default not in (None, (), False, ""),
         is_flag=hint is bool,
         metavar=field.metadata.get("metavar"),
     )

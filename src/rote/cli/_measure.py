@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -13,9 +14,33 @@ from rote.cli._output import OutputOptions, deliver
 from rote.cli._progress import TerminalReporter
 from rote.core import plugins
 from rote.core.metric import Metric
+from rote.core.result import Result
 
 
-def measure_command(name: str) -> click.Command:
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a command: what was given to it, where results go, and whom it tells."""
+
+    files: tuple[str, ...]
+    given: dict[str, Any]
+    output: OutputOptions
+    reporter: TerminalReporter
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """What the command of a measure does beside measuring.
+
+    `prepare` refuses before the work what cannot work, and gives settings that differ from those
+    that were given; `finish` delivers the result in place of `deliver`.
+    """
+
+    flags: Sequence[click.Option]
+    prepare: Callable[[Call], Mapping[str, Any]]
+    finish: Callable[[Result, Call], None]
+
+
+def measure_command(name: str, further: Further | None = None) -> click.Command:
     """`rote NAME FILE...`"""
     metric: Metric = plugins.load("measure", name).METRIC
     return _command(
@@ -23,6 +48,7 @@ def measure_command(name: str) -> click.Command:
         plugins.load("measure", name).__doc__ or "",
         flags(metric.options, "What is measured"),
         [(name, metric.options, {})],
+        further=further,
     )
 
 
@@ -54,6 +80,7 @@ def _command(
     measures: Sequence[tuple[str, type, dict[str, Any]]],
     *,
     panel: bool = False,
+    further: Further | None = None,
 ) -> click.Command:
     from rote.corpus import ReadOptions
     from rote.measure import Settings
@@ -64,6 +91,9 @@ def _command(
         output = build(OutputOptions, given)
         output.format()  # a contradiction is noticed before the work, not after
         reporter = TerminalReporter(output.quiet)
+        call = Call(files, given, output, reporter)
+        if further:
+            given = {**given, **further.prepare(call)}
         chosen = [
             (measure, _accepted(measure, options, {**given, **fixed}, reporter))
             for measure, options, fixed in measures
@@ -76,7 +106,10 @@ def _command(
             reporter=reporter,
             panel=panel,
         )
-        deliver(results, output, panel=panel)
+        if further:
+            further.finish(results[0], call)
+        else:
+            deliver(results, output, panel=panel)
 
     return SectionedCommand(
         name,
@@ -85,6 +118,7 @@ def _command(
         params=[
             click.Argument(["files"], metavar="FILE...", nargs=-1, required=True),
             *own,
+            *(further.flags if further else ()),
             *flags(Settings, "Comparison"),
             *flags(ReadOptions, "Reading"),
             *flags(OutputOptions, "Output"),

@@ -17,7 +17,7 @@ class Rote(click.Group):
     """Measures come from `measure/`, other commands from `cli/commands/`; none is imported here."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*plugins.members(COMMANDS), *plugins.members("measure")]
+        return list(dict.fromkeys((*plugins.members(COMMANDS), *plugins.members("measure"))))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in plugins.members(COMMANDS):
@@ -30,11 +30,15 @@ class Rote(click.Group):
         raise click.UsageError(str(UnknownName("command", name, self.list_commands(ctx))), ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, room in (("Commands", COMMANDS), ("Measures", "measure")):
+        # A measure may have a command of its own, with more to it; it is a measure all the same.
+        measures = plugins.members("measure")
+        commands = [name for name in plugins.members(COMMANDS) if name not in measures]
+        for heading, room, names in (
+            ("Commands", COMMANDS, commands),
+            ("Measures", "measure", measures),
+        ):
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(name, plugins.summary(room, name)) for name in plugins.members(room)]
-                )
+                formatter.write_dl([(name, plugins.summary(room, name)) for name in names])
 
 
 @click.command(cls=Rote, context_settings={"help_option_names": ["-h", "--help"]})

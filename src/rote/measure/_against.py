@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rote.core.layer import Layer
     from rote.index.index import Index
 
+_IN_MEMORY: dict[tuple[str, tuple[str, ...], str], Index] = {}
+"""The last corpus that was read from a file."""
 HELP = "The corpus: an index, or a file of texts if they are few"
 WITHOUT = "no corpus to hold the texts against: --against names an index, or a file of texts"
 
@@ -71,12 +73,18 @@ def check_index(path: Path, layers: Sequence[str], signature: str) -> None:
 
 def open_against(against: str, layers: Sequence[str], reporter: Reporter | None = None) -> Index:
     """The index, or one in memory of a file's texts."""
+    from rote.corpus import open_corpus
     from rote.index.folders.folder import is_index
     from rote.index.opening import open_index
 
     if is_index(Path(against)):
         return open_index(Path(against), reporter)
-    return _index_in_memory(Path(against), layers, reporter or Silent())
+    # Every facet asks again: texts that are still the same are not annotated again.
+    key = (against, tuple(layers), open_corpus([Path(against)]).fingerprint)
+    if key not in _IN_MEMORY:
+        _IN_MEMORY.clear()
+        _IN_MEMORY[key] = _index_in_memory(Path(against), layers, reporter or Silent())
+    return _IN_MEMORY[key]
 
 
 def signed_against(against: str | None) -> str | None:

@@ -75,7 +75,8 @@ def _joined(results: Sequence[Result], order: Sequence[str], settings: Settings)
     tables: dict[str, list[Any]] = {}
     for result in results:
         for name, rows in result.tables.items():
-            if name != "values":
+            # What is said of the corpus rather than of a source is the same in every facet.
+            if name != "values" and (result is first or rows != first.tables.get(name)):
                 tables.setdefault(name, []).extend(rows)
     joined = replace(
         first,

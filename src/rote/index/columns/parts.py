@@ -98,6 +98,8 @@ class Vocabulary(Sequence[str]):
             # Reading everything once is cheaper than halving for each.
             self.known.update(zip(self.strings()[1:], range(1, len(self))))
             self._all_known = True
+        if self._all_known:
+            return np.array([self.known.get(item, ABSENT) for item in items], np.int32)
         return np.array([self.find(item) for item in items], np.int32)
 
     def _raw(self, i: int) -> bytes:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.errors import OptionError
 from rote.index.index import Index
 from rote.index.originality.authors import Authors, merge
 from rote.index.segments.segment import Documents
@@ -44,15 +45,22 @@ def sources_of(index: Index, document_field: str | None = None) -> Sources:
     authors = merge(name for each in labels for name in each.vocabulary.strings()[1:])
     bonds: list[tuple[int, Hashable]] = []
     first = unknown = 0
+    known_field = False
     for segment, each in zip(index.segments, labels):
         by = [authors.of.get(name, ()) for name in each.vocabulary.strings()]
         for document, number in enumerate(each.numbers.tolist(), first):
             bonds += [(document, ("author", author)) for author in by[number]]
             unknown += not by[number]
         if document_field is not None:
-            parts = _values(segment.documents, document_field)
+            parts = list(_values(segment.documents, document_field))
+            known_field = known_field or any(parts)
             bonds += [(d, ("document", value)) for d, value in enumerate(parts, first) if value]
         first += len(segment.documents)
+    if first and document_field is not None and not known_field:
+        raise OptionError(
+            f"no document of the index has a field '{document_field}' that would say which belong "
+            "together: leave it out, or name another"
+        )
     of, count = components(first, bonds)
     cuts = np.cumsum([len(segment.documents) for segment in index.segments])[:-1]
     return Sources(tuple(np.split(of, cuts)) if index.segments else (), count, authors, unknown)

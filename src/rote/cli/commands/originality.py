@@ -1,0 +1,146 @@
+"""Which sentences are an original use of language, and which need a citation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rote.cli._flags import build, flags
+from rote.cli._measure import Call, Further, measure_command
+from rote.cli._output import deliver, printing_console
+from rote.cli.index._summary import several
+from rote.core.document import Document
+from rote.core.errors import OptionError
+from rote.core.metric import option
+from rote.core.result import Result, Row
+
+_STDIN = "-"
+_VERDICTS = "verdicts"
+# Of ids that are passed over so many are named.
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthOptions:
+    """What becomes of the sentences that were judged."""
+
+    keep_passing: Path | None = option(
+        None, "Write the sentences that do not fail there, as JSON Lines", metavar="OUT"
+    )
+    accept: bool = option(
+        False,
+        "Add sentences that are original and do not fail, and all of records with a field "
+        "'citation', to the ground truth, an index",
+    )
+
+
+def prepare(call: Call) -> Mapping[str, Any]:
+    """Refuse before the work what cannot work; both flags need the verdict on every sentence."""
+    from rote.index.folders.folder import is_index
+    from rote.measure._against import WITHOUT
+
+    options = build(GrowthOptions, call.given)
+    if not (options.accept or options.keep_passing):
+        return {}
+    if not call.given["against"]:
+        raise OptionError(WITHOUT)
+    if call.given["within"]:
+        raise OptionError("--within averages over sets of texts: it keeps and accepts no sentences")
+    if options.keep_passing:
+        _check_target(options.keep_passing)
+    if options.accept:
+        against = Path(call.given["against"])
+        if not is_index(against):
+            raise OptionError(
+                f"--accept adds to an index, and {against} is none: make one with "
+                f"`rote index build {against} -o IDX`, and name that with --against"
+            )
+        if _STDIN in call.files:
+            raise OptionError("--accept reads the texts twice: put standard input into a file")
+    return {_VERDICTS: True}
+
+
+def finish(result: Result, call: Call) -> None:
+    """Write what passes, show the result, and then, since nothing undoes it, let the index grow."""
+    from rote.report.originality import print_originality
+
+    options, verdicts = build(GrowthOptions, call.given), result.tables.get(_VERDICTS, ())
+    if options.keep_passing:
+        _write_passing(verdicts, options.keep_passing)
+    if not call.given[_VERDICTS]:
+        kept = {name: rows for name, rows in result.tables.items() if name != _VERDICTS}
+        result = replace(result, tables=kept)
+    deliver([result], call.output, panel=False)
+    if call.output.format() == "table" and call.output.output is None:
+        print_originality(result, printing_console())
+    if options.accept:
+        _accept(verdicts, call)
+
+
+def _check_target(path: Path) -> None:
+    if not path.parent.is_dir() or path.is_dir():
+        raise OptionError(f"{path}: name a file in a folder that is there")
+
+
+def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
+    """One record per sentence, each with an id of its own, so that it can be read as texts."""
+    from rote.core.files import write_atomically
+
+    lines = [
+        json.dumps(
+            {
+                "id": f"{row['id']}#{row['sentence']}",
+                "text": row["text"],
+                "source": row["source"],
+                "text_id": row["id"],
+                "sentence": row["sentence"],
+                "original": row["original"],
+            }
+        )
+        for row in verdicts
+        if not row["fails"]
+    ]
+    write_atomically(path, "".join(f"{line}\n" for line in lines))
+
+
+def _accept(verdicts: Iterable[Row], call: Call) -> None:
+    from rich.markup import escape
+
+    from rote.measure._originality.accepting import accept
+
+    path = Path(call.given["against"])
+    found = accept(path, verdicts, _records(call), call.reporter)
+    if found.documents:
+        line = (
+            f"accepted {several(found.sentences, 'sentence')} of "
+            f"{several(len(found.documents), 'text')}"
+        )
+    else:
+        line = "accepted nothing"
+    call.reporter.say(escape(f"{line} into {path}"))
+    if found.known:
+        named = ", ".join(found.known[:_NAMED]) + ", …" * (len(found.known) > _NAMED)
+        count = several(len(found.known), "text")
+        call.reporter.say(escape(f"passed over {count} whose id the index holds: {named}"))
+
+
+def _records(call: Call) -> Iterable[Document]:
+    """The texts once more, for their authors and citations."""
+    from rote.annotate.store import is_store, open_store
+    from rote.corpus import ReadOptions, open_corpus
+
+    files = [Path(name) for name in call.files]
+    if len(files) == 1 and is_store(files[0]):
+        return (
+            document for batch, _ in open_store(files[0]).pieces() for document in batch.documents
+        )
+    return open_corpus(files, build(ReadOptions, call.given))
+
+
+command = measure_command(
+    "originality",
+    Further(flags(GrowthOptions, "What becomes of the sentences"), prepare, finish),
+)

@@ -1,0 +1,233 @@
+"""What decides each sentence, and whose it is.
+
+A book has more sentences than anybody reads, and each has many fragments: some are drawn and
+listed with all that decides them. The verdicts alone can be had of all sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.intervals import around, left_out_error
+from rote.core.metric import Comparison, Work
+from rote.core.result import Row
+from rote.measure._originality.ground import ground_tables
+from rote.measure._sentences import drawn
+
+if TYPE_CHECKING:
+    from rote.core.sample import Take
+    from rote.index.originality.generated import Spans, Verdicts
+    from rote.measure.originality import Options, Rows
+
+# A fragment of up to K sources is cited with all of them, but no more than these.
+_CITED = 5
+_AROUND = 60
+# Lengths of cited fragments for which the share of failing sentences is given.
+_LENGTHS = range(2, 9)
+_LEVEL = 0.95
+Lengths = NDArray[np.int64]
+
+
+def all_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str, Sequence[Row]]:
+    """`counts`, `sentences`, `citations`, `lengths`, those of the ground truth, `verdicts`."""
+    assert rows.ground is not None
+    assert rows.verdicts is not None
+    every = np.ones(len(rows.sentences), np.bool_)
+    longest = _longest_cited(rows, rows.verdicts)
+    listed = _listed(rows, longest, comparison, options.listed)
+    return {
+        "counts": _counts(rows, rows.verdicts, comparison, listed),
+        **_fragments(rows, rows.verdicts, comparison, listed),
+        "lengths": _lengths(rows, longest, comparison),
+        **ground_tables(rows.ground, comparison, options),
+        **({"verdicts": list(_rows(rows, comparison, every))} if options.verdicts else {}),
+    }
+
+
+def _longest_cited(rows: Rows, verdicts: Verdicts) -> Lengths:
+    """Words of the longest fragment of each sentence that needs a citation; 0 if none does."""
+    found = np.zeros(len(rows.sentences), np.int64)
+    cited = verdicts.longest
+    sentence = np.searchsorted(rows.sentences.ends, cited.starts, side="right")
+    np.maximum.at(found, sentence, cited.ends - cited.starts)
+    return found
+
+
+def _listed(rows: Rows, longest: Lengths, comparison: Comparison, count: int) -> NDArray[np.bool_]:
+    """So many failing sentences of each source, the longest cited fragments first, and as many
+    others; what is drawn of those that are alike does not depend on the order of texts."""
+    listed = np.zeros(len(rows.sentences), np.bool_)
+    for source, take in comparison.groups.items():
+        work = Work(groups={source: take}, ids=comparison.ids, seed=comparison.seed)
+        own = np.zeros(len(rows.sentences), np.bool_)
+        own[rows.sentences.of(take)] = True
+        left = count
+        for words in np.unique(longest[own & (longest > 0)])[::-1]:
+            alike = own & (longest == words)
+            listed |= _drawn(rows, alike, work, left)
+            left = max(0, left - int(alike.sum()))
+        listed |= _drawn(rows, own & (longest == 0), work, count)
+    return listed
+
+
+def _drawn(rows: Rows, among: NDArray[np.bool_], work: Work, count: int) -> NDArray[np.bool_]:
+    """At most so many of these sentences."""
+    found = np.zeros(len(among), np.bool_)
+    found[np.flatnonzero(among)] = drawn(rows.sentences.chosen(among), work, count)
+    return found
+
+
+def _counts(
+    rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: NDArray[np.bool_]
+) -> list[Row]:
+    """How many sentences each source has, how they were judged, and how many are listed."""
+    kinds = {
+        "original": verdicts.original,
+        "failing": verdicts.fails,
+        "without_fragment": verdicts.fragments == 0,
+        "listed": listed,
+    }
+    found: list[Row] = []
+    for source, take in comparison.groups.items():
+        own = rows.sentences.of(take)
+        counts = {kind: int(holds[own].sum()) for kind, holds in kinds.items()}
+        found.append({"source": source, "sentences": len(own), **counts})
+    return found
+
+
+def _rows(rows: Rows, comparison: Comparison, wanted: NDArray[np.bool_]) -> Iterator[Row]:
+    """The verdict on each of the wanted sentences, source by source."""
+    for _, row in _numbered(rows, comparison, wanted):
+        yield row
+
+
+def _numbered(
+    rows: Rows, comparison: Comparison, wanted: NDArray[np.bool_]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same with the number of each sentence among all."""
+    assert rows.verdicts is not None
+    every, layer = rows.sentences, rows.layer
+    original, fails = rows.verdicts.original, rows.verdicts.fails
+    place, text = -1, ""
+    for source, take in comparison.groups.items():
+        own = every.of(take)
+        for number in own[wanted[own]].tolist():
+            if every.texts[number] != place:
+                place = int(every.texts[number])
+                text = rows.raw.text(place).decode("utf-8", "surrogatepass")
+                first = int(np.searchsorted(every.texts, place))
+            start = int(layer.starts[every.starts[number]])
+            end = int(layer.ends[every.ends[number] - 1])
+            yield (
+                number,
+                {
+                    "source": source,
+                    "id": comparison.ids[place],
+                    "sentence": number - first + 1,
+                    "start": start,
+                    "end": end,
+                    "text": text[start:end],
+                    "original": bool(original[number]),
+                    "fails": bool(fails[number]),
+                },
+            )
+
+
+def _fragments(
+    rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: NDArray[np.bool_]
+) -> dict[str, Sequence[Row]]:
+    """The listed sentences with the fragments that decide, and each place that has to be cited."""
+    from rote.index.originality.generated import citations
+
+    assert rows.ground is not None
+    ends, counted = rows.sentences.ends, verdicts.fragments
+    originals = _by_sentence(_within(verdicts.shortest, ends, listed), ends)
+    cited = _within(verdicts.longest, ends, listed)
+    own_cited = _by_sentence(cited, ends)
+    places = citations(rows.ground, rows.layer, cited, limit=_CITED)
+    sentences: list[Row] = []
+    evidence: list[Row] = []
+    for number, row in _numbered(rows, comparison, listed):
+        found = [_span(rows, row, *span) for _, *span in own_cited.get(number, ())]
+        sentences.append(
+            {
+                **row,
+                "fragments": int(counted[number]),
+                "original_fragments": [
+                    _span(rows, row, *span) for _, *span in originals.get(number, ())
+                ],
+                "cited_fragments": found,
+            }
+        )
+        head = {name: row[name] for name in ("source", "id", "sentence")}
+        for span, (fragment, *_) in zip(found, own_cited.get(number, ())):
+            for place in places[fragment]:
+                context = rows.ground.index.context(place, _AROUND)
+                evidence.append(
+                    {
+                        **head,
+                        **span,
+                        "document": place.document,
+                        "author": place.author,
+                        "document_start": place.start,
+                        "document_end": place.end,
+                        "before": context.before,
+                        "match": context.match,
+                        "after": context.after,
+                    }
+                )
+    return {"sentences": sentences, "citations": evidence}
+
+
+def _within(spans: Spans, ends: NDArray[np.int64], listed: NDArray[np.bool_]) -> Spans:
+    """The fragments of the listed sentences."""
+    from rote.index.originality.generated import Spans
+
+    kept = listed[np.searchsorted(ends, spans.starts, side="right")]
+    return Spans(spans.starts[kept], spans.ends[kept])
+
+
+def _by_sentence(spans: Spans, ends: NDArray[np.int64]) -> dict[int, list[tuple[int, int, int]]]:
+    """For each sentence its fragments: number, first item, item behind the last."""
+    found: dict[int, list[tuple[int, int, int]]] = {}
+    sentence = np.searchsorted(ends, spans.starts, side="right").tolist()
+    for fragment, (number, start, end) in enumerate(
+        zip(sentence, spans.starts.tolist(), spans.ends.tolist())
+    ):
+        found.setdefault(number, []).append((fragment, start, end))
+    return found
+
+
+def _span(rows: Rows, row: Row, first: int, last: int) -> dict[str, Any]:
+    """A fragment's characters in its text, and what they read."""
+    start, end = int(rows.layer.starts[first]), int(rows.layer.ends[last - 1])
+    read = row["text"][start - row["start"] : end - row["start"]]
+    return {"start": start, "end": end, "words": last - first, "fragment": read}
+
+
+def _lengths(rows: Rows, longest: Lengths, comparison: Comparison) -> list[Row]:
+    """What would fail if only fragments of so many words and more were anybody's own.
+
+    Two words that one source alone has are often chance, five hardly ever.
+    """
+    return [
+        {"source": source, "words": words, **_share(rows, take, longest >= words)}
+        for source, take in comparison.groups.items()
+        for words in _LENGTHS
+    ]
+
+
+def _share(rows: Rows, take: Take, holds: NDArray[np.bool_]) -> dict[str, float]:
+    """The share of a source's sentences, and its interval by leaving out each text."""
+    texts = len(rows.layer)
+    counts = np.bincount(rows.sentences.texts, minlength=texts)[take]
+    having = np.bincount(rows.sentences.texts[holds], minlength=texts)[take]
+    with np.errstate(invalid="ignore"):
+        share = float(np.divide(having.sum(), counts.sum()))
+        without = (having.sum() - having) / (counts.sum() - counts)
+    low, high = around(share, left_out_error(without), _LEVEL, share=True)
+    return {"failing": share, "low": low, "high": high}

@@ -1,0 +1,303 @@
+"""Which sentences are an original use of language, and which need a citation.
+
+The GOT test of Brooks and Youssef (2021) against a ground truth: a fragment (two words or more of
+one sentence, not begun or ended by a function word) is original if no source holds it, needs a
+citation if one does (with --relax K: at most K), and is common property otherwise. A sentence is
+original if it holds an original fragment; it fails the test if it holds one that needs a citation.
+Documents of one author are one source.
+
+Direction: more original sentences are newer, more failing ones more repeated. Length: the number
+of texts does not matter, but a longer sentence holds more fragments, so it is more easily original
+and fails more easily; and everything depends on the size of the ground truth. Perplexity and BLEU
+stand beside them as what the paper calls insufficient: they see neither whose a fragment is nor
+whether one is new.
+
+Variants. `exact`: as defined, sources by document and author, duplicates kept. `paper`: equal
+sentences are removed first, then Algorithm 1 as printed, which counts windows and not sources.
+
+Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.layer import Layer
+from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.sample import Need, RawText, Sample, Take
+from rote.measure._against import HELP, WITHOUT, signed_against
+from rote.measure._sentences import Sentences, sentences_of
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
+    from rote.index.originality.edges import Rule
+    from rote.index.originality.generated import Verdicts
+    from rote.index.originality.reach import GroundTruth
+
+# Words and tags say where a fragment may begin and end, whatever layer it is looked up in.
+_WORDS, _TAGS = Need("word"), Need("pos")
+Sums = NDArray[np.float64]
+
+
+def _unsigned(setting: object) -> None:
+    """What is listed changes no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `originality`."""
+
+    variant: Literal["exact", "paper"] = option("exact", "as defined, or Algorithm 1 as printed")
+    against: str = option("", HELP, metavar="IDX", sign=signed_against)
+    relax: int = option(1, "a fragment of at most this many sources needs a citation")
+    layer: str = option("lower", "layer of words in which fragments are looked up")
+    document_field: str | None = option(
+        None,
+        "records of the ground truth with the same value of this field are one document",
+        metavar="FIELD",
+    )
+    incompleteness: bool = option(
+        True,
+        "estimate how much the ground truth leaves out (one pass over all of it)",
+        sign=_unsigned,
+    )
+    listed: int = option(
+        250,
+        "so many failing sentences of each source, those that repeat most, are listed with what "
+        "decides them, and as many others",
+        sign=_unsigned,
+    )
+    verdicts: bool = option(
+        False, "a further table with the verdict on every sentence", sign=_unsigned
+    )
+
+    def __post_init__(self) -> None:
+        if self.relax < 1:
+            raise OptionError(
+                f"relax must be at least 1, not {self.relax}: a source knows its own text"
+            )
+        if self.listed < 0:
+            raise OptionError(f"listed must not be negative, and {self.listed} is")
+        if self.variant == "paper" and self.relax != 1:
+            raise OptionError("Algorithm 1 knows no relax: leave it out, or variant 'paper'")
+        if self.variant == "paper" and self.document_field is not None:
+            raise OptionError(
+                "Algorithm 1 knows no documents: leave document_field out, or variant 'paper'"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The verdict on every sentence, sums per text, and what the tables read from.
+
+    `sums` has one row per text, sums over its sentences: how many, original ones, failing ones,
+    those that hold fragments, of these the share of original fragments and of cited ones; words,
+    bits; then BLEU's found (4), total (4), nearest length.
+    """
+
+    layer: Layer
+    raw: RawText
+    sentences: Sentences
+    sums: Sums
+    verdicts: Verdicts | None = None
+    ground: GroundTruth | None = None
+    rule: Rule = "tags"
+
+
+SENTENCES, ORIGINAL, FAILING, HOLDING, NEW, CITED, WORDS, BITS = range(8)
+FOUND, TOTAL, NEAREST = slice(8, 12), slice(12, 16), 16
+COLUMNS = 17
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    return (
+        Value("original", "original sentences", "diverse", False, share=True),
+        Value("failing", "sentences that need a citation", "repetitive", False, share=True),
+        Value("new_fragments", "original fragments", "diverse", False, share=True),
+        Value("cited_fragments", "fragments that need a citation", "repetitive", False, share=True),
+        Value("perplexity", "perplexity under the index", "neither", False),
+        Value("bleu", "BLEU against the ground truth", "neither", False, share=True),
+    )
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    own = (Need(options.layer, spans=True), Need("text"))
+    # Without a ground truth nothing is looked up, so nothing has to be tagged.
+    return (*own, _WORDS, _TAGS) if options.against else own
+
+
+def check(options: Options, signature: str) -> None:
+    if options.against:
+        from rote.measure._against import check_against
+
+        check_against(options.against, (options.layer,), signature)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    layer, raw = sample.layer(Need(options.layer, spans=True)), sample.text()
+    sentences = sentences_of(layer)
+    if not options.against:
+        return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
+    from rote.index.originality.algorithm1 import algorithm1
+    from rote.index.originality.edges import edges_of_text, rule_for
+    from rote.index.originality.generated import judge
+    from rote.index.originality.reach import GroundTruth
+    from rote.index.originality.sources import sources_of
+    from rote.measure._against import open_against
+    from rote.measure._originality.bleu import matches
+
+    index = open_against(options.against, (options.layer, "pos"), work.reporter)
+    ground = GroundTruth(index, options.layer, sources_of(index, options.document_field))
+    rule = rule_for(index)
+    edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
+    work.progress(0.2)
+    exact = judge(ground, layer, edges, relax=options.relax)
+    assert exact.reach is not None
+    verdicts = exact
+    if options.variant == "paper":
+        verdicts = algorithm1(index, options.layer).judge(layer, edges)
+    work.progress(0.5)
+    matched = matches(ground, layer, exact.reach.known)
+    bits = _bits(index, layer)
+    work.progress(0.9)
+    # A sentence has about as many fragments as the square of its length: each counts alike.
+    held = np.maximum(verdicts.fragments, 1)
+    by_sentence = np.column_stack(
+        (
+            np.ones(len(sentences)),
+            verdicts.original,
+            verdicts.fails,
+            verdicts.fragments > 0,
+            verdicts.originals / held,
+            verdicts.cited / held,
+            matched.lengths,
+            np.add.reduceat(bits, sentences.starts) if len(sentences) else bits,
+            matched.found,
+            matched.total,
+            matched.nearest,
+        )
+    )
+    sums = np.zeros((len(layer), COLUMNS))
+    np.add.at(sums, sentences.texts, by_sentence)
+    work.progress(1.0)
+    return Rows(layer, raw, sentences, sums, verdicts, ground, rule)
+
+
+def _bits(index: Index, layer: Layer) -> Sums:
+    """What every word costs under the index's own language model; nothing is no model."""
+    from rote.index.language_model import BackOff
+
+    if not index.items_held(layer.name):
+        return np.full(len(layer.ids), np.nan)
+    return np.asarray(-np.log2(BackOff(index, layer.name).probabilities(layer)), np.float64)
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    return {name: float(value) for name, value in _values(rows.sums[take].sum(axis=0)).items()}
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    """Each text left out in turn: all values are made of sums over texts."""
+    from rote.compare.intervals import left_out_error
+
+    own = rows.sums[take]
+    without = _values(own.sum(axis=0) - own)
+    return {name: left_out_error(np.asarray(column)) for name, column in without.items()}
+
+
+def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+    return _values(rows.sums)
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    if rows.ground is None or rows.verdicts is None:
+        return [WITHOUT]
+    own, held = rows.sums[take].sum(axis=0), rows.ground.index.items_held(options.layer)
+    sources = rows.ground.sources.count
+    said = []
+    if not held:
+        said.append(
+            "the ground truth is empty: every fragment is original; perplexity and BLEU are "
+            "undefined"
+        )
+    elif sources <= options.relax and options.variant == "exact":
+        said.append(
+            f"the ground truth has {sources} source{'s' * (sources != 1)}: whatever it holds needs "
+            "a citation, nothing is common property"
+        )
+    if held and rows.rule == "words":
+        said.append(
+            "the ground truth has no tags: word lists say which words no fragment begins or ends "
+            "with"
+        )
+    return [*said, *_undefined(own)]
+
+
+def _undefined(own: Sums) -> Iterator[str]:
+    """Why a value is nan, and which sentences cannot be judged; from the sums of a source."""
+    if not own[SENTENCES]:
+        yield "no sentences: everything is undefined"
+        return
+    bare = int(own[SENTENCES] - own[HOLDING])
+    if bare:
+        yield (
+            f"{bare:,} of {int(own[SENTENCES]):,} sentences hold no fragment (one word, or "
+            "function words alone): neither original nor failing"
+        )
+    if not own[HOLDING]:
+        yield "no sentence holds a fragment: shares of fragments are undefined"
+    if not own[TOTAL][-1]:
+        yield "no sentence of four words: BLEU is undefined"
+
+
+def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
+    if rows.ground is None:
+        return {}
+    from rote.measure._originality.tables import all_tables
+
+    return all_tables(rows, comparison, options)
+
+
+def _values(sums: Sums) -> dict[str, NDArray[np.float64]]:
+    """All values, from sums over sentences; undefined ones are nan."""
+    from rote.measure._originality.bleu import bleu
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = {
+            "original": sums[..., ORIGINAL] / sums[..., SENTENCES],
+            "failing": sums[..., FAILING] / sums[..., SENTENCES],
+            "new_fragments": sums[..., NEW] / sums[..., HOLDING],
+            "cited_fragments": sums[..., CITED] / sums[..., HOLDING],
+            "perplexity": np.exp2(sums[..., BITS] / sums[..., WORDS]),
+        }
+    # Without references (their length is nan) there is nothing to be near to.
+    found["bleu"] = bleu(sums[..., FOUND], sums[..., TOTAL], sums[..., WORDS], sums[..., NEAREST])
+    return found
+
+
+METRIC = Metric(
+    name="originality",
+    title="Originality",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
+    citation=(
+        "Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation; "
+        "Papineni et al. (2002) for BLEU; Good (1953) for the unseen mass"
+    ),
+    match=None,
+    inputs=False,
+)

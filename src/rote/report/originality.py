@@ -1,0 +1,186 @@
+"""What decides originality, for the eye: failing sentences and whose words they hold, new words.
+
+Printed below the values; JSON holds the tables whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rote.core.result import Result
+from rote.report._facets import split
+from rote.report.concordance import facts_table, harmless, plain_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+Rows = Sequence[Mapping[str, Any]]
+_FAILING, _ORIGINAL, _MERGED = 4, 6, 5
+_NUMBERS = {2: "two", 3: "three", 4: "four"}
+_LEAST = 20
+
+
+def print_originality(result: Result, console: Any) -> None:
+    """Print the tables of a result of `originality`, those of each facet apart."""
+    for facet, part in split(result):
+        if not part.tables.get("counts"):
+            continue
+        title = f"{facet.title}: " if facet.title else ""
+        for table in (_lengths, _failing, _originals):
+            for shown in table(part, title, console.width):
+                console.print(shown, highlight=False)
+    for shown in _ground_truth(result):
+        console.print(shown, highlight=False)
+
+
+def _lengths(result: Result, title: str, width: int) -> Iterator[RenderableType]:
+    rows = result.tables["lengths"]
+    words = sorted({row["words"] for row in rows})
+    cells = {(row["source"], row["words"]): row["failing"] for row in rows}
+    yield _heading(
+        f"{title}Failing sentences", "if only fragments of at least so many words counted"
+    )
+    yield plain_table(
+        {"": "left", **{f"{n}+": "right" for n in words}},
+        [
+            [source, *(_percent(cells[source, n]) for n in words)]
+            for source in _sources(rows, result)
+        ],
+    )
+
+
+def _failing(result: Result, title: str, width: int) -> Iterator[RenderableType]:
+    """For each source the sentences that repeat most, the fragment marked, and whose it is."""
+    whose: dict[tuple[str, str, int, int], list[str]] = {}
+    for row in result.tables["citations"]:
+        key = (row["source"], row["id"], row["start"], row["end"])
+        whose.setdefault(key, []).append(_where(row))
+    rows = [row for row in result.tables["sentences"] if row["fails"]]
+    if not rows:
+        return
+    yield _heading(
+        f"{title}What fails", "the longest fragments that need a citation, and whose they are"
+    )
+    for source in _sources(rows, result):
+        own = [(_longest(row), row) for row in rows if row["source"] == source]
+        own.sort(key=lambda pair: (-pair[0]["words"], pair[1]["id"], pair[1]["sentence"]))
+        yield _source(source)
+        for span, row in own[:_FAILING]:
+            yield _marked(row, span, width - 4)
+            held = whose.get((source, row["id"], span["start"], span["end"]), [])
+            yield _dim(f"    {harmless(row['id'])}, sentence {row['sentence']}: {'; '.join(held)}")
+
+
+def _originals(result: Result, title: str, width: int) -> Iterator[RenderableType]:
+    """For each source a fragment of some sentences that nobody in the ground truth has."""
+    from rich.text import Text
+
+    rows = [row for row in result.tables["sentences"] if row["original"]]
+    if not rows:
+        return
+    yield _heading(f"{title}What is original", "fragments that the ground truth does not hold")
+    for source in _sources(rows, result):
+        own = [row["original_fragments"][0] for row in rows if row["source"] == source]
+        shown = " · ".join(harmless(span["fragment"]) for span in own[:_ORIGINAL])
+        yield Text.assemble((f" {harmless(source)}: ", "bold"), shown)
+
+
+def _ground_truth(result: Result) -> Iterator[RenderableType]:
+    """What the verdicts rest on; the rows of every facet are the same."""
+    if not result.tables.get("ground_truth"):
+        return
+    held = result.tables["ground_truth"][0]
+    facts = {
+        "size": f"{_several(held['documents'], 'document')}, {_several(held['words'], 'word')}",
+        "sources": f"{held['sources']:,}: {_several(held['authors'], 'author')}, "
+        f"{_several(held['documents_without_author'], 'document')} without one",
+    }
+    unseen = {row["length"]: row["unseen"] for row in result.tables.get("incompleteness", ())}
+    shown = [
+        f"{unseen[n]:.0%} of those of {name} words"
+        for n, name in _NUMBERS.items()
+        if unseen.get(n) is not None
+    ]
+    if shown:
+        facts["missing"] = (
+            f"of the fragments of further texts like it {', '.join(shown)} (Good-Turing)"
+        )
+    authors = {row["spellings"][0]: row for row in result.tables.get("merged_authors", ())}
+    merged = [" = ".join(row["spellings"]) for row in authors.values() if row["author"]]
+    unclear = [
+        f"{row['spellings'][0]} ({' or '.join(row['could_be'])})"
+        for row in authors.values()
+        if not row["author"]
+    ]
+    if merged:
+        facts["one author"] = _some(merged)
+    if unclear:
+        facts["left apart"] = _some(unclear)
+    yield _heading("The ground truth", "all verdicts are about it alone")
+    yield facts_table(facts)
+
+
+def _sources(rows: Rows, result: Result) -> list[str]:
+    """The sources of a table, the reference first."""
+    found = dict.fromkeys(row["source"] for row in rows)
+    return sorted(found, key=lambda name: name != result.reference)
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f"; and {len(names) - _MERGED:,} more" if len(names) > _MERGED else ""
+    return "; ".join(names[:_MERGED]) + more
+
+
+def _longest(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = max(row["cited_fragments"], key=lambda span: span["words"])
+    return found
+
+
+def _marked(row: Mapping[str, Any], span: Mapping[str, Any], width: int) -> Text:
+    """The sentence in one line with the fragment in brackets; cut on both sides if it must be."""
+    from rich.text import Text
+
+    first, last = span["start"] - row["start"], span["end"] - row["start"]
+    before, after = harmless(row["text"][:first]), harmless(row["text"][last:])
+    middle = harmless(span["fragment"])
+    room = max(_LEAST, (width - len(middle)) // 2)
+    before = before if len(before) <= room else f"…{before[1 - room :]}"
+    after = after if len(after) <= room else f"{after[: room - 1]}…"
+    gap = " " if row["text"][:first][-1:].isspace() else ""
+    behind = " " if row["text"][last:][:1].isspace() else ""
+    return Text.assemble(
+        f"  {before}{gap}", (f"[{middle}]", "bold"), f"{behind}{after}", no_wrap=True
+    )
+
+
+def _where(row: Mapping[str, Any]) -> str:
+    document = harmless(row["document"])
+    return f"{harmless(row['author'])} ({document})" if row["author"] else document
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None or share != share else f"{share:.1%}"
+
+
+def _source(name: str) -> Text:
+    from rich.text import Text
+
+    return Text(f" {harmless(name)}", style="bold")
+
+
+def _dim(line: str) -> Text:
+    from rich.text import Text
+
+    return Text(line, style="dim")
+
+
+def _heading(title: str, about: str) -> Text:
+    from rich.text import Text
+
+    return Text.assemble("\n", (harmless(title), "bold"), (f"  {about}", "dim"))

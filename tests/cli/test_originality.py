@@ -1,0 +1,210 @@
+"""`rote originality` as a user meets it: what it prints, what it keeps, what it accepts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+from rote.core.errors import OptionError
+from rote.index.opening import open_index
+
+GROUND = [
+    {"id": "ann", "author": "Ann Lee", "text": "Green clocks never sleep."},
+    {"id": "ann too", "author": "A. Lee", "text": "Old rivers carry patient stones."},
+]
+TEXTS: list[dict[str, Any]] = [
+    {"id": "new", "source": "model", "text": "Wooden moons applaud. Iron bells hum loudly."},
+    {"id": "mixed", "source": "model", "text": "Green clocks tick. Silver foxes whistle."},
+    {"id": "copy", "source": "thief", "text": "Green clocks never sleep."},
+]
+CITED = {
+    "id": "cited",
+    "source": "thief",
+    "author": "Honest Joe",
+    "citation": "Ann Lee, p. 3",
+    "text": "Old rivers carry patient stones.",
+}
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, list(arguments))
+
+
+def done(*arguments: str) -> Result:
+    found = invoke(*arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found
+
+
+def refused(*arguments: str) -> str:
+    error = invoke(*arguments).exception
+    assert isinstance(error, OptionError), error
+    return str(error)
+
+
+def written(path: Path, records: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """The texts, and an index of the ground truth."""
+    ground = written(tmp_path / "ground.jsonl", GROUND)
+    done("index", "build", ground, "-o", str(tmp_path / "idx"), "-q")
+    return written(tmp_path / "texts.jsonl", TEXTS), str(tmp_path / "idx")
+
+
+def verdicts(*arguments: str) -> dict[str, tuple[bool, bool]]:
+    """Sentence -> original, fails."""
+    found = json.loads(done("originality", *arguments, "--json", "-q").stdout)
+    rows = found["tables"]["sentences"]
+    return {row["text"]: (row["original"], row["fails"]) for row in rows}
+
+
+def test_the_terminal_shows_what_fails_whose_it_is_and_what_is_new(files: tuple[str, str]) -> None:
+    shown = done("originality", files[0], "--against", files[1], "--by", "source").stdout
+    assert "sentences that need a citation" in shown
+    assert "[Green clocks never sleep]." in shown
+    assert "copy, sentence 1: Ann Lee (ann)" in shown
+    assert "Wooden moons" in shown
+    assert "Good-Turing" in shown
+    assert "A. Lee = Ann Lee" in shown
+    assert "100.0%" in shown
+
+
+def test_facets_are_shown_one_after_the_other_and_the_ground_truth_once(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    records = [
+        {**text, "id": f"{task} {number}", "task": task, "source": source}
+        for task in ("tales", "news")
+        for source in ("human", "model")
+        for number, text in enumerate(TEXTS * 2, 6 * (source == "model"))
+    ]
+    texts = written(tmp_path / "tasks.jsonl", records)
+    by = ["--by", "task,source", "--reference", "human"]
+    shown = done("originality", texts, "--against", files[1], *by).stdout
+    assert shown.index("tales: What fails") < shown.index("news: What fails")
+    assert shown.count("The ground truth") == 1
+    assert shown.count("A. Lee = Ann Lee") == 1
+    # The reference comes first.
+    part = shown[shown.index("news: What fails") :]
+    assert part.index("human") < part.index("model")
+
+
+def test_texts_that_act_on_a_terminal_are_shown_harmless(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    text = "\x1b[31m Now, green clocks\nnever sleep [bold]here[/bold] all night."
+    odd = written(tmp_path / "odd.jsonl", [{"id": "[b]x\x07", "text": text}])
+    shown = done("originality", odd, "--against", files[1]).stdout
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert "[green clocks never sleep] [bold]here[/bold]" in shown
+
+
+def test_what_passes_is_written_and_can_be_read_as_texts(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "passing.jsonl"
+    arguments = [files[0], "--against", files[1], "--by", "source", "--keep-passing", str(out)]
+    found = json.loads(done("originality", *arguments, "--json", "-q").stdout)
+    # Every verdict is needed for it, but nobody asked to see them.
+    assert "verdicts" not in found["tables"]
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(r["text_id"], r["sentence"], r["text"]) for r in records] == [
+        ("new", 1, "Wooden moons applaud."),
+        ("new", 2, "Iron bells hum loudly."),
+        ("mixed", 2, "Silver foxes whistle."),
+    ]
+    assert all(record["original"] and record["source"] == "model" for record in records)
+    again = verdicts(str(out), "--against", files[1])
+    assert set(again.values()) == {(True, False)}
+
+
+def test_accepted_sentences_are_known_to_the_next_run(files: tuple[str, str]) -> None:
+    arguments = [files[0], "--against", files[1], "--by", "source"]
+    before = verdicts(*arguments)
+    assert before["Wooden moons applaud."] == (True, False)
+    said = done("originality", *arguments, "--accept", "--json")
+    assert "accepted 3 sentences of 2 texts" in said.stderr
+    json.loads(said.stdout)
+    index = open_index(Path(files[1]))
+    assert len(index.segments) == 2
+    assert index.documents_held == 4
+    # Now they are the model's own, and whoever says them again has to cite it.
+    after = verdicts(*arguments)
+    assert after["Wooden moons applaud."] == (False, True)
+    assert after["Silver foxes whistle."] == (False, True)
+    (place,) = index.places("silver foxes whistle")
+    assert (place.document, place.author, place.source) == ("mixed", "model", "model")
+    # What was not accepted is not there.
+    assert not index.count("clocks tick")
+    again = done("originality", *arguments, "--accept")
+    assert "accepted nothing" in again.stderr
+    assert len(open_index(Path(files[1])).segments) == 2
+
+
+def test_a_record_that_cites_is_accepted_whole(files: tuple[str, str], tmp_path: Path) -> None:
+    cited = written(tmp_path / "cited.jsonl", [CITED, {**CITED, "id": "not", "citation": ""}])
+    assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, True)}
+    said = done("originality", cited, "--against", files[1], "--accept")
+    assert "accepted 1 sentence of 1 text" in said.stderr
+    index = open_index(Path(files[1]))
+    authors = [place.author for place in index.places("patient stones")]
+    assert authors == ["A. Lee", "Honest Joe"]
+    # Two sources have it now, so it is nobody's own.
+    assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, False)}
+
+
+def test_texts_whose_id_the_index_holds_are_passed_over(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    clash = written(
+        tmp_path / "clash.jsonl",
+        [{"id": "ann", "text": "Iron bells hum."}, {"id": "b", "text": "Silver foxes whistle."}],
+    )
+    said = done("originality", clash, "--against", files[1], "--accept").stderr
+    assert "accepted 1 sentence of 1 text" in said
+    assert "passed over 1 text whose id the index holds: ann" in said
+    assert not open_index(Path(files[1])).count("iron bells")
+
+
+def test_accepted_sentences_stay_apart(files: tuple[str, str], tmp_path: Path) -> None:
+    text = "Silver foxes whistle. Green clocks tick. Iron bells hum"
+    written(tmp_path / "apart.jsonl", [{"id": "x", "text": text}])
+    done("originality", str(tmp_path / "apart.jsonl"), "--against", files[1], "--accept", "-q")
+    bridge = written(
+        tmp_path / "bridge.jsonl", [{"id": "y", "text": "They whistle. Iron, he says."}]
+    )
+    # "whistle . iron" would be a fragment if the two sentences had become one.
+    found = json.loads(done("originality", bridge, "--against", files[1], "--json", "-q").stdout)
+    assert not found["tables"]["citations"]
+
+
+def test_what_cannot_be_accepted_is_refused_before_the_work(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    texts, index = files
+    ground = str(tmp_path / "ground.jsonl")
+    assert "rote index build" in refused("originality", texts, "--against", ground, "--accept")
+    assert "--against" in refused("originality", texts, "--accept")
+    assert "twice" in refused("originality", "-", "--against", index, "--accept")
+    assert "--within" in refused(
+        "originality", texts, "--against", index, "--accept", "--within", "doc_id"
+    )
+    nowhere = str(tmp_path / "no" / "out.jsonl")
+    assert "folder" in refused("originality", texts, "--against", index, "--keep-passing", nowhere)
+
+
+def test_a_store_of_annotated_texts_is_accepted_too(files: tuple[str, str], tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    done("annotate", files[0], "-o", store, "-q")
+    said = done("originality", store, "--against", files[1], "--by", "source", "--accept").stderr
+    assert "accepted 3 sentences of 2 texts" in said
