@@ -65,11 +65,16 @@ def test_several_texts_are_joined_by_a_mark(tmp_path: Path) -> None:
     assert sample.text("reference").text(1) == b"a b"
 
 
+def test_a_number_is_read_as_it_is_written(tmp_path: Path) -> None:
+    path = written(tmp_path, {"reference": 42}, {"reference": 0.5}, {"reference": True})
+    assert words(collected(path, ONE).sample, ONE) == [["42"], ["0.5"], ["True"]]
+
+
 @pytest.mark.parametrize(
     ("value", "several", "wrong"),
     [
         (None, True, "is missing"),
-        (7, True, "holds no text but int"),
+        ({"a": "b"}, True, "holds no text but dict"),
         ([], True, "holds a list of something other than texts"),
         (["a", 3], True, "holds a list of something other than texts"),
         (["a", "b"], False, "holds a list, where one text is needed"),

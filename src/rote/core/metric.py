@@ -8,7 +8,7 @@ what resampling repeats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -93,6 +93,8 @@ class Metric:
     tables          (rows, comparison, options) -> name -> rows of further tables
     check           (options, signature of the layers) -> None; refuses, before any text is read,
                     what could not work
+    settle          (options, fields of the first record) -> options, for those whose default
+                    depends on what the records hold
     """
 
     name: str
@@ -110,6 +112,7 @@ class Metric:
     resample: Callable[[Any, Take, Any, np.random.Generator], Values] | None = None
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
     check: Callable[[Any, str], None] | None = None
+    settle: Callable[[Any, Collection[str]], Any] | None = None
     order_matters: bool = False
     permutations: int = 499
     tested: bool = True

@@ -48,6 +48,9 @@ def compute(
     ]
     source = Words(settings.tokenizer, settings.annotator)
     texts = _opened(inputs, read)
+    if any(metric.settle for metric, _ in chosen):
+        fields = _first_fields(texts)
+        chosen = [(m, m.settle(own, fields) if m.settle else own) for m, own in chosen]
     # Looked up before the reading starts: a wrong name must not cost minutes.
     signatures = _signatures([n for m, options in chosen for n in m.needs(options)], source, texts)
     left_out: list[str] = []
@@ -123,6 +126,15 @@ def _opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
     if isinstance(only, (str, Path)) and is_store(Path(only)):
         return open_store(Path(only))
     return open_corpus(inputs, read)
+
+
+def _first_fields(texts: Corpus | Store) -> tuple[str, ...]:
+    """What the first record holds."""
+    if isinstance(texts, Store):
+        batches = (texts.piece(file)[0] for file in texts.files)
+        documents = (document for batch in batches for document in batch.documents)
+        return next((tuple(document.meta) for document in documents), ())
+    return next((tuple(document.meta) for document in texts), ())
 
 
 def _signatures(

@@ -300,7 +300,7 @@ def _no_text(value: object, several: bool) -> str | None:
     """What keeps a field from being read as a text, or as several."""
     if value is None:
         return "is missing"
-    if isinstance(value, str):
+    if isinstance(value, (str, int, float)):
         return None
     if not isinstance(value, (list, tuple)):
         return f"holds no text but {type(value).__name__}"
@@ -309,8 +309,11 @@ def _no_text(value: object, several: bool) -> str | None:
     return None if several else "holds a list, where one text is needed"
 
 
-def _joined(value: str | Sequence[str]) -> str:
-    """A field's text, or its texts with a mark between them that none of them holds."""
-    if isinstance(value, str):
-        return value.replace(SEVERAL, " ")
+def _joined(value: str | float | Sequence[str]) -> str:
+    """A field's text, or its texts with a mark between them that none of them holds.
+
+    A number is read as it is written.
+    """
+    if isinstance(value, (str, int, float)):
+        return str(value).replace(SEVERAL, " ")
     return SEVERAL.join(part.replace(SEVERAL, " ") for part in value)
