@@ -2,7 +2,8 @@
 
 Where sources answer the same prompts (`doc_id`), labels are exchanged only among
 texts with the same doc_id, so that what the prompts themselves demand cannot look
-like a difference between sources.
+like a difference between sources. Texts whose prompt only one of the two has exchange
+labels among themselves.
 """
 
 from __future__ import annotations
@@ -41,13 +42,12 @@ def permuted_differences(
 ) -> dict[str, NDArray[np.float64]]:
     """value(a) - value(b) for every value, `count` times with the labels permuted.
 
-    Labels move within a doc_id that both groups share; where no doc_id is shared,
-    among all texts.
+    Labels move within a doc_id that both groups share, and among all texts that share none.
     """
     pooled = np.concatenate((a, b))
     labels = np.concatenate((np.ones(len(a), bool), np.zeros(len(b), bool)))
-    paired = shared_strata(a, b, strata) > 0
-    stratum = strata[pooled] if paired else np.zeros(len(pooled), np.int64)
+    common = np.intersect1d(strata[a], strata[b])
+    stratum = np.where(np.isin(strata[pooled], common[common >= 0]), strata[pooled], -1)
 
     def one(rng: np.random.Generator) -> Values:
         shuffled = _shuffled_within(labels, stratum, rng)
@@ -93,12 +93,10 @@ def holm(p: Sequence[float]) -> list[float]:
 def _shuffled_within(
     labels: NDArray[np.bool_], stratum: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Labels permuted among the texts of each stratum; texts without one keep theirs."""
+    """Labels permuted among the texts of each stratum; those without one are a stratum too."""
     keys = rng.random(len(labels))
     by_stratum = np.argsort(stratum, kind="stable")
     by_key = np.lexsort((keys, stratum))
     shuffled = np.empty_like(labels)
     shuffled[by_stratum] = labels[by_key]
-    alone = stratum < 0
-    shuffled[alone] = labels[alone]
     return shuffled

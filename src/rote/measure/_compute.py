@@ -89,7 +89,8 @@ def compute(
         for metric, options in chosen
     ]
     results[0] = _with_copies(results[0], collected)
-    results[0] = replace(results[0], notes=(*results[0].notes, *left_out))
+    noted = (*results[0].notes, *left_out, *remarks(collected.seen))
+    results[0] = replace(results[0], notes=noted)
     return results
 
 
@@ -167,7 +168,7 @@ def _known(layers: Sequence[str], given: Sequence[str], giver: str) -> None:
 
 def _tell(collected: Collected, settings: Settings, reporter: Reporter) -> None:
     """What was skipped, and what the user may have meant."""
-    for line in (*collected.problems.listed(), *remarks(collected.seen)):
+    for line in collected.problems.listed():
         reporter.say(line)
     if not settings.by and len(collected.groups) == 1 and "source" in collected.fields:
         reporter.say("the records have a field 'source': --by source compares what it names")
