@@ -1,0 +1,13 @@
+"""Files to test items: a context, the options to choose from, which of them is right.
+
+A file in this folder whose name does not begin with `_` reads one benchmark; which one a file
+holds is seen from the fields of its first record. They stand beside the readers of texts, since an
+item is not a text: what is counted, perturbed or scored is the context with each of its options.
+"""
+
+from __future__ import annotations
+
+from rote.corpus.items._item import Item
+from rote.corpus.items._read import read_items
+
+__all__ = ["Item", "read_items"]

@@ -1,0 +1,47 @@
+"""One item of a test, whatever benchmark it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A context, the options that may follow it, the number of the right one.
+
+    An instance is `context + option + ending`, put together as they are: spaces between them
+    belong to the context and the ending. `answer` is None where nobody says which is right; an
+    item with a single option asks for exactly that. `meta` holds the other fields of the record.
+    """
+
+    id: str
+    task: str
+    context: str
+    options: tuple[str, ...]
+    answer: int | None
+    ending: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def instances(self) -> list[str]:
+        """The context with each of the options."""
+        return [f"{self.context}{option}{self.ending}" for option in self.options]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file that a record stands in, as messages and ids name it."""
+
+    file: str
+    name: str
+
+
+class ItemReader(Protocol):
+    """What a file in this folder has to offer."""
+
+    FIELDS: frozenset[str]
+    """Fields that every record has; a benchmark is known by them."""
+
+    def item(self, record: Mapping[str, Any], number: int, source: Source) -> Item:
+        """The item of one record; a ValueError or KeyError says what is wrong with it."""

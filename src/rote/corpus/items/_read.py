@@ -1,0 +1,89 @@
+"""From files to items: which reader a file needs, and where a record is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from rote.core import plugins
+from rote.core.errors import InputError
+from rote.corpus._fields import Origin
+from rote.corpus._open import open_corpus
+from rote.corpus._options import ReadOptions
+from rote.corpus.items._item import Item, ItemReader, Source
+
+ROOM = "corpus.items"
+# Records are taken as they are; a field for the text is named so that none is guessed.
+_ANY = ReadOptions(text_field="context")
+
+
+def read_items(
+    paths: Sequence[Path],
+    items: str | None = None,
+    *,
+    on_error: Literal["stop", "skip"] = "stop",
+    skipped: list[InputError] | None = None,
+) -> Iterator[Item]:
+    """The items of some files, in order; `items` names their benchmark instead of the fields.
+
+    With `on_error` "skip", records that cannot be used are left out and added to `skipped`.
+    """
+    reader, file = _named(items), ""
+    named = [path for given in paths for path in _logs(given) or [given]]
+    for shard in open_corpus(named, _ANY).shards():
+        origin = shard.origin
+        source = Source(origin.file, Path(origin.file).name)
+        for number, record in shard.records():
+            try:
+                if not isinstance(record, dict):
+                    raise record if isinstance(record, InputError) else _no_record(origin)
+                if items is None and (reader is None or origin.file != file):
+                    reader, file = _detected(record, origin, number), origin.file
+                assert reader is not None
+                yield _item(reader, record, number, source)
+            except InputError as problem:
+                if on_error == "stop":
+                    raise
+                if skipped is not None:
+                    skipped.append(problem)
+
+
+def _logs(path: Path) -> list[Path]:
+    """The sample logs in a folder: the harness puts them beside results, which are no items."""
+    return sorted(path.rglob("samples_*.jsonl")) if path.is_dir() else []
+
+
+def _named(items: str | None) -> ItemReader | None:
+    return None if items is None else cast(ItemReader, plugins.load(ROOM, items))
+
+
+def _detected(record: Mapping[str, Any], origin: Origin, line: int) -> ItemReader:
+    """The reader whose fields the record has; of several that with the most."""
+    readers = [cast(ItemReader, plugins.load(ROOM, name)) for name in plugins.members(ROOM)]
+    fitting = [reader for reader in readers if record.keys() >= reader.FIELDS]
+    if not fitting:
+        raise InputError(
+            f"no benchmark has these fields: {', '.join(map(str, record))}",
+            file=origin.file,
+            line=line,
+            remedy=f"Name it with --items ({', '.join(plugins.members(ROOM))}), or give records "
+            "with the fields context, options and answer",
+        )
+    return max(fitting, key=lambda reader: len(reader.FIELDS))
+
+
+def _item(reader: ItemReader, record: Mapping[str, Any], line: int, source: Source) -> Item:
+    try:
+        return reader.item(record, line, source)
+    except KeyError as error:
+        name = str(error.args[0])
+        raise InputError("is missing", file=source.file, line=line, field=name) from None
+    except ValueError as error:
+        raise InputError(str(error), file=source.file, line=line) from None
+
+
+def _no_record(origin: Origin) -> InputError:
+    return InputError(
+        "holds texts, not items", file=origin.file, remedy="Give JSON Lines, JSON, CSV or Parquet"
+    )

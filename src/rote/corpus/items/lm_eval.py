@@ -1,0 +1,119 @@
+"""Sample logs of lm-evaluation-harness (`samples_TASK_DATE.jsonl`): what a model saw and chose.
+
+Contexts and options are those of the requests, few-shot examples and all; they stand as
+`arguments`: `{"gen_args_0": {"arg_0": context, "arg_1": continuation}, ...}`, in older versions
+`[[context, continuation], ...]`. The metrics (`acc`, ...) are fields of the record, the fields
+of `doc` and the folder's name as `source` (the harness names it after the model) stand in `meta`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rote.corpus.items._item import Item, Source
+
+FIELDS = frozenset(("doc_id", "doc", "arguments", "target"))
+_TASK = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT")
+_KINDS = {
+    **dict.fromkeys(("blimp",), "formal"),
+    **dict.fromkeys(("lambada", "piqa", "copa", "winogrande"), "functional"),
+}
+"""The kind of knowledge that a task asks for, by the beginning of its name."""
+_LEFT = ("arguments", "resps", "filtered_resps", "doc", "target")
+_UNFILTERED = "none"
+
+
+def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
+    requests = _requests(record["arguments"])
+    doc = record["doc"] if isinstance(record["doc"], Mapping) else {}
+    task = _task(source.name)
+    contexts = {context for context, _ in requests}
+    if len(contexts) == 1:
+        context, options = requests[0][0], tuple(option for _, option in requests)
+    else:  # the options stand in the contexts (WinoGrande)
+        context, options = "", tuple(before + after for before, after in requests)
+    if len(options) == 1 and not options[0]:  # generated: the target is what was asked for
+        options = (_apart(context, str(record["target"])),)
+    filtered = str(record.get("filter", _UNFILTERED))
+    kind = next((kind for name, kind in _KINDS.items() if task.startswith(name)), None)
+    about = {name: value for name, value in record.items() if name not in _LEFT}
+    return Item(
+        id=str(record["doc_id"]) + (f".{filtered}" if filtered != _UNFILTERED else ""),
+        task=task,
+        context=context,
+        options=options,
+        answer=_answer(record, options, [option for _, option in requests]),
+        meta={
+            **({"kind": kind} if kind else {}),
+            "source": Path(source.file).absolute().parent.name,
+            **doc,
+            **about,
+        },
+    )
+
+
+def _task(name: str) -> str:
+    found = _TASK.match(name)
+    return found["task"] if found else name.split(".")[0].removeprefix("samples_")
+
+
+def _requests(arguments: Any) -> list[tuple[str, str]]:
+    """Context and continuation of every request that scores an option."""
+    if isinstance(arguments, Mapping):
+        arguments = [[one.get("arg_0"), one.get("arg_1")] for one in arguments.values()]
+    if not isinstance(arguments, Sequence) or not arguments:
+        raise ValueError("the field 'arguments' holds no requests")
+    found = []
+    for one in arguments:
+        if not isinstance(one, Sequence) or not one or not isinstance(one[0], str):
+            raise ValueError("the field 'arguments' holds a request without a context")
+        follows = one[1] if len(one) > 1 else ""
+        found.append((one[0], follows if isinstance(follows, str) else ""))
+    # acc_mutual_info asks for every option once more, without its context.
+    half = len(found) // 2
+    if len(found) % 2 == 0 and found[half:] == [("", option) for _, option in found[:half]]:
+        return found[:half] if any(context for context, _ in found[:half]) else found
+    return found
+
+
+def _apart(context: str, target: str) -> str:
+    joined = not context or context[-1].isspace() or target[:1].isspace()
+    return target if joined else f" {target}"
+
+
+def _answer(
+    record: Mapping[str, Any], options: Sequence[str], continuations: Sequence[str]
+) -> int | None:
+    """The right option: the target's number or text, else what the scores and `acc` tell."""
+    if len(options) == 1:
+        return 0
+    target = record["target"]
+    if re.fullmatch(r"\d+", str(target)) and int(target) < len(options):
+        return int(target)
+    same = [i for i, option in enumerate(continuations) if option.strip() == str(target).strip()]
+    if len(same) == 1:
+        return same[0]
+    scores = _scores(record.get("filtered_resps", record.get("resps")))
+    if record.get("acc") in (0, 1) and len(scores) == len(options):
+        chosen = max(range(len(scores)), key=scores.__getitem__)
+        if record["acc"] == 1:
+            return chosen
+        if len(options) == 2:
+            return 1 - chosen
+    raise ValueError(f"the field 'target' holds {target!r}: which of the options is right?")
+
+
+def _scores(responses: Any) -> list[float]:
+    """The log-likelihood of each option; the harness writes numbers as texts."""
+    found = []
+    for response in responses or ():
+        while isinstance(response, list) and response:
+            response = response[0]
+        try:
+            found.append(float(response))
+        except (TypeError, ValueError):
+            return []
+    return found

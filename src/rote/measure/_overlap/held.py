@@ -1,0 +1,96 @@
+"""How many of each text's n-grams a training set holds: an index, or files that are read once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rote.core.errors import OptionError
+from rote.core.layer import Layer
+from rote.core.metric import Work
+from rote.corpus import Shard
+from rote.measure._overlap.wanted import Flags, Integers, Wanted
+
+WITHOUT = "no training set to hold the items against: --train names an index, or texts"
+
+
+def check_train(train: str, layer: str, signature: str) -> None:
+    """Refuse, before any text is read, a training set whose words do not compare.
+
+    `signature`: of whoever makes the layers of the measured texts.
+    """
+    from rote.annotate import annotators
+    from rote.corpus import open_corpus
+    from rote.index.folders.folder import is_index
+    from rote.measure._against import annotator_signature, check_index
+
+    own = annotator_signature(signature)
+    if is_index(Path(train)):
+        check_index(Path(train), (layer,), own)
+        return
+    if own != annotators.get().signature:
+        raise OptionError(
+            f"texts given to --train are cut into words by {annotators.get().signature}, and the "
+            f"test items by {own}: build an index of {train} with the same --annotator"
+        )
+    open_corpus([Path(train)])  # says what is wrong if there is no such file
+
+
+def held(layer: Layer, n: int, train: str, work: Work) -> tuple[Integers, Integers]:
+    """Of every text how many of its n-gram positions the training set holds, and how many it has.
+
+    The same layer of the training texts is asked.
+    """
+    from rote.index.folders.folder import is_index
+
+    if is_index(Path(train)):
+        flags = _in_index(layer, n, train, work)
+    else:
+        flags = _in_texts(layer, n, train, work)
+    counts: Integers = np.concatenate(([0], np.cumsum(flags)))
+    every = np.maximum(layer.text_ends - layer.text_starts - n + 1, 0)
+    return counts[layer.text_ends] - counts[layer.text_starts], every
+
+
+def _in_index(layer: Layer, n: int, train: str, work: Work) -> Flags:
+    """An n-gram is held where the longest match has at least n items."""
+    from rote.index.opening import open_index
+    from rote.measure._against import longest_in
+
+    index = open_index(Path(train), work.reporter)
+    return np.asarray(longest_in(index, layer, work.jobs) >= n, np.bool_)
+
+
+def _in_texts(layer: Layer, n: int, train: str, work: Work) -> Flags:
+    """Read once, a shard at a time; words are cut on all cores."""
+    from rote.corpus import open_corpus
+    from rote.run import map_ordered
+
+    corpus, wanted = open_corpus([Path(train)]), Wanted(layer, n)
+    for line in corpus.guesses:
+        work.reporter.say(line)
+    with work.reporter.stage(f"reading {Path(train).name}", corpus.size, unit="B") as advance:
+        for size, texts in map_ordered(_Cut(layer.name), corpus.shards(), work.jobs):
+            wanted.meet(texts)
+            advance(size)
+    return wanted.found()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The work on one shard; small and picklable, since it travels to worker processes."""
+
+    layer: str
+
+    def __call__(self, shard: Shard) -> tuple[int, Layer]:
+        from rote.annotate import annotators, words
+        from rote.annotate.layers import DERIVED, derive
+
+        documents = shard.read().documents
+        if self.layer == "word" or self.layer in DERIVED:
+            cut = words.get()([document.text for document in documents])
+            return shard.size, derive(cut, self.layer)
+        made = annotators.get()(documents, (self.layer,))
+        return shard.size, {**made.layers, **made.trees}[self.layer]

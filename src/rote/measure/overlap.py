@@ -1,0 +1,292 @@
+"""How close test items are to a training set, and whether scores rise with that.
+
+The overlap of an item is the share of its n-gram positions (n = 4; field `reference` where records
+have it, else the text) whose n-gram stands anywhere in TRAIN. Items are put into bins by it, from
+T_nov (the least) to T_sim (the most), and scores are given bin by bin: ROUGE where there is a
+reference, entity scores where there is a `document` too, or any field with numbers. A score that
+rises from T_nov to T_sim may be rote; `--control` names a system that never saw TRAIN, since items
+close to TRAIN may simply be easier.
+
+Direction: more overlap is more repetitive. Length: items of fewer than n words have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.sample import Need, Sample, Take
+from rote.measure._against import signed_against
+from rote.measure._overlap.held import WITHOUT, check_train, held
+from rote.measure._overlap.partition import NO_BIN, Partition, partition
+from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
+from rote.measure._overlap.scores import needs as score_needs
+
+TEXT = "text"
+_OF_A_SCORE = ("nov", "sim", "ratio", "trend")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `overlap`."""
+
+    train: str | None = option(
+        None, "The training set: an index, or a file or folder of texts", sign=signed_against
+    )
+    n: int = option(4, "length of the n-grams", short="-n")
+    layer: str = option("word", "layer of words; lower makes no difference of case")
+    on: str | None = option(
+        None,
+        "field whose n-grams are looked up, or 'text'; default: reference where records have it, "
+        "else text",
+        metavar="FIELD",
+    )
+    scores: tuple[str, ...] = option(
+        (),
+        "Scores of each text: fields with numbers, rouge, entities, rouge_2, ... or none; default: "
+        "rouge where records have a reference, entities where they have a document too",
+    )
+    min_samples: int | None = option(None, "fewest items of a bin; default: 5 % of all")
+    control: str | None = option(
+        None, "Source that never saw TRAIN: the excess over it is given too", metavar="NAME"
+    )
+    normalize_to: str | None = option(
+        None, "Source by whose scores those of the others are divided too", metavar="NAME"
+    )
+    variant: Literal["exact", "paper"] = option("exact", "of entity scores: see entity-scores")
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise OptionError(f"n must be at least 1, not {self.n}")
+        if self.min_samples is not None and self.min_samples < 1:
+            raise OptionError(f"min_samples must be at least 1, not {self.min_samples}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Of every text: its item, how many n-grams are held of how many, its bin and its scores.
+
+    `others` are the groups that --control and --normalize-to name.
+    """
+
+    item: NDArray[np.int64]
+    found: NDArray[np.int64]
+    every: NDArray[np.int64]
+    overlap: NDArray[np.float64]
+    bin: NDArray[np.int64]
+    partition: Partition
+    scores: Mapping[str, NDArray[np.float64]]
+    others: Mapping[str, str]
+    trained: bool
+
+
+def settled(options: Options, fields: Collection[str]) -> Options:
+    """The options for records with these fields, where they leave something open."""
+    on = options.on or (REFERENCE if REFERENCE in fields else TEXT)
+    return replace(options, on=on, scores=wanted(options.scores, fields) or ("none",))
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    found = [Value("overlap", f"{options.n}-grams in TRAIN", "repetitive", False, share=True)]
+    for name in expanded(options.scores):
+        shown = title(name)
+        titles = (f"{shown} in T_nov", f"{shown} in T_sim", "T_sim / T_nov", "rank correlation")
+        for part, said in zip(_OF_A_SCORE, titles):
+            said = said if shown in said else f"{shown}, {said}"
+            share = is_made(name) and part in ("nov", "sim")
+            found.append(Value(f"{name}_{part}", said, "neither", False, share=share))
+    return tuple(found)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return (_looked_up(options), *score_needs(expanded(options.scores), options.variant))
+
+
+def check(options: Options, signature: str) -> None:
+    if options.train:
+        check_train(options.train, options.layer, signature)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    layer = sample.layer(_looked_up(options))
+    others = _named_groups(options, work.groups)
+    if options.train:
+        found, every = held(layer, options.n, options.train, work)
+    else:
+        found = every = np.zeros(len(layer), np.int64)
+    item = _items(layer.ids, layer.text_ends, work.strata, _looked_up(options).field is None)
+    _, first = np.unique(item, return_index=True)
+    made = partition(found[first], every[first], options.min_samples)
+    return Rows(
+        item=item,
+        found=found,
+        every=every,
+        overlap=np.divide(found, every, out=np.full(len(every), np.nan), where=every > 0),
+        bin=made.bins(found, every),
+        partition=made,
+        scores=scores(sample, expanded(options.scores), options.variant, work),
+        others=others,
+        trained=bool(options.train),
+    )
+
+
+def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    from rote.measure._overlap.trends import mean, rank_correlation, ratio
+
+    found = {"overlap": mean(rows.overlap[take])}
+    for name, column in rows.scores.items():
+        novel, similar = _ends(rows, column, take)
+        numbers = (
+            mean(novel),
+            mean(similar),
+            ratio(novel, similar),
+            rank_correlation(rows.overlap[take], column[take]),
+        )
+        found |= {f"{name}_{part}": number for part, number in zip(_OF_A_SCORE, numbers)}
+    return found
+
+
+def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
+    """The correlation has no formula here: it is half-sampled."""
+    from rote.compare.intervals import mean_error
+    from rote.measure._overlap.trends import ratio_error
+
+    found = {"overlap": mean_error(rows.overlap[take])}
+    for name, column in rows.scores.items():
+        novel, similar = _ends(rows, column, take)
+        numbers = (mean_error(novel), mean_error(similar), ratio_error(novel, similar))
+        found |= {f"{name}_{part}": number for part, number in zip(_OF_A_SCORE, numbers)}
+    return found
+
+
+def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+    return {"overlap": rows.overlap, **rows.scores}
+
+
+def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    from rote.measure._overlap.trends import rank_correlation
+
+    if not rows.trained:
+        return [WITHOUT]
+    said = []
+    short = int((rows.every[take] == 0).sum())
+    if short:
+        said.append(f"{short:,} of {len(take):,} items have fewer than {options.n} words: no bin")
+    if rows.scores and len(rows.partition) < 2:
+        said.append(
+            f"all items are in one bin (bins hold {rows.partition.least:,} or more): no T_nov, "
+            "no T_sim"
+        )
+    for name, column in rows.scores.items():
+        undefined = int(np.isnan(column[take]).sum())
+        if undefined:
+            said.append(f"{title(name)} is undefined in {undefined:,} of {len(take):,} texts")
+        if len(rows.partition) > 1:
+            novel, similar = _ends(rows, column, take)
+            said += _why_no_ratio(title(name), novel, similar)
+        if np.isnan(rank_correlation(rows.overlap[take], column[take])):
+            said.append(f"{title(name)}: no rank correlation of fewer than 3 or of equal numbers")
+    return said
+
+
+def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
+    if not rows.trained:
+        return {}
+    from rote.measure._overlap.tables import Table, bins, items, partition_rows, trends
+
+    table = Table(rows, comparison.groups, comparison.ids)
+    return {
+        "partition": partition_rows(table),
+        "bins": bins(table),
+        "trends": trends(table),
+        "items": items(table),
+    }
+
+
+def _looked_up(options: Options) -> Need:
+    return Need(options.layer, field=None if options.on in (None, TEXT) else options.on)
+
+
+def _ends(
+    rows: Rows, column: NDArray[np.float64], take: Take
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The defined scores in T_nov and in T_sim."""
+    if len(rows.partition) < 2:
+        nothing = np.empty(0)
+        return nothing, nothing
+    chosen, bins = column[take], rows.bin[take]
+    defined = ~np.isnan(chosen)
+    last = len(rows.partition) - 1
+    return chosen[defined & (bins == 0)], chosen[defined & (bins == last)]
+
+
+def _why_no_ratio(
+    shown: str, novel: NDArray[np.float64], similar: NDArray[np.float64]
+) -> list[str]:
+    empty = [name for name, part in (("T_nov", novel), ("T_sim", similar)) if not len(part)]
+    if empty:
+        return [f"{shown}: no text in {' and '.join(empty)}"]
+    return [f"{shown} is 0 in T_nov: no ratio"] if novel.mean() == 0 else []
+
+
+def _items(
+    ids: NDArray[np.int32], ends: NDArray[np.int64], strata: NDArray[np.int64], alone: bool
+) -> NDArray[np.int64]:
+    """The number of each text's item: texts with the same doc_id and what is looked up are one.
+
+    `alone`: the texts themselves are looked up, so each is an item.
+    """
+    numbers: dict[object, int] = {}
+    found, begin = np.empty(len(ends), np.int64), 0
+    for text, end in enumerate(ends.tolist()):
+        stratum = int(strata[text]) if len(strata) else NO_BIN
+        key = text if alone or stratum < 0 else (stratum, ids[begin:end].tobytes())
+        found[text] = numbers.setdefault(key, len(numbers))
+        begin = end
+    return found
+
+
+def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str]:
+    """The groups that options name, by the option."""
+    from rote.core.errors import UnknownName
+    from rote.core.facets import JOINT
+
+    found = {}
+    for flag in ("control", "normalize_to"):
+        name = getattr(options, flag)
+        if name is None:
+            continue
+        bearing = [g for g in groups if g == name] or [g for g in groups if name in g.split(JOINT)]
+        if len(bearing) != 1:
+            raise UnknownName(f"source of --{flag.replace('_', '-')}:", name, list(groups))
+        found[flag] = bearing[0]
+    return found
+
+
+METRIC = Metric(
+    name="overlap",
+    title="Overlap of test items with a training set",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    citation=(
+        "Choubey et al. (2023), Lexical Repetitions Lead to Rote Learning: Unveiling the Impact of "
+        "Lexical Overlap in Train and Test Reference Summaries"
+    ),
+    match=None,
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    check=check,
+    settle=settled,
+    inputs=False,
+)

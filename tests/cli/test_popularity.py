@@ -1,0 +1,133 @@
+"""`rote popularity` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+from rote.core.errors import OptionError
+from rote.core.result import Result as Found
+from rote.index.opening import build_index
+from rote.report import popularity_figures
+from tests.index.infini_gram_made import documented, served
+
+CORPUS = ["He opened the tin with a key.", "She opened the tin with a key again.", "With a spoon."]
+GOALS = [
+    {"goal": "open the tin", "sol1": "with a key", "sol2": "with a spoon of wax", "label": 0},
+    {"goal": "open the tin", "sol1": "with a hen", "sol2": "with a key again", "label": 1},
+    {"goal": "stir the tea", "sol1": "with a spoon", "sol2": "with no hands", "label": 0},
+    {"goal": "he opened", "sol1": "the tin with", "sol2": "that wax of", "label": 1},
+]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> str:
+    build_index(CORPUS, tmp_path / "IDX", layers=("lower",))
+    return str(tmp_path / "IDX")
+
+
+@pytest.fixture
+def goals(tmp_path: Path) -> str:
+    path = tmp_path / "goals.jsonl"
+    records = [{**goal, "id": str(i), "model": i < 3} for i, goal in enumerate(GOALS)]
+    path.write_text("\n".join(map(json.dumps, records)))
+    return str(path)
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, ["popularity", *arguments, "-q"])
+
+
+def done(*arguments: str) -> str:
+    found = invoke(*arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found.stdout
+
+
+def test_the_table_shows_both_halves_and_their_difference(index: str, goals: str) -> None:
+    shown = done(goals, "--corpus", index, "-n", "2", "--correct", "model", "--by", "kind,task")
+    assert "functional|piqa" in shown
+    assert "high - low" in shown
+    assert "Newcombe" in shown
+    assert "stand nowhere in the corpus" in shown
+    without = done(goals, "--corpus", index, "-n", "2")
+    assert "high - low" not in without
+    assert "accuracy is undefined" in without
+
+
+def test_json_csv_and_latex_hold_the_same_values(index: str, goals: str, tmp_path: Path) -> None:
+    asked = (goals, "--corpus", index, "-n", "2", "--correct", "model")
+    found = json.loads(done(*asked, "--json"))
+    assert found["measure"] == "popularity"
+    assert set(found["tables"]) == {"values", "items", "deciles", "groups", "accuracy"}
+    accuracy = found["sources"]["piqa"]["values"]["accuracy"]
+    assert accuracy == 0.75
+    rows = list(csv.DictReader(done(*asked, "--csv").splitlines()))
+    assert float(next(r for r in rows if r["value"] == "accuracy")["estimate"]) == accuracy
+    assert "piqa & 4 &" in done(*asked, "--latex")
+    target = tmp_path / "found.txt"
+    done(*asked, "-o", str(target))
+    assert "75.0" in target.read_text()
+
+
+def test_figures_are_drawn_and_read_back_from_json(index: str, goals: str, tmp_path: Path) -> None:
+    asked = (goals, "--corpus", index, "-n", "2")
+    done(*asked, "--correct", "model", "--figures", str(tmp_path / "all"))
+    names = {path.name for path in (tmp_path / "all").iterdir()}
+    assert {"halves.svg", "deciles.png", "popularity.svg"} <= names
+    saved = Found.from_json(done(*asked, "--correct", "model", "--json"))
+    assert list(popularity_figures.figures(saved)) == ["halves", "deciles", "popularity"]
+    without = Found.from_json(done(*asked, "--json"))
+    assert list(popularity_figures.figures(without)) == ["popularity"]
+    done(*asked, "--correct", "model", "--by", "kind,task", "--figure", str(tmp_path / "one.json"))
+    drawn = json.loads((tmp_path / "one.json").read_text())
+    assert "functional" in json.dumps(drawn)
+
+
+def test_stored_deciles_are_used_for_other_items(index: str, goals: str, tmp_path: Path) -> None:
+    deciles, asked = str(tmp_path / "d.json"), ("--corpus", index, "-n", "2")
+    first = json.loads(done(goals, *asked, "--save-deciles", deciles, "--json"))
+    again = json.loads(done(goals, *asked, "--deciles", deciles, "--json"))
+    assert first["tables"]["items"] == again["tables"]["items"]
+    assert "deciles:own" in first["signature"]
+    assert re.search(r"deciles:[0-9a-f]{12}\|", again["signature"])
+    refused = invoke(goals, "--corpus", index, "-n", "3", "--deciles", deciles)
+    assert isinstance(refused.exception, OptionError)
+
+
+def test_what_cannot_work_is_refused(index: str, goals: str) -> None:
+    assert "--corpus names the index" in str(invoke(goals).exception)
+    assert "-n 5 fits" in str(invoke(goals, "--corpus", index).exception)
+
+
+def test_bad_records_may_be_skipped(index: str, goals: str) -> None:
+    path = Path(goals)
+    path.write_text(path.read_text() + '\n{"goal": "x"}\n')
+    assert "field 'sol1': is missing" in str(invoke(goals, "--corpus", index, "-n", "2").exception)
+    found = json.loads(done(goals, "--corpus", index, "-n", "2", "--on-error", "skip", "--json"))
+    assert found["sources"]["piqa"]["texts"] == 4
+
+
+def test_the_web_service_counts_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "items.jsonl"
+    path.write_text(json.dumps({"context": "the old ", "options": ["man", "song"], "answer": 0}))
+    with served(documented) as (url, questions):
+        asked = (str(path), "--corpus", "infini-gram:v4_made", "--api", url, "-n", "2", "--json")
+        found = json.loads(done(*asked))
+        sent = len(questions)
+        assert json.loads(done(*asked)) == found
+        assert len(questions) == sent
+    # the old 3, old man 1, old song 0: popularity 7, 4, 1.
+    assert found["tables"]["items"][0]["ips"] == [5.5, 4.0]
+    assert (
+        "backend:infini-gram-api|tokenizer:tokenizer of v4_made|index:v4_made" in found["signature"]
+    )

@@ -1,0 +1,397 @@
+"""Overlap with a training set: n-grams against a slow twin, bins and trends by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from rote.cli.main import rote
+from rote.core.document import Document
+from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.result import Result
+from rote.index.opening import build_index
+from rote.measure import Settings
+from rote.measure._compute import compute
+from rote.measure._overlap.partition import NO_BIN, partition
+from rote.measure._overlap.trends import rank_test, ratio, ratio_error
+from rote.measure._overlap.wanted import Wanted
+from rote.measure.overlap import Options, settled, values
+from tests.measure.samples import layer_of
+
+WORDS = st.lists(st.sampled_from("abc"), max_size=10)
+TEXTS = st.lists(WORDS, max_size=6)
+
+
+# -- n-grams --------------------------------------------------------------------------------
+
+
+def slow(texts: list[list[str]], train: list[list[str]], n: int) -> list[bool]:
+    held = {tuple(t[i : i + n]) for t in train for i in range(len(t) - n + 1)}
+    return [i + n <= len(t) and tuple(t[i : i + n]) in held for t in texts for i in range(len(t))]
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=3), st.integers(1, 5))
+def test_ngrams_are_found_as_by_a_set_of_tuples(
+    texts: list[list[str]], shards: list[list[list[str]]], n: int
+) -> None:
+    wanted = Wanted(layer_of(texts), n)
+    for shard in shards:
+        wanted.meet(layer_of(shard))
+    together = [text for shard in shards for text in shard]
+    assert wanted.found().tolist() == slow(texts, together, n)
+
+
+def test_words_that_no_item_holds_do_not_hide_those_beside_them() -> None:
+    wanted = Wanted(layer_of([["b", "c"]]), 2)
+    wanted.meet(layer_of([["x", "b", "c", "y"], ["b"], ["c"]]))
+    assert wanted.found().tolist() == [True, False]
+
+
+def test_no_ngram_reaches_over_the_end_of_a_training_text() -> None:
+    wanted = Wanted(layer_of([["a", "b"]]), 2)
+    wanted.meet(layer_of([["x", "a"], ["b", "y"]]))
+    assert not wanted.found().any()
+
+
+# -- bins -----------------------------------------------------------------------------------
+
+
+def binned(shares: list[str], least: int | None) -> tuple[list[tuple[float, float]], list[int]]:
+    """Bounds in points and numbers of items, from overlaps as fractions; '-' has none."""
+    parts = [Fraction(s) if s != "-" else None for s in shares]
+    found = np.array([p.numerator if p is not None else 0 for p in parts], np.int64)
+    every = np.array([p.denominator if p is not None else 0 for p in parts], np.int64)
+    made = partition(found, every, least)
+    bins = made.bins(found, every)
+    counted = [int((bins == bin).sum()) for bin in range(len(made))]
+    assert list(made.items) == counted
+    assert made.undefined == int((bins == NO_BIN).sum()) == shares.count("-")
+    bounds = [made.bounds(bin) for bin in range(len(made))]
+    return [(round(100 * low), round(100 * high)) for low, high in bounds], counted
+
+
+def test_an_edge_belongs_to_the_bin_below_it_and_zero_to_the_first() -> None:
+    shares = ["0", "1/20", "1/10", "3/20", "16/100", "1"]
+    assert binned(shares, 2) == ([(0, 5), (5, 15), (15, 100)], [2, 2, 2])
+
+
+def test_edges_are_exact_where_floating_point_is_not() -> None:
+    # 0.15 * 20 is 3.0000000000000004 as a floating point number.
+    assert binned(["0", "3/20", "7/20", "11/20"], 1)[0] == [(0, 5), (5, 15), (15, 35), (35, 100)]
+
+
+def test_a_bin_grows_until_it_holds_enough() -> None:
+    shares = ["0", "12/100", "13/100", "22/100", "28/100", "90/100", "95/100"]
+    assert binned(shares, 3) == ([(0, 15), (15, 100)], [3, 4])
+
+
+def test_a_short_last_bin_joins_the_one_before() -> None:
+    assert binned(["0", "0", "1/2", "1/2", "1"], 2) == ([(0, 5), (5, 100)], [2, 3])
+
+
+def test_equal_overlaps_are_one_bin() -> None:
+    assert binned(["1/2"] * 7, 2) == ([(0, 100)], [7])
+    assert binned(["0"] * 7, 2) == ([(0, 100)], [7])
+
+
+def test_fewer_items_than_a_bin_needs_are_one_bin() -> None:
+    assert binned(["0", "1"], 3) == ([(0, 100)], [2])
+
+
+def test_items_without_ngrams_are_in_no_bin() -> None:
+    assert binned(["-", "-"], None) == ([(0, 100)], [0])
+    assert binned([], None) == ([(0, 100)], [0])
+    assert binned(["0", "-", "1"], 1) == ([(0, 5), (5, 100)], [1, 1])
+
+
+def test_by_default_a_bin_holds_five_percent_of_the_items_that_have_an_overlap() -> None:
+    assert partition(np.zeros(41, np.int64), np.ones(41, np.int64)).least == 3
+    assert partition(np.zeros(40, np.int64), np.ones(40, np.int64)).least == 2
+    with_short = np.concatenate((np.ones(40, np.int64), np.zeros(40, np.int64)))
+    assert partition(np.zeros(80, np.int64), with_short).least == 2
+
+
+@given(
+    st.lists(st.integers(0, 9).flatmap(lambda m: st.tuples(st.integers(0, m), st.just(m)))),
+    st.one_of(st.none(), st.integers(1, 6)),
+)
+def test_bins_are_those_of_a_walk_over_sorted_items(
+    pairs: list[tuple[int, int]], least: int | None
+) -> None:
+    made = partition(*_columns(pairs), least)
+    shares = sorted(Fraction(k, m) for k, m in pairs if m)
+    enough = least or max(1, math.ceil(Fraction(len(shares), 20)))
+    edges, low = [], Fraction(-1)
+    for step in range(1, 21):
+        high = Fraction(step, 20)
+        if sum(low < share <= high for share in shares) >= enough:
+            edges.append(high)
+            low = high
+    edges = [*edges[:-1], Fraction(1)]
+    assert [Fraction(edge, 20) for edge in made.edges] == edges
+    lows = [Fraction(-1), *edges[:-1]]
+    assert list(made.items) == [sum(a < s <= b for s in shares) for a, b in zip(lows, edges)]
+    assert all(a < b for a, b in pairwise(made.edges))
+
+
+def _columns(pairs: list[tuple[int, int]]) -> tuple[Any, Any]:
+    return (
+        np.array([k for k, _ in pairs], np.int64),
+        np.array([m for _, m in pairs], np.int64),
+    )
+
+
+# -- trends ---------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=20))
+def test_the_rank_correlation_is_spearmans(pairs: list[tuple[int, int]]) -> None:
+    x, y = np.array(pairs, np.float64).T
+    rho, p, n = rank_test(x, y)
+    assert n == len(pairs)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert math.isnan(rho)
+        return
+    found = spearmanr(x, y)
+    assert rho == pytest.approx(found.statistic)
+    assert p == pytest.approx(found.pvalue, abs=1e-7)
+
+
+def test_a_correlation_leaves_out_what_is_undefined() -> None:
+    x = np.array([1, 2, 3, 4, math.nan])
+    assert rank_test(x, np.array([1, 2, 3, math.nan, 0])) == (1.0, 0.0, 3)
+    assert math.isnan(rank_test(x[:2], x[:2])[0])
+
+
+def test_the_ratio_and_its_error_by_hand() -> None:
+    novel, similar = np.array([1.0, 3.0]), np.array([4.0, 8.0])
+    assert ratio(novel, similar) == 3
+    # Without one of the similar: 8/2, 4/2, so variance 1/2 * 2; of the novel: 6/3, 6/1: 1/2 * 8.
+    assert ratio_error(novel, similar) == pytest.approx(math.sqrt(1 + 4))
+    assert math.isnan(ratio(np.array([0.0, 0.0]), similar))
+    assert math.isnan(ratio_error(np.array([0.0, 1.0]), similar))
+    assert math.isnan(ratio_error(np.array([1.0]), similar))
+
+
+# -- the measure ----------------------------------------------------------------------------
+
+OLD = "the ferry left the pier at nine"
+NEW = "grey gulls argued over seven unsold oranges"
+HALF = "the ferry left the harbour in fog"
+"""Of its four 4-grams the training set holds the first."""
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> str:
+    path = tmp_path / "train.jsonl"
+    path.write_text(json.dumps({"id": "pier", "text": OLD}) + "\n")
+    return str(path)
+
+
+def records(source: str, rises: bool) -> list[Document]:
+    """Answers to eight items, two of each overlap; they are right where the item is known."""
+    found = []
+    for number, reference in enumerate([NEW, NEW, HALF, HALF, HALF, OLD, OLD, "too short"]):
+        known = reference == OLD
+        text = reference if known and rises else f"{reference.split()[0]} and nothing else here"
+        meta = {"doc_id": str(number), "reference": reference, "grade": str(number % 3)}
+        found.append(Document(f"{source}:{number}", text, meta))
+    return found
+
+
+def measured(texts: Any, train: str | None, jobs: int = 1, **own: Any) -> Result:
+    own = {"on": "reference", "min_samples": 2, **own}
+    options = Options(train=train, **own)
+    return compute(
+        {"overlap": options}, texts, settings=Settings(permutations=0, jobs=jobs, per_text=True)
+    )[0]
+
+
+def test_overlap_bins_scores_ratio_and_trend_by_hand(train: str) -> None:
+    texts = {"learner": records("learner", True), "other": records("other", False)}
+    result = measured(texts, train, scores=("rouge_1", "grade"))
+    values = result.sources["learner"].values
+    assert values["overlap"] == pytest.approx((0 + 0 + 3 / 4 + 1 + 1) / 7)
+    # T_nov: one of 7 words of the reference in 5 words of the text; T_sim: all.
+    assert values["rouge_1_nov"] == pytest.approx(2 / 12)
+    assert values["rouge_1_sim"] == 1
+    assert values["rouge_1_ratio"] == pytest.approx(6)
+    assert result.sources["other"].values["rouge_1_ratio"] == pytest.approx(1)
+    assert values["grade_nov"] == 0.5
+    assert values["grade_sim"] == 1
+    assert values["rouge_1_trend"] > 0.8
+    bins = [row for row in result.tables["partition"] if row["source"] == "learner"]
+    assert [(row["name"], row["low"], row["high"], row["items"], row["texts"]) for row in bins] == [
+        ("T_nov", 0, 0.05, 2, 2),
+        (None, 0.05, 0.25, 3, 3),
+        ("T_sim", 0.25, 1, 2, 2),
+        ("too short", None, None, 1, 1),
+    ]
+    assert "1 of 8 items have fewer than 4 words: no bin" in result.sources["learner"].notes
+
+
+def test_an_index_and_a_file_of_the_same_texts_agree_at_any_number_of_jobs(
+    train: str, tmp_path: Path
+) -> None:
+    build_index(Path(train), tmp_path / "idx", layers="word")
+    texts = {"learner": records("learner", True)}
+    rows = [
+        measured(texts, where, jobs, scores=("rouge_2",)).tables["items"]
+        for where, jobs in ((train, 1), (train, 2), (str(tmp_path / "idx"), 1))
+    ]
+    assert [row["found"] for row in rows[0]] == [0, 0, 1, 1, 1, 4, 4, 0]
+    assert [row["ngrams"] for row in rows[0]] == [4, 4, 4, 4, 4, 4, 4, 0]
+    assert repr(rows[0]) == repr(rows[1]) == repr(rows[2])
+
+
+def test_a_folder_is_a_training_set_too(train: str) -> None:
+    texts = [OLD, NEW, HALF]
+    folder = measured(texts, str(Path(train).parent), on="text")
+    assert [row["overlap"] for row in folder.tables["items"]] == [1, 0, 0.25]
+
+
+def test_case_counts_unless_the_layer_folds_it(train: str) -> None:
+    texts = [OLD.upper(), OLD.title()]
+    assert measured(texts, train, on="text").sources["texts"].values["overlap"] == 0
+    folded = measured(texts, train, on="text", layer="lower")
+    assert folded.sources["texts"].values["overlap"] == 1
+
+
+def test_sources_that_answer_the_same_items_do_not_make_more_items(train: str) -> None:
+    one = measured({"a": records("a", True)}, train)
+    three = measured({name: records(name, True) for name in "abc"}, train)
+    per_source = [r for r in three.tables["partition"] if r["source"] == "a"]
+    assert [r["items"] for r in per_source] == [r["items"] for r in one.tables["partition"]]
+
+
+def test_texts_that_are_looked_up_themselves_are_items_each(train: str) -> None:
+    texts = {
+        name: [Document(f"{name}:{n}", text, {"doc_id": str(n)}) for n, text in enumerate(own)]
+        for name, own in {"a": [OLD, NEW], "b": [NEW, NEW]}.items()
+    }
+    result = measured(texts, train, on="text", min_samples=1)
+    assert [row["items"] for row in result.tables["partition"] if row["source"] == "a"] == [3, 1]
+
+
+def test_the_excess_over_a_control_and_the_share_of_another(train: str) -> None:
+    texts = {"learner": records("learner", True), "other": records("other", False)}
+    result = measured(texts, train, scores=("rouge_1",), control="other", normalize_to="other")
+    bins = {(row["source"], row["name"]): row for row in result.tables["bins"]}
+    assert bins["learner", "T_nov"]["excess"] == 0
+    assert bins["learner", "T_sim"]["excess"] == pytest.approx(1 - 2 / 12)
+    assert bins["learner", "T_sim"]["normalized"] == pytest.approx(6)
+    assert math.isnan(bins["other", "T_sim"]["excess"])
+    trend = next(row for row in result.tables["trends"] if row["source"] == "learner")
+    assert trend["rise"] == pytest.approx(1 - 2 / 12)
+    assert trend["ratio"] == pytest.approx(6)
+
+
+def test_a_control_that_is_no_source_is_refused(train: str) -> None:
+    with pytest.raises(UnknownName, match=r"--control"):
+        measured({"a": records("a", True)}, train, control="b")
+
+
+def test_pairs_are_the_items_that_both_have(train: str) -> None:
+    texts = {"learner": records("learner", True), "other": records("other", False)[:6]}
+    result = measured(texts, train, scores=("rouge_1",), control="other")
+    (similar,) = [
+        row
+        for row in result.tables["bins"]
+        if row["source"] == "learner" and row["name"] == "T_sim"
+    ]
+    assert similar["texts"] == 2
+    assert math.isnan(similar["excess_low"])  # one item in both
+
+
+def test_one_bin_has_neither_end(train: str) -> None:
+    result = measured({"a": records("a", True)}, train, scores=("rouge_1",), min_samples=100)
+    source = result.sources["a"]
+    assert all(math.isnan(source.values[f"rouge_1_{part}"]) for part in ("nov", "sim", "ratio"))
+    assert any("all items are in one bin" in note for note in source.notes)
+    assert source.values["rouge_1_trend"] > 0.8
+
+
+def test_items_that_are_all_too_short_have_no_values_but_a_note(train: str) -> None:
+    source = measured(["one two", "three"], train, on="text").sources["texts"]
+    assert math.isnan(source.values["overlap"])
+    assert "2 of 2 items have fewer than 4 words: no bin" in source.notes
+
+
+def test_a_score_that_is_no_number_is_an_error_and_an_empty_one_undefined(train: str) -> None:
+    good = [Document(f"{n}", OLD, {"grade": g}) for n, g in enumerate(["true", "False", "", "2"])]
+    rows = measured(good, train, on="text", scores=("grade",)).tables["items"]
+    assert [row["grade"] for row in rows][:2] == [1, 0]
+    assert math.isnan(rows[2]["grade"])
+    with pytest.raises(InputError, match="'9' is no number"):
+        measured([Document("9", OLD, {"grade": "good"})], train, on="text", scores=("grade",))
+
+
+def test_numbers_of_the_records_and_entities_are_scores_too(train: str) -> None:
+    meta = {"reference": OLD, "document": "John Smith went to York.", "grade": 0.5, "right": True}
+    texts = [Document("1", "John Smith left.", meta), Document("2", "Ann Lee left.", meta)]
+    rows = measured(texts, train, scores=("entities", "grade", "right")).tables["items"]
+    assert [row["entity_precision"] for row in rows] == [1, 0]
+    assert [(row["grade"], row["right"]) for row in rows] == [(0.5, 1), (0.5, 1)]
+
+
+def test_the_fields_of_the_records_settle_what_is_left_open() -> None:
+    rouge = ("rouge_1", "rouge_2", "rouge_l")
+    entities = ("entity_recall", "entity_precision", "entity_remembered")
+    plain = settled(Options(), {"doc_id"})
+    assert (plain.on, plain.scores) == ("text", ("none",))
+    assert settled(Options(), {"reference"}).scores == rouge
+    both = settled(Options(), {"reference", "document"})
+    assert (both.on, both.scores) == ("reference", (*rouge, *entities))
+    assert settled(Options(scores=("none",)), {"reference"}).scores == ("none",)
+    chosen = settled(Options(on="text", scores=("rouge_2", "entities", "grade")), {"reference"})
+    assert (chosen.on, chosen.scores) == ("text", ("rouge_2", *entities, "grade"))
+    assert values(Options(scores=("rouge",))) == values(Options(scores=rouge))
+    with pytest.raises(OptionError, match="rename the field"):
+        settled(Options(scores=("rouge_2",)), {"reference", "rouge_2"})
+
+
+@pytest.mark.parametrize("wrong", [{"n": 0}, {"min_samples": 0}])
+def test_wrong_numbers_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(OptionError):
+        Options(**wrong)  # type: ignore[arg-type]
+
+
+def test_an_index_without_the_layer_says_how_to_add_it(train: str, tmp_path: Path) -> None:
+    build_index(Path(train), tmp_path / "idx", layers="lower")
+    with pytest.raises(OptionError, match=r"rote index add-layer .* word"):
+        measured([OLD], str(tmp_path / "idx"), on="text")
+
+
+# -- the command ----------------------------------------------------------------------------
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(rote, ["overlap", *arguments])
+
+
+def test_the_command_looks_up_the_reference_where_there_is_one(train: str, tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl"
+    lines = [{"id": d.id, "text": d.text, **d.meta} for d in records("a", True)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = invoke(str(path), "--train", train, "--min-samples", "2", "--json", "-q")
+    assert found.exit_code == 0, found.exception
+    result = json.loads(found.stdout)
+    assert "on:reference|scores:rouge_1,rouge_2,rouge_l" in result["signature"]
+    assert result["sources"]["test"]["values"]["rouge_1_ratio"] == pytest.approx(6)
+
+
+def test_without_a_training_set_nothing_is_known_and_a_note_says_so() -> None:
+    source = measured([OLD], None, on="text").sources["texts"]
+    assert math.isnan(source.values["overlap"])
+    assert any("--train" in note for note in source.notes)
