@@ -15,8 +15,8 @@ PUBLIC = [
     *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
     *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
     *("UnknownName", "__version__", "build_index", "compression", "contamination"),
-    *("diversity", "favoured", "homogenization", "index_texts", "lexical", "novelty"),
-    *("open_corpus", "open_index", "originality"),
+    *("diversity", "entity_scores", "favoured", "homogenization", "index_texts", "lexical"),
+    *("novelty", "open_corpus", "open_index", "originality", "overlap"),
     *("precision_recall", "rouge", "self_repetition", "semantic", "similarity", "syntactic"),
     "templates",
 ]

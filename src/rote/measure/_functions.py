@@ -89,6 +89,16 @@ def originality(texts: Input, **keywords: Any) -> Result:
     return _one("originality", texts, keywords)
 
 
+def overlap(texts: Input, **keywords: Any) -> Result:
+    """How close test items are to a training set (`train`), and whether scores rise with that."""
+    return _one("overlap", texts, keywords)
+
+
+def entity_scores(texts: Input, **keywords: Any) -> Result:
+    """Which entities of a text are in its document; see `rote.measure.entity_scores`."""
+    return _one("entity-scores", texts, keywords)
+
+
 def diversity(texts: Input, **keywords: Any) -> list[Result]:
     """The whole panel at once, one result per measure; measures keep their own defaults."""
     measures = [(name, _options_type(name)(**chosen)) for name, chosen in PANEL]
