@@ -75,6 +75,6 @@ def test_without_the_package_the_error_names_the_extra(
     tokenizer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    subwords._load.cache_clear()
+    subwords.load.cache_clear()
     with pytest.raises(MissingExtra, match=r"rote\[subwords\]"):
         words.get(tokenizer)(["a"])

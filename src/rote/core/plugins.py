@@ -17,7 +17,13 @@ from types import ModuleType
 
 from rote.core.errors import UnknownName
 
-_KINDS = {"annotate.words": "tokenizer", "corpus": "format", "cli.commands": "command"}
+_KINDS = {
+    "annotate.words": "tokenizer",
+    "cli.commands": "command",
+    "corpus": "format",
+    "corpus.items": "benchmark",
+    "index.backends": "backend",
+}
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 

@@ -20,7 +20,7 @@ VERSION = "1"
 
 
 @lru_cache(maxsize=4)
-def _load(path: str) -> Any:
+def load(path: str) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
@@ -40,7 +40,7 @@ def tokenize(texts: Sequence[str], path: str) -> Layer:
     """The subword layer of a batch of texts."""
     # Rust strings hold no surrogates; one character for one keeps the offsets right.
     clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-    found = _load(path).encode_batch(clean, add_special_tokens=False)
+    found = load(path).encode_batch(clean, add_special_tokens=False)
     vocabulary, ids = number(token for encoding in found for token in encoding.tokens)
     spans = [pair for encoding in found for pair in encoding.offsets]
     pairs = np.array(spans, np.int32).reshape(-1, 2)

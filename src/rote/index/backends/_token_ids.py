@@ -48,9 +48,9 @@ class TokenIds:
         if self.path == IDS:
             found = [int(token) for token in vocabulary]
         else:
-            from rote.annotate.words.subwords import _load
+            from rote.annotate.words.subwords import load
 
-            known = _load(self.path).token_to_id
+            known = load(self.path).token_to_id
             found = [UNKNOWN if (i := known(token)) is None else i for token in vocabulary]
         return np.array(found, np.int64).reshape(len(vocabulary))
 

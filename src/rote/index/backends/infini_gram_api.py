@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from rote.core.errors import InputError, OptionError
+from rote.core.kept import Kept
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts
 from rote.index.backends import BackendOptions, signed
 from rote.index.backends._asking import CONNECTIONS, Service
-from rote.index.backends._kept import Kept
 from rote.index.backends._token_ids import IDS, UNKNOWN, TokenIds, token_ids
 from rote.index.grams import Grams
 
@@ -131,7 +131,7 @@ class InfiniGramApi:
         reporter: Reporter,
     ) -> dict[bytes, bytes]:
         """The answer to each question, from the disk or from the service."""
-        with Kept(f"{self.service.url}-{self.index}", reporter) as kept:
+        with Kept("counts", f"{self.service.url}-{self.index}", reporter) as kept:
             held = kept.read(keys)
             missing = [number for number, key in enumerate(keys) if key not in held]
             if not missing:
