@@ -1,0 +1,259 @@
+"""The folder of `rote limit`: one JSONL file for each subset, and a manifest that explains them.
+
+The corpus is read twice: once for its words, once to copy records. Everything is written beside
+the folder's place, which it gets when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rote.annotate import words
+from rote.core.errors import InputError, OptionError
+from rote.core.progress import Reporter, Silent
+from rote.corpus import Corpus, Problems
+from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
+from rote.curate.reading import Look, Read, Tokenizing, look, read
+from rote.curate.writing import check_parent, lines_at, new_folder
+from rote.run import check_jobs, map_ordered
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+_MADE_BY = "rote limit"
+# Seconds of one core and bytes for each word, measured on verses of 25 words; to plan by.
+_READ, _NUMBERED, _WALKED, _MEMORY = 1e-6, 7e-8, 4e-8, 50
+_PROCESS = 250e6
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a folder holds; `new` is False where it held all of it before."""
+
+    manifest: dict[str, Any]
+    problems: Problems
+    new: bool
+
+
+def limit(
+    corpus: Corpus,
+    folder: Path,
+    options: LimitOptions | None = None,
+    *,
+    jobs: int = 1,
+    reporter: Reporter | None = None,
+) -> Made:
+    """Make the subsets; a folder that holds them already is left as it is, any other refused."""
+    options, reporter = options or LimitOptions(), reporter or Silent()
+    check_jobs(jobs)
+    options.check()
+    check_parent(folder)
+    tokenizer = words.get(options.tokenizer)
+    first = look(corpus, options.field, options.tokenizer)
+    settings = _settings(options, first.name, tokenizer.signature)
+    before = _before(folder, settings)
+    reporter.say(_expected(first, options, jobs))
+    skip = corpus.options.on_error == "skip"
+    work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
+    found = read(corpus, work, jobs=jobs, reporter=reporter)
+    if not len(found):
+        raise InputError("the input holds no text that can be used")
+    if before is not None:
+        _refuse_other_input(folder, before, found)
+        return Made(before, found.problems, new=False)
+    if options.sizes and max(options.sizes) > len(found):
+        raise OptionError(
+            f"--sizes asks for {max(options.sizes):,} texts, and the input has {len(found):,}"
+        )
+    with reporter.stage("numbering n-grams", 1.0) as advance:
+        counted = repeats(found, options.n, min(options.most), _steps(advance))
+    with reporter.stage("choosing texts", 1.0) as advance:
+        subsets = choose(counted, found.keys, options, threads=jobs, progress=_steps(advance))
+    # As large as their share of the input, unless that is packed.
+    size = sum(map(len, subsets)) / len(found) * corpus.size
+    reporter.say(
+        f"writing {len(subsets)} file{'s' * (len(subsets) > 1)}, about {size / 1e6:,.1f} MB"
+    )
+    with new_folder(folder) as partial:
+        _write(corpus, partial, subsets, found, jobs, reporter)
+        manifest = _manifest(settings, options, found, counted, subsets, partial)
+        (partial / MANIFEST).write_text(_written(manifest), encoding="utf-8")
+    return Made(manifest, found.problems, new=True)
+
+
+def _expected(first: Look, options: LimitOptions, jobs: int) -> str:
+    """What it will take, for a person to plan by."""
+    walks = len(options.most) * options.seeds
+    seconds = first.words * (_READ / jobs + _NUMBERED * options.n + _WALKED * walks / jobs)
+    memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
+    return (
+        f"about {first.texts:,} texts and {first.words:,} words (in '{first.name}'): about "
+        f"{max(1.0, seconds):,.0f} s and {memory / 1e9:,.1f} GB of memory"
+    )
+
+
+def _steps(advance: Any) -> Any:
+    """From shares of the whole to steps."""
+    done = 0.0
+
+    def progress(share: float) -> None:
+        nonlocal done
+        advance(share - done)
+        done = share
+
+    return progress
+
+
+def _settings(options: LimitOptions, field: str, tokenizer: str) -> dict[str, Any]:
+    """What the subsets depend on, as the manifest holds it."""
+    held = asdict(options) | {"field": field, "tokenizer": tokenizer}
+    held = {"max": held.pop("most"), **held}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in held.items()}
+
+
+def _before(folder: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """The manifest of an earlier run with the same settings; whatever else is there is refused."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    other = f"{folder} exists and is not of this command: choose a new folder"
+    if not (folder / MANIFEST).is_file():
+        raise OptionError(other)
+    try:
+        held: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if held["made_by"] != _MADE_BY:
+            raise OptionError(other)
+        theirs = held["settings"]
+        sizes = {each["file"]: each["bytes"] for each in held["subsets"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise OptionError(other) from error
+    if different := [name for name in settings if theirs.get(name) != settings[name]]:
+        shown = ", ".join(f"{n} {theirs.get(n)}, not {settings[n]}" for n in different)
+        raise OptionError(
+            f"{folder} holds subsets made with other settings ({shown}): choose a new folder"
+        )
+    for name, size in sizes.items():
+        if not (folder / name).is_file() or (folder / name).stat().st_size != size:
+            raise OptionError(
+                f"{folder / name} is missing or changed: remove {folder}, or choose a new folder"
+            )
+    return held
+
+
+def _refuse_other_input(folder: Path, before: dict[str, Any], found: Read) -> None:
+    if before["input"]["fingerprint"] != found.fingerprint:
+        raise OptionError(
+            f"{folder} holds subsets of other texts (fingerprint {before['input']['fingerprint']}, "
+            f"not {found.fingerprint}): choose a new folder"
+        )
+
+
+def _write(
+    corpus: Corpus,
+    folder: Path,
+    subsets: Sequence[Subset],
+    found: Read,
+    jobs: int,
+    reporter: Reporter,
+) -> None:
+    """Copy the records of all subsets in one pass over the corpus, in the order of the input."""
+    anywhere = np.logical_or.reduce([subset.texts for subset in subsets])
+    ends = np.cumsum([len(lines) for lines in found.lines])
+    places = [slice(end - len(lines), end) for end, lines in zip(ends, found.lines)]
+    sizes: list[int] = []
+
+    def wanted() -> Any:
+        for shard, lines, place in zip(corpus.shards(), found.lines, places):
+            sizes.append(shard.size)
+            yield shard, lines[anywhere[place]]
+
+    with ExitStack() as stack, reporter.stage("writing", corpus.size, unit="B") as advance:
+        files = [stack.enter_context((folder / subset.name).open("wb")) for subset in subsets]
+        copied = map_ordered(lines_at, wanted(), jobs)
+        for number, (place, records) in enumerate(zip(places, copied)):
+            here = np.flatnonzero(anywhere[place])
+            for subset, file in zip(subsets, files):
+                taken = np.flatnonzero(subset.texts[place][here])
+                file.write(b"".join([records[i] for i in taken.tolist()]))
+            advance(sizes[number])
+
+
+def _manifest(
+    settings: dict[str, Any],
+    options: LimitOptions,
+    found: Read,
+    counted: Repeats,
+    subsets: Sequence[Subset],
+    folder: Path,
+) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    lengths = found.words
+    return {
+        "schema": SCHEMA,
+        "made_by": _MADE_BY,
+        "rote": version("rote"),
+        "settings": settings,
+        "input": {
+            "fingerprint": found.fingerprint,
+            "texts": len(found),
+            "words": len(found.ids),
+            "shorter_than_n": int(np.count_nonzero(counted.everywhere == 0)),
+            "largest_frequency": int(counted.everywhere.max()),
+            "skipped": len(found.problems),
+        },
+        "subsets": [
+            {
+                "file": subset.name,
+                "kind": subset.kind,
+                "max": subset.limit,
+                "seed": subset.seed,
+                "sample": subset.size is not None,
+                "texts": len(subset),
+                "words": int(lengths[subset.texts].sum()),
+                "bytes": (folder / subset.name).stat().st_size,
+                **(_dropped(subset, found, counted, options.n) if _explains(subset) else {}),
+            }
+            for subset in subsets
+        ],
+    }
+
+
+def _explains(subset: Subset) -> bool:
+    return subset.kind == "limited" and subset.size is None
+
+
+def _dropped(subset: Subset, found: Read, counted: Repeats, n: int) -> dict[str, Any]:
+    """Why texts are not in a limited subset."""
+    dropped = len(subset.texts) - len(subset)
+    alone = int(np.count_nonzero(counted.inside > subset.limit))
+    return {
+        "dropped": {
+            "texts": dropped,
+            "over_the_limit_alone": alone,
+            "over_the_limit_with_others": dropped - alone,
+            "blocking_ngrams": subset.blocking,
+            "most_blocking": [
+                {
+                    "ngram": _spelled(found, int(counted.places[blocker.gram]), n),
+                    "texts": blocker.texts,
+                    "frequency": int(counted.frequency[blocker.gram]),
+                }
+                for blocker in subset.blockers
+            ],
+        }
+    }
+
+
+def _spelled(found: Read, place: int, n: int) -> str:
+    return " ".join(found.vocabulary[word] for word in found.ids[place : place + n])
+
+
+def _written(manifest: dict[str, Any]) -> str:
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode() + "\n"

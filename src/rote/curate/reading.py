@@ -1,0 +1,255 @@
+"""From a corpus to word numbers of one field, in columns: what a choice of texts is made by.
+
+Shards are read and tokenized in worker processes and joined here in the order of the input, so
+that nothing depends on the number of jobs. Texts themselves are not kept: who writes them reads
+the corpus again, and finds a text by its place in `lines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.annotate import layers, words
+from rote.core.column import Column
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.core.layer import Ids, Layer, Offsets
+from rote.core.progress import Reporter
+from rote.core.sample import SEVERAL
+from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, Shard, digest
+from rote.run import map_ordered
+
+REFERENCE = "reference"
+_LOOKED_AT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """All texts of a corpus as word numbers.
+
+    Text t holds the parts `last_parts[t-1]:last_parts[t]` (more than one where its field holds a
+    list), part p the words `ids[part_ends[p-1]:part_ends[p]]`. `keys` are 64 bits of a hash of
+    each text and its id; `lines[s]` are the line numbers of the texts of shard s.
+    """
+
+    ids: Ids
+    vocabulary: tuple[str, ...]
+    part_ends: Offsets
+    last_parts: Offsets
+    keys: NDArray[np.uint64]
+    lines: tuple[NDArray[np.int64], ...]
+    fingerprint: str
+    problems: Problems
+
+    def __len__(self) -> int:
+        return len(self.last_parts)
+
+    @property
+    def part_starts(self) -> Offsets:
+        return starts_of(self.part_ends)
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """How many words each text has."""
+        ends = np.concatenate((np.zeros(1, np.int64), self.part_ends))[self.last_parts]
+        return np.asarray(ends - starts_of(ends), np.int64)
+
+
+def starts_of(ends: Offsets) -> Offsets:
+    """Where runs start that follow each other and end there."""
+    return np.concatenate((np.zeros(1, np.int64), ends[:-1]))[: len(ends)]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One shard, ready to be joined; its documents hold no text and no fields any more."""
+
+    batch: Batch
+    size: int
+    layer: Layer
+    counts: NDArray[np.int64]
+    """How many parts each text has."""
+    digests: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizing:
+    """The work on one shard; small and picklable, since it travels to worker processes."""
+
+    field: str | None
+    layer: str
+    tokenizer: str
+    skip: bool
+
+    def __call__(self, shard: Shard) -> Piece:
+        own = self.field is None or self.field == shard.fields.text
+        batch = shard.read() if own else self._checked(shard.read())
+        parts = [[d.text] if own else texts_in(d.meta, str(self.field)) for d in batch.documents]
+        word = words.get(self.tokenizer)([text for several in parts for text in several])
+        digests = [digest(document) for document in batch.documents]
+        if not own:
+            digests = [
+                digest(Document(found.hex(), SEVERAL.join(several)))
+                for found, several in zip(digests, parts)
+            ]
+        return Piece(
+            batch=replace(batch, documents=[Document(d.id, "") for d in batch.documents]),
+            size=shard.size,
+            layer=_without_spans(layers.derive(word, self.layer)),
+            counts=np.fromiter(map(len, parts), np.int64, len(parts)),
+            digests=digests,
+        )
+
+    def _checked(self, batch: Batch) -> Batch:
+        """The batch without records whose field holds no text; raises unless they are skipped."""
+        problems: dict[int, InputError] = {}
+        for number, document in enumerate(batch.documents):
+            try:
+                texts_in(document.meta, str(self.field))
+            except InputError as error:
+                error.file, error.line = batch.file, batch.lines[number]
+                problems[number] = error
+        if problems and not self.skip:
+            raise next(iter(problems.values()))
+        return without(batch, problems)
+
+
+def texts_in(meta: Mapping[str, Any], field: str) -> list[str]:
+    """The text that a field holds, or the texts; raises where it holds something else."""
+    value = meta.get(field)
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
+        return list(value)
+    raise InputError(
+        "the field is missing" if value is None else "the field holds no text",
+        field=field,
+        remedy=f"Choose another with --field; the record has: {', '.join(meta) or 'no other'}; "
+        "--on-error skip leaves such records out",
+    )
+
+
+def without(batch: Batch, problems: Mapping[int, InputError]) -> Batch:
+    """The batch without some of its documents, which become problems."""
+    if not problems:
+        return batch
+    kept = [number for number in range(len(batch.documents)) if number not in problems]
+    return replace(
+        batch,
+        documents=[batch.documents[number] for number in kept],
+        lines=[batch.lines[number] for number in kept],
+        problems=[*batch.problems, *problems.values()],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the first texts say of all: the field that is counted (None: the text itself), what it
+    is called in the records, and about how many texts and words there are."""
+
+    field: str | None
+    name: str
+    texts: int
+    words: int
+
+
+def look(corpus: Corpus, field: str | None, tokenizer: str) -> Look:
+    """Look at the first shard; without a field it is `reference`, where the first record has one.
+
+    What is wrong with a record is for the reading to say.
+    """
+    for shard in corpus.shards():
+        lenient = replace(shard, options=replace(shard.options, on_error="skip"))
+        documents = lenient.read().documents
+        if not documents:
+            continue
+        if field is None and REFERENCE in documents[0].meta:
+            field = REFERENCE
+        work = Tokenizing(field, "word", tokenizer, skip=True)
+        some = replace(lenient, records=partial(enumerate, documents[:_LOOKED_AT]))
+        found = work(some)
+        times = corpus.size / max(1, shard.size) * len(documents) / max(1, len(found.counts))
+        return Look(
+            field,
+            field or shard.fields.text,
+            round(times * len(found.counts)),
+            round(times * len(found.layer.ids)),
+        )
+    return Look(field, field or "text", 0, 0)
+
+
+class UniqueIds:
+    """One record for each id: a file made of several must not hold the same id twice."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        from rote.index.folders.ids import KnownIds
+
+        self._skip = corpus.options.on_error == "skip"
+        self._in_file, self._in_all = DuplicateIds(corpus.options.on_error), KnownIds()
+
+    def check(self, batch: Batch) -> Batch:
+        """The batch without documents whose id came before; raises unless they are skipped."""
+        return self._in_all.check(self._in_file.check(batch), skip=self._skip)
+
+
+def read(corpus: Corpus, work: Tokenizing, *, jobs: int, reporter: Reporter) -> Read:
+    """Read all texts once."""
+    ids, part_ends, counts = Column(np.int32), Column(np.int64), Column(np.int64)
+    numbers: dict[str, int] = {}
+    digests: list[bytes] = []
+    lines: list[NDArray[np.int64]] = []
+    fingerprint, problems, unique, items = Fingerprint(), Problems(), UniqueIds(corpus), 0
+    with reporter.stage("reading", corpus.size, unit="B") as advance:
+        for piece in map_ordered(work, corpus.shards(), jobs):
+            batch = unique.check(piece.batch)
+            problems.add(batch.problems)
+            lines.append(np.array(batch.lines, np.int64))
+            piece = _kept(piece, np.isin(piece.batch.lines, batch.lines))
+            table = [numbers.setdefault(entry, len(numbers)) for entry in piece.layer.vocabulary]
+            ids.append(np.array(table, np.int32)[piece.layer.ids] if table else piece.layer.ids)
+            part_ends.append(piece.layer.text_ends + items)
+            counts.append(piece.counts)
+            items += len(piece.layer.ids)
+            digests.append(b"".join(piece.digests))
+            fingerprint.add(piece.digests)
+            advance(piece.size)
+    return Read(
+        ids=ids.finish(),
+        vocabulary=tuple(numbers),
+        part_ends=part_ends.finish(),
+        last_parts=np.cumsum(counts.finish()),
+        keys=np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)[:, 0].astype(np.uint64),
+        lines=tuple(lines),
+        fingerprint=fingerprint.hexdigest(),
+        problems=problems,
+    )
+
+
+def _kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
+    """The piece without texts whose id came before."""
+    if kept.all():
+        return piece
+    parts = np.repeat(kept, piece.counts)
+    lengths = piece.layer.text_ends - piece.layer.text_starts
+    return replace(
+        piece,
+        layer=replace(
+            piece.layer,
+            ids=piece.layer.ids[np.repeat(parts, lengths)],
+            text_ends=np.cumsum(lengths[parts]),
+        ),
+        counts=piece.counts[kept],
+        digests=[found for found, stays in zip(piece.digests, kept) if stays],
+    )
+
+
+def _without_spans(layer: Layer) -> Layer:
+    # Twice the size of the words, and nobody asks where they stand.
+    nothing = np.empty(0, np.int32)
+    return replace(layer, starts=nothing, ends=nothing)

@@ -1,0 +1,121 @@
+"""Records back to JSONL, and output that is whole or not there.
+
+A record is written as it was read: the same fields under the same names. What was no record to
+begin with (a text file, a chapter) becomes `{"id": ..., "text": ..., ...}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral, Real
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.annotation import Annotation
+from rote.core.document import Document
+from rote.core.errors import InputError, OptionError
+from rote.corpus import Shard
+
+
+def json_line(record: Mapping[str, Any]) -> bytes:
+    """One record as a line of UTF-8."""
+    try:
+        return (json.dumps(record, ensure_ascii=False, default=_plain) + "\n").encode()
+    except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
+        return (json.dumps(record, default=_plain) + "\n").encode()
+
+
+def record_of(document: Document) -> dict[str, Any]:
+    """A document that came from no record."""
+    return {"id": document.id, "text": document.text, **fields_of(document)}
+
+
+def fields_of(document: Document) -> dict[str, Any]:
+    """The other fields; annotation that came with the input is none that JSON could hold."""
+    return {k: v for k, v in document.meta.items() if not isinstance(v, Annotation)}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for: numbers as numbers, dates and the like as people read them."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, bytes) or str(value) == object.__repr__(value):
+        raise InputError(
+            f"a record holds a {type(value).__name__}, which JSON cannot hold",
+            remedy="Give numbers, texts, dates, or lists and dicts of them",
+        )
+    return str(value)
+
+
+def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> list[bytes]:
+    """The records at some lines of a shard, each as a line of JSON; work for other processes."""
+    shard, numbers = wanted
+    left = set(numbers.tolist())
+    found = [
+        json_line(record_of(record) if isinstance(record, Document) else record)
+        for number, record in shard.records()
+        if number in left and not isinstance(record, InputError)
+    ]
+    if len(found) != len(numbers):
+        raise InputError(
+            "the file has changed since it was read first",
+            file=shard.origin.file,
+            remedy="Run the command again while nothing writes to it",
+        )
+    return found
+
+
+def check_parent(path: Path) -> None:
+    """Refuse a place that cannot be written to because its folder is not there."""
+    if not path.parent.is_dir():
+        raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to write into, beside its place; it gets its name once everything is in it."""
+    check_parent(path)
+    partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    try:
+        yield partial
+        os.chmod(partial, 0o777 & ~_umask())
+        os.rename(partial, path)  # an empty folder there is replaced, a full one refused
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write into, beside its place; it gets its name once everything is in it."""
+    check_parent(path)
+    if path.is_dir():
+        raise OptionError(f"{path} is a folder: name a file, such as {path / 'pairs.jsonl'}")
+    handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.chmod(partial, 0o666 & ~_umask())
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def _umask() -> int:
+    # Temporary files are private; a result should be as readable as any other.
+    current = os.umask(0)
+    os.umask(current)
+    return current

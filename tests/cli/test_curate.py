@@ -1,0 +1,80 @@
+"""`rote limit` and `rote pseudo-summaries` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+from rote.core.errors import OptionError
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, list(arguments))
+
+
+def done(*arguments: str) -> Result:
+    found = invoke(*arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> str:
+    path = tmp_path / "train.jsonl"
+    texts = ["the cat sat [on] the mat", "the cat sat [on] the mat", "no dog is here at all"]
+    path.write_text("\n".join(json.dumps({"id": i, "text": t}) for i, t in enumerate(texts)))
+    return str(path)
+
+
+def test_limit_shows_sizes_and_what_kept_texts_out(train: str, tmp_path: Path) -> None:
+    found = done("limit", train, "--max", "1,2", "--seeds", "2", "--random", "-o", f"{tmp_path}/d")
+    assert "8 subsets of 3 texts ('text', 4-grams of word, ud/1)" in found.stdout
+    assert "the most frequent stands 2 times" in found.stdout
+    assert "the cat sat [ (1)" in found.stdout
+    assert "66.7%" in found.stdout
+    assert "about 3 texts" in found.stderr
+    again = done("limit", train, "--max", "1,2", "--seeds", "2", "--random", "-o", f"{tmp_path}/d")
+    assert "nothing was written" in again.stderr
+    assert again.stdout == found.stdout
+
+
+def test_limit_gives_its_manifest_as_json(train: str, tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    found = json.loads(done("limit", train, "--max", "1", "-o", str(folder), "--json").stdout)
+    assert found["manifest"] == json.loads((folder / "manifest.json").read_text())
+    assert [each["texts"] for each in found["manifest"]["subsets"]] == [2, 2, 2]
+
+
+def test_limit_refuses_what_it_cannot_do(train: str, tmp_path: Path) -> None:
+    for flags, reason in (
+        (["--max", "0"], "--max must be at least 1"),
+        (["--sizes", "9"], "asks for 9 texts, and the input has 3"),
+        (["-o", str(tmp_path)], "not of this command"),
+    ):
+        failed = invoke("limit", train, "-o", str(tmp_path / "new"), *flags)
+        assert isinstance(failed.exception, OptionError)
+        assert reason in str(failed.exception)
+    assert not (tmp_path / "new").exists()
+
+
+def test_pseudo_summaries_can_be_limited(tmp_path: Path) -> None:
+    docs, pairs = tmp_path / "docs.jsonl", tmp_path / "pairs.jsonl"
+    text = (
+        "It was in the middle of the night. A cat in the middle of the road. {} more. And {} too."
+    )
+    rows = [{"id": str(n), "text": text.format(n, n + 1)} for n in range(4)]
+    docs.write_text("\n".join(map(json.dumps, [*rows, {"id": "x", "text": "Short."}])))
+    found = done("pseudo-summaries", str(docs), "-o", str(pairs))
+    assert found.stdout.splitlines() == [f"{pairs}: 4 pairs", "left out, one sentence: 1"]
+    about = json.loads(done("pseudo-summaries", str(docs), "-o", str(pairs), "--json").stdout)
+    assert (about["pairs"], about["left_out"], about["unrelated"]) == (4, {"one sentence": 1}, 0)
+    limited = done(
+        "limit", str(pairs), "--max", "3", "--seeds", "1", "-o", f"{tmp_path}/d", "--json"
+    )
+    held = json.loads(limited.stdout)["manifest"]
+    assert held["settings"]["field"] == "reference"
+    assert held["subsets"][0]["texts"] == 3

@@ -1,0 +1,172 @@
+"""Pseudo-summaries: the kernel against a slow twin, scores against rouge-score, and by hand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from rote.core.document import Document
+from rote.core.errors import InputError, OptionError
+from rote.corpus import ReadOptions, open_corpus
+from rote.curate._sentence_kernels import most_shared
+from rote.curate.pseudo_summaries import Pair, pairs, pseudo_summaries
+
+Sentences = list[list[int]]
+
+
+def twin_best(sentences: Sentences) -> tuple[int, int]:
+    """The first sentence that shares most words with all others, and how many."""
+    best, most = -1, -1
+    for number, sentence in enumerate(sentences):
+        rest = Counter(w for i, other in enumerate(sentences) if i != number for w in other)
+        shared = sum((Counter(sentence) & rest).values())
+        if shared > most:
+            best, most = number, shared
+    return best, max(most, 0)
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 4), max_size=8), max_size=6), max_size=5))
+def test_the_best_sentence_is_the_one_that_counting_finds(texts: list[Sentences]) -> None:
+    ids, places, text_ends, starts, last = [], [], [], [], []
+    for sentences in texts:
+        character = 0
+        for sentence in sentences:
+            starts.append(character)
+            for word in sentence:
+                ids.append(word)
+                places.append(character)
+                character += 2
+            character += 1
+        text_ends.append(len(ids))
+        last.append(len(starts))
+    best, shared = most_shared(
+        np.array(ids, np.int32),
+        np.array(places, np.int32),
+        np.array(text_ends, np.int64),
+        np.array(starts, np.int64),
+        np.array(last, np.int64),
+        5,
+    )
+    assert list(zip(best.tolist(), shared.tolist())) == [twin_best(text) for text in texts]
+
+
+def pair(text: str) -> Pair:
+    (found,) = pairs([text])
+    assert isinstance(found, Pair)
+    return found
+
+
+def test_a_pair_by_hand() -> None:
+    text = "The cat sat. A dog saw the cat. Rain fell."
+    # Shared with the rest: {the, cat} of the first and of the second, nothing of the third.
+    found = pair(text)
+    assert found == Pair("A dog saw the cat. Rain fell.", "The cat sat.", 2 * 2 / 10)
+
+
+def test_a_word_is_shared_as_often_as_both_have_it() -> None:
+    found = pair("Row row row. Stop now. Row, row and stop.")
+    # The first shares 2 of its 3 rows, the second 1 word, the third row, row and stop.
+    assert found.summary == "Row, row and stop."
+    assert found.document == "Row row row. Stop now."
+    assert found.score == 2 * 3 / 9
+
+
+def test_paragraphs_stay_apart_without_the_sentence_between_them() -> None:
+    found = pair("It rained.\n\nThe dog and the cat and the cow saw it.\nThe dog barked. A cat?")
+    assert found.summary == "The dog and the cat and the cow saw it."
+    assert found.document == "It rained.\n\nThe dog barked. A cat?"
+
+
+def test_scores_are_those_of_rouge_score() -> None:
+    rng = np.random.default_rng(0)
+    scorer = RougeScorer(["rouge1"])
+    kinds = ["the", "Cat", "sat", "on", "mat", "dog's", "3.5", "Ünder", "it"]
+    texts = [
+        " ".join(
+            " ".join(rng.choice(kinds, rng.integers(1, 9))).capitalize() + "."
+            for _ in range(rng.integers(2, 7))
+        )
+        for _ in range(200)
+    ]
+    seen = 0
+    for found in pairs(texts):
+        if isinstance(found, Pair):
+            expected = scorer.score(found.document, found.summary)["rouge1"].fmeasure
+            assert found.score == pytest.approx(expected, abs=1e-12)
+            seen += 1
+    assert seen > 150
+
+
+def test_texts_that_give_no_pair_say_why() -> None:
+    assert pairs(["Only one sentence here.", "Да. Нет.", "Yes. No."]) == [
+        "one sentence",
+        "no words",
+        Pair("No.", "Yes.", 0.0),
+    ]
+    assert pairs([]) == []
+
+
+# Files
+
+
+def written(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_pairs_keep_other_fields_and_what_they_replace_is_counted(tmp_path: Path) -> None:
+    texts = [
+        Document("a", "The cat sat. The cat ran. Rain.", {"split": "train", "reference": "old"}),
+        Document("b", "One sentence.", {}),
+        Document("c", "Yes. No.", {}),
+    ]
+    made = pseudo_summaries(open_corpus(texts), tmp_path / "out.jsonl")
+    assert (made.pairs, made.left_out, made.unrelated) == (2, {"one sentence": 1}, 1)
+    assert made.replaced == {"reference": 1}
+    assert written(tmp_path / "out.jsonl") == [
+        {
+            "id": "a",
+            "text": "The cat sat.",
+            "document": "The cat ran. Rain.",
+            "reference": "The cat sat.",
+            "rouge_1": 4 / 7,
+            "split": "train",
+        },
+        {"id": "c", "text": "Yes.", "document": "No.", "reference": "Yes.", "rouge_1": 0.0},
+    ]
+
+
+def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    rows = [{"text": f"A cat {n}. The cat is {n % 3}. Is {n} a cat?"} for n in range(50)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    for jobs in (1, 2):
+        pseudo_summaries(open_corpus([path]), tmp_path / str(jobs), jobs=jobs)
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    assert len(written(tmp_path / "1")) == 50
+
+
+def test_a_bad_record_leaves_no_file_or_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"text": "Yes. No."}\n{"text": 3}\n')
+    with pytest.raises(InputError, match="line 2"):
+        pseudo_summaries(open_corpus([path]), tmp_path / "out.jsonl")
+    assert [place.name for place in tmp_path.iterdir()] == ["docs.jsonl"]
+    lenient = open_corpus([path], ReadOptions(on_error="skip"))
+    made = pseudo_summaries(lenient, tmp_path / "out.jsonl")
+    assert (made.pairs, len(made.problems)) == (1, 1)
+
+
+def test_a_place_that_cannot_hold_the_file_is_refused(tmp_path: Path) -> None:
+    corpus = open_corpus({"texts": ["Yes. No."]})
+    with pytest.raises(OptionError, match="is a folder"):
+        pseudo_summaries(corpus, tmp_path)
+    with pytest.raises(OptionError, match="there is no folder"):
+        pseudo_summaries(corpus, tmp_path / "none" / "out.jsonl")
