@@ -97,6 +97,28 @@ def test_under_no_difference_p_is_uniform_where_some_doc_ids_are_shared(shared: 
         assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.035)
 
 
+def test_a_value_that_grows_with_the_number_of_texts_is_tested_all_the_same() -> None:
+    # How many different numbers there are: many more in 40 texts than in 10. The larger group
+    # repeats itself, which only shows against what its size would lead one to expect.
+    rng = np.random.default_rng(3)
+    data = np.concatenate((rng.integers(0, 12, 40), rng.integers(100, 10_000, 10)))
+    left, right = np.arange(40), np.arange(40, 50)
+
+    def kinds(take, rng):  # type: ignore[no-untyped-def]
+        return {"kinds": float(len(np.unique(data[take])))}
+
+    def p() -> float:
+        permuted = permuted_differences(
+            kinds, left, right, strata=np.full(50, -1), count=199, seed=1, purpose="size"
+        )["kinds"]
+        observed = kinds(left, rng)["kinds"] - kinds(right, rng)["kinds"]
+        return p_value(permuted, observed)
+
+    assert p() < 0.02
+    data = rng.integers(0, 1000, 50)
+    assert p() > 0.05
+
+
 def test_texts_without_a_partner_are_exchanged_too() -> None:
     # One shared doc_id, and a clear difference: it is found.
     a, b = np.arange(10) + 100, np.arange(10)
@@ -128,4 +150,5 @@ def test_a_matched_difference_is_held_against_the_spread_alone() -> None:
     permuted = np.array([4.9, 5.0, 5.1, 5.0])
     assert matched_p_value(permuted, 0.05) == 3 / 5  # deviations 0.1, 0, 0.1, 0
     assert matched_p_value(permuted, 1.0) == 1 / 5
-    assert p_value(permuted, 5.05) == 2 / 5
+    # Around the mean of all five, 5.01: deviations 0.11, 0.01, 0.09, 0.01, and 0.04 observed.
+    assert p_value(permuted, 5.05) == 3 / 5

@@ -59,13 +59,14 @@ def permuted_differences(
 
 
 def p_value(permuted: NDArray[np.float64], observed: float) -> float:
-    """Two-sided: how often permuted labels give a difference at least as large."""
+    """Two-sided: how often permuted labels give a difference at least as far from the middle.
+
+    The middle is 0 where both groups have as many texts. Where they have not, a value that moves
+    with the number of texts differs by that alone, under permuted labels too.
+    """
     permuted = permuted[~np.isnan(permuted)]
-    if np.isnan(observed) or len(permuted) == 0:
-        return float("nan")
-    # Differences equal up to rounding count as equal, else p would depend on the order of sums.
-    at_least = np.abs(permuted) >= abs(observed) - 1e-12 * max(1.0, abs(observed))
-    return float((1 + at_least.sum()) / (1 + len(permuted)))
+    middle = (permuted.sum() + observed) / (len(permuted) + 1)
+    return _as_large(permuted - middle, observed - middle)
 
 
 def matched_p_value(permuted: NDArray[np.float64], observed: float) -> float:
@@ -75,7 +76,17 @@ def matched_p_value(permuted: NDArray[np.float64], observed: float) -> float:
     differences are free of the effect of length; where they are not (unequal
     numbers of texts), that effect is their mean, and is taken out.
     """
-    return p_value(permuted - np.nanmean(permuted), observed) if len(permuted) else float("nan")
+    permuted = permuted[~np.isnan(permuted)]
+    return _as_large(permuted - permuted.mean(), observed) if len(permuted) else float("nan")
+
+
+def _as_large(permuted: NDArray[np.float64], observed: float) -> float:
+    """How often a permuted difference is as large as the observed one, which counts as one."""
+    if np.isnan(observed) or len(permuted) == 0:
+        return float("nan")
+    # Differences equal up to rounding count as equal, else p would depend on the order of sums.
+    at_least = np.abs(permuted) >= abs(observed) - 1e-12 * max(1.0, abs(observed))
+    return float((1 + at_least.sum()) / (1 + len(permuted)))
 
 
 def holm(p: Sequence[float]) -> list[float]:
