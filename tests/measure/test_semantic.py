@@ -296,3 +296,17 @@ def test_answers_to_one_prompt_are_a_set_each(
     (source,) = result.sources.values()
     assert source.values == pytest.approx({"semantic": 0.25, "nearest": 0.5, "vendi": 1.5})
     assert len(embedder.asked) == 4
+
+
+def test_what_moves_with_the_number_of_sentences_is_not_tested_where_they_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embedder = FakeEmbedder(lambda text: [len(text), 1])
+    monkeypatch.setattr(embeddings, "get", lambda name: embedder)
+    texts = {"a": ["An a. One b. Two c.", "An a."], "b": ["No b.", "A b. No b.", "A bc. Some b."]}
+    for drawn, tested in ((None, {"semantic", "nearest", "vendi"}), (3, {"semantic"})):
+        settings = Settings(reference="b", permutations=9)
+        result = compute({"semantic": Options(sentences=drawn)}, texts, settings=settings)[0]
+        assert {row["value"] for row in result.comparisons} == tested
+        said = any("not tested" in note for note in result.sources["a"].notes)
+        assert said == (drawn is not None)

@@ -75,6 +75,8 @@ class Value:
     """Whether it lies between 0 and 1, which an interval then does not leave."""
     relative: bool = False
     """Whether it depends on which other sources there are: facets and runs do not compare."""
+    tested: bool = True
+    """Whether permuted groups have values of the same kind, so that a difference can be tested."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,7 +237,7 @@ class _Run:
                 shared = shared_strata(
                     self.study.groups[source], self.study.groups[reference], self.study.strata
                 )
-                for name in (value.name for value in self.values if value.name in permuted):
+                for name in (v.name for v in self.values if v.tested and v.name in permuted):
                     row: dict[str, Any] = {
                         "source": source,
                         "reference": reference,

@@ -89,13 +89,15 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    nearest = Value("nearest", "distance to the nearest", "diverse", True)
+    # Drawn sentences are as many of every source, but not of permuted groups of texts.
+    whole = options.choice.count is None
+    nearest = Value("nearest", "distance to the nearest", "diverse", True, tested=whole)
     if options.variant == "package":
         return (Value("mean_distance", "mean cosine distance", "diverse", True), nearest)
     return (
         Value("semantic", "semantic diversity", "diverse", False, share=True),
         nearest,
-        Value("vendi", "Vendi score", "diverse", True),
+        Value("vendi", "Vendi score", "diverse", True, tested=whole),
     )
 
 
@@ -175,6 +177,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     count = int(rows.counts[take].sum())
     if count < 2:
         said.append(f"fewer than two {options.embeds}s: there is no pair to compare")
+    elif options.choice.count is not None and options.variant != "package":
+        said.append("nearest and vendi are not tested where sentences are drawn")
     if not rows.few and options.variant != "package":
         said.append(
             f"Vendi score without interval, test and value at equal size: a source has more than "
