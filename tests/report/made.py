@@ -184,3 +184,79 @@ def _in_corpora(sources: list[str]) -> dict[str, list[dict[str, Any]]]:
             for number in range(7)
         ],
     }
+
+
+ASPECTS = (
+    ("lexical", "unique", "diverse", 0.6),
+    ("compression", "gzip", "repetitive", 2.5),
+    ("compression", "gzip_pos", "repetitive", 5.0),
+)
+
+
+def made_panel(
+    tasks: tuple[str, ...] = ("news", "tales"),
+    others: tuple[str, ...] = ("one", "two"),
+    *,
+    inputs: bool = True,
+    reference: str | None = "human",
+) -> list[Result]:
+    """Results of several measures over tasks and sources: each task more diverse than the last.
+
+    The first of the other sources differs from the reference, the rest may not.
+    """
+    sources = ["human", *others, *(["input documents"] if inputs else [])]
+    return [_aspect(tasks, sources, reference, *aspect) for aspect in ASPECTS]
+
+
+def _aspect(
+    tasks: tuple[str, ...],
+    sources: list[str],
+    reference: str | None,
+    measure: str,
+    value: str,
+    higher: str,
+    base: float,
+) -> Result:
+    found, comparisons, matched, curve = {}, [], [], []
+    for place, task in enumerate(tasks):
+        for number, source in enumerate(sources):
+            group = f"{task}|{source}" if task else source
+            factor = 1 + (0.1 * place if higher == "diverse" else -0.1 * place) + 0.02 * number
+            number_of = base * factor
+            found[group] = SourceResult(
+                texts=100 + place,
+                words=20_000,
+                values={value: number_of},
+                intervals={value: (number_of - 0.02, number_of + 0.02)},
+            )
+            row = {"source": group, "value": value, "words": 1000 * (place + 1)}
+            matched.append({**row, "mean": number_of + 0.01, "sd": 0.001})
+            curve.append({**row, "mean": number_of, "sd": 0.01})
+            if source != "human" and reference is not None:
+                comparisons.append(
+                    {
+                        "source": group,
+                        "reference": f"{task}|human" if task else "human",
+                        "value": value,
+                        "difference": 0.1,
+                        "p": 0.01,
+                        "p_corrected": 0.02 if number == 1 else 0.4,
+                        "matched_difference": 0.1,
+                        "matched_p_corrected": 0.02 if number == 1 else 0.4,
+                    }
+                )
+    titles = {"value": value, "title": f"title of {value}", "higher": higher}
+    return Result(
+        measure=measure,
+        signature=Signature.of({"measure": measure}),
+        by=("task", "source"),
+        reference=reference,
+        interval=Interval(0.95, "by hand"),
+        sources=found,
+        comparisons=comparisons,
+        tables={
+            "values": [{**titles, "length_sensitive": True}],
+            "matched": matched,
+            "curve": curve,
+        },
+    )

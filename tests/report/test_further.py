@@ -142,3 +142,60 @@ def test_names_and_texts_cannot_act_on_the_terminal() -> None:
 def test_they_stand_between_values_and_signature() -> None:
     text = tables.as_text([made(2)])
     assert text.index("per_token") < text.index("Templates by length") < text.index("measure:")
+
+
+def patterns_of(*sources: str) -> Result:
+    """What `favoured` finds, made by hand: three patterns of each length and either side."""
+    rows = [
+        {
+            "source": source,
+            "favoured_by": side,
+            "n": n,
+            "pattern": " ".join(f"{mark}{rank}" for _ in range(n)),
+            "source_count": 40 + rank,
+            "reference_count": 4,
+            "outside_count": 30 + rank,
+            "z": None if rank == 2 else 9.0 - rank,
+            "examples": [] if rank == 2 else [f"such as {mark}{rank}"],
+        }
+        for source in sources
+        for side, mark in (("human", "H"), (source, "S"))
+        for n in (3, 4)
+        for rank in (1, 2, 3)
+    ]
+    return replace(made(2, measure="favoured"), tables={"patterns": rows})
+
+
+def test_favoured_patterns_of_both_sides_stand_below_each_other() -> None:
+    text = shown(patterns_of("m"))
+    lines = text.splitlines()
+    theirs = next(
+        i for i, line in enumerate(lines) if "human, in sentences unlike any of m" in line
+    )
+    ours = next(i for i, line in enumerate(lines) if "m more than human" in line)
+    assert theirs < ours
+    assert line(text, "H1 H1 H1 ").split()[3:6] == ["31", "41", "8.0"]
+    assert "such as H1" in line(text, "H1 H1 H1 ")
+    assert line(text, "S1 S1 S1 ").split()[3:6] == ["41", "4", "8.0"]
+    assert line(text, "H2 H2 H2 ").split()[3:] == ["32", "42", "–"]
+    assert "H3" not in text
+
+
+def test_halves_beside_halves_have_a_column_for_each_source() -> None:
+    rows = [
+        {"source": source, "value": value, "mean": mean, "sd": 0.01, "draws": 50}
+        for source, mean in (("m", 0.5), ("human", 0.75))
+        for value in ("precision", "recall")
+    ]
+    rows.append({"source": "n", "value": "recall", "mean": None, "sd": None, "draws": 50})
+    values = [{"value": "precision", "title": "precision of trees"}]
+    result = replace(
+        made(2, measure="precision-recall"), tables={"values": values, "baseline": rows}
+    )
+    text = shown(result)
+    assert "50 draws" in text
+    assert line(text, "human").split() == ["human", "m", "n"]
+    assert line(text, "precision of trees").split()[3:] == [
+        *("0.7500", "±0.0100", "0.5000", "±0.0100", "–")
+    ]
+    assert line(text, "recall").split()[-1] == "–"

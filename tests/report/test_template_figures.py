@@ -137,4 +137,15 @@ def test_in_a_panel_figures_carry_the_name_of_their_measure(tmp_path: Path) -> N
         without(made(2), **dict.fromkeys(NAMES - {"overlap"}, ())),
     ]
     deliver(results, OutputOptions(figures=tmp_path, json=True), panel=True)
-    assert {path.stem for path in tmp_path.iterdir()} == {"values", "templates-overlap"}
+    assert {path.stem for path in tmp_path.iterdir()} == {"panel", "values", "templates-overlap"}
+
+
+def test_favoured_patterns_point_to_the_side_that_favours_them() -> None:
+    rows = [
+        {"source": "m", "favoured_by": side, "n": 3, "pattern": name, "z": z, "p_corrected": 0.01}
+        for side, name, z in (("m", "A B C", 5.0), ("human", "D E F", 4.0), ("m", "G H I", None))
+    ]
+    favoured = replace(made(2, measure="favoured"), tables={"patterns": rows})
+    chart = template_figures.figures(favoured)["patterns"]
+    drawn = {row["template"]: (row["z"], row["side"]) for row in data(chart)}
+    assert drawn == {"A B C": (5.0, "source"), "D E F": (-4.0, "reference")}

@@ -27,7 +27,7 @@ class OutputOptions:
         None, "Write there instead of to standard output", short="-o", metavar="FILE"
     )
     figure: Path | None = option(
-        None, "Also draw the values (.png, .svg, .html, .json)", metavar="FILE"
+        None, "Also draw the values, or the panel (.png, .svg, .html, .json)", metavar="FILE"
     )
     figures: Path | None = option(
         None, "Write all figures into this folder, as PNG and SVG", metavar="DIR"
@@ -49,10 +49,12 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
 
     if options.figure:
         from rote.report import figures
+        from rote.report.panel import panel_chart
 
-        figures.save(figures.values_chart(results), options.figure)
+        chart = panel_chart(results) if panel else figures.values_chart(results)
+        figures.save(chart, options.figure)
     if options.figures:
-        _draw_all(results, options.figures)
+        _draw_all(results, options.figures, panel=panel)
     form = options.format()
     if form == "table" and "highlight" in results[0].tables:
         _show_text(results[0], options.output)
@@ -85,16 +87,20 @@ def _show_text(result: Result, output: Path | None) -> None:
         write_atomically(output, page)
 
 
-def _draw_all(results: Sequence[Result], folder: Path) -> None:
+def _draw_all(results: Sequence[Result], folder: Path, *, panel: bool) -> None:
     """Every figure that the results have, under the name of the table that it shows."""
-    from rote.report import figures, template_figures
+    from rote.report import figures, novelty_figures, overlap_figures, template_figures
+    from rote.report.panel import panel_chart
 
-    charts = {"values": figures.values_chart(results)}
+    charts = {"panel": panel_chart(results)} if panel else {}
+    charts["values"] = figures.values_chart(results)
     if any(result.tables.get("curve") for result in results):
         charts["curve"] = figures.curve_chart(results)
     for result in results:
         first = f"{result.measure}-" if len(results) > 1 else ""
-        own = template_figures.figures(result)
+        own: dict[str, Any] = {}
+        for room in (template_figures, novelty_figures, overlap_figures):
+            own |= room.figures(result)
         charts |= {f"{first}{name}": chart for name, chart in own.items()}
     folder.mkdir(parents=True, exist_ok=True)
     for name, chart in charts.items():

@@ -279,9 +279,7 @@ def _wrapped(text: str, width: int) -> Iterator[_Row]:
     start = 0
     for match in re.finditer(r"(\s*)(\S+)", text):
         gap, first = match.group(1), match.start(2)
-        cells = [
-            (c, len(c) if c.isascii() else cell_len(c)) for c in map(readable, match.group(2))
-        ]
+        cells = [(c, len(c) if c.isascii() else cell_len(c)) for c in map(readable, match.group(2))]
         breaks = gap.count("\n")
         if len(columns) > 1 and (breaks or columns[-1] + 1 + sum(s for _, s in cells) > width):
             yield finished()

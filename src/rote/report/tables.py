@@ -1,4 +1,4 @@
-"""Results as tables: for the terminal, CSV, LaTeX."""
+"""Results as tables: for the terminal, CSV, LaTeX. Every facet has a block of its own."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.report import further
+from rote.report._facets import split, split_panel
 from rote.report._grid import Cell, GridRow, grid, ordered_sources, rounded, rounded_like
+from rote.report._latex import escaped
+from rote.report.concordance import harmless
 
 _CELL_WIDTH = 19
 _CSV_COLUMNS = (
     *("measure", "source", "texts", "words", "value", "estimate", "low", "high"),
     *("difference", "p", "p_corrected", "matched", "matched_sd", "matched_at"),
-    *("matched_difference", "matched_p_corrected"),
+    *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
 )
+_MANY = 4
 
 
 def print_results(results: Sequence[Result], console: Any) -> None:
     """Print a readable table of one or several measures to a rich console."""
-    sources = ordered_sources(results)
-    rows = [row for result in results for row in grid(result)]
-    for block in _blocks(sources, results[0].reference, console.width):
-        console.print(_rich_table(results, rows, block))
-    for line in _legend(results, rows):
+    for title, parts in split_panel(results):
+        if title:
+            console.print(_heading(title, parts[0]))
+        rows = [row for part in parts for row in grid(part)]
+        for block in _blocks(ordered_sources(parts), parts[0].reference, console.width):
+            console.print(_rich_table(parts, rows, block))
+    for line in _legend(results):
         console.print(line, style="dim", highlight=False)
     for line in _notes(results):
         console.print(f"note: {line}", highlight=False)
@@ -51,32 +57,44 @@ def as_csv(results: Sequence[Result]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
     for result in results:
-        for row in grid(result):
-            for source, cell in row.cells.items():
-                found = result.sources[source]
-                numbers = [cell.estimate, cell.low, cell.high, cell.difference, cell.p]
-                numbers += [cell.p_corrected, cell.matched, cell.matched_sd]
-                writer.writerow(
-                    [row.measure, source, found.texts, found.words, row.value]
-                    + [_unrounded(number) for number in numbers]
-                    + [row.matched_at]
-                    + [_unrounded(cell.matched_difference), _unrounded(cell.matched_p_corrected)]
-                )
+        for facet, part in split(result):
+            groups = {name: group for group, name in facet.names.items()}
+            for row in grid(part):
+                for name, cell in row.cells.items():
+                    found = part.sources[name]
+                    numbers = [cell.estimate, cell.low, cell.high, cell.difference, cell.p]
+                    numbers += [cell.p_corrected, cell.matched, cell.matched_sd]
+                    equal = [cell.matched_difference, cell.matched_p_corrected]
+                    writer.writerow(
+                        [row.measure, groups[name], found.texts, found.words, row.value]
+                        + [_unrounded(number) for number in numbers]
+                        + [row.matched_at]
+                        + [_unrounded(number) for number in equal]
+                        + [facet.title, name, facet.reference]
+                    )
     return out.getvalue()
 
 
 def as_latex(results: Sequence[Result]) -> str:
-    """A booktabs table: values down, sources across."""
-    sources = ordered_sources(results)
+    """A booktabs table: values down, sources across, one part for each facet."""
+    facets = split_panel(results)
+    sources = list(dict.fromkeys(s for _, parts in facets for s in ordered_sources(parts)))
+    references = {parts[0].reference for _, parts in facets}
+    heads = [rf"\textbf{{{escaped(s)}}}" if s in references else escaped(s) for s in sources]
     lines = [
         r"\begin{tabular}{l" + "r" * len(sources) + "}",
         r"\toprule",
-        " & ".join(["", *map(_tex, sources)]) + r" \\",
-        r"\midrule",
+        " & ".join(["", *heads]) + r" \\",
     ]
-    for row in (row for result in results for row in grid(result)):
-        cells = [_tex_cell(row.cells[s]) if s in row.cells else "--" for s in sources]
-        lines.append(" & ".join([_tex(row.title), *cells]) + r" \\")
+    for title, parts in facets:
+        lines.append(r"\midrule")
+        if title:
+            lines.append(
+                rf"\multicolumn{{{len(sources) + 1}}}{{l}}{{\textit{{{escaped(title)}}}}} \\"
+            )
+        for row in (row for part in parts for row in grid(part)):
+            cells = [_tex_cell(row.cells[s]) if s in row.cells else "--" for s in sources]
+            lines.append(" & ".join([escaped(row.title), *cells]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [f"% {result.signature}" for result in results]
     return "\n".join(lines) + "\n"
@@ -140,7 +158,14 @@ def _shown_matched(cell: Cell | None) -> str:
     return f"{rounded(cell.matched)} ±{spread}{cell.matched_mark or ' '}"
 
 
-def _legend(results: Sequence[Result], rows: list[GridRow]) -> list[str]:
+def _heading(title: str, part: Result) -> Any:
+    from rich.text import Text
+
+    against = f"  against {harmless(part.reference)}" if part.reference else "  without a reference"
+    return Text.assemble("\n", (harmless(title), "bold"), (against, "dim"))
+
+
+def _legend(results: Sequence[Result]) -> list[str]:
     lines = []
     interval = next((r.interval for r in results if r.interval), None)
     if interval:
@@ -149,7 +174,7 @@ def _legend(results: Sequence[Result], rows: list[GridRow]) -> list[str]:
         lines.append(
             f"▲ ▼ above or below {results[0].reference}: permutation test, Holm-corrected p < 0.05"
         )
-    if any(row.length_sensitive for row in rows):
+    if any(row["length_sensitive"] for result in results for row in result.tables["values"]):
         lines.append(
             "~ moves with the amount of text; the line below it, where there is one, compares "
             "equal amounts (mean ± standard deviation of draws)"
@@ -166,13 +191,15 @@ def _notes(results: Sequence[Result]) -> list[str]:
         for source, found in result.sources.items():
             for line in found.notes:
                 about.setdefault(f"{result.measure}: {line}", []).append(source)
-    return [f"{line} ({', '.join(who)})" if who else line for line, who in about.items()]
+    everyone = list(dict.fromkeys(source for result in results for source in result.sources))
+    return [line + _said_of(who, everyone) for line, who in about.items()]
 
 
-def _tex(text: str) -> str:
-    escapes = {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}"}
-    escapes |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(escapes.get(c, c) for c in text)
+def _said_of(who: Sequence[str], everyone: Sequence[str]) -> str:
+    who = list(dict.fromkeys(who))
+    if not who:
+        return ""
+    return " (all)" if len(who) == len(everyone) >= _MANY else f" ({', '.join(who)})"
 
 
 def _tex_cell(cell: Cell) -> str:

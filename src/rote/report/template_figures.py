@@ -1,4 +1,4 @@
-"""Figures of the templates measure, drawn from its tables alone: a result read from JSON will do.
+"""Figures of templates and favoured patterns, drawn from tables alone: JSON that was read will do.
 
 Each figure is named after the table that it shows.
 """
@@ -10,35 +10,40 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
+from rote.report._facets import split
 from rote.report._grid import SIGNIFICANT
+from rote.report._looks import REFERENCE, colour_and_shape
 from rote.report.concordance import harmless
+from rote.report.figures import below_each_other
 
 Rows = Sequence[Mapping[str, Any]]
-_REFERENCE, _OTHER, _PALE = "#b2440e", "#2f5d8a", "#9aa5b1"
-_KINDS = {"templates": _OTHER, "reference templates": _REFERENCE, "others": _PALE}
-# Far from the reference's red; where they run out, shapes tell the sources apart.
-_SOURCES = ("#2f5d8a", "#4c9f70", "#8a5fa8", "#3aa6c2", "#7d7d2b", "#c27ba0", "#5b6b7a", "#d9a03f")
-_SHAPES = ("circle", "square", "triangle-up", "diamond")
+_OTHER, _PALE = "#2f5d8a", "#9aa5b1"
+_KINDS = {"templates": _OTHER, "reference templates": REFERENCE, "others": _PALE}
 _STRONGEST, _EACH_SIDE = 15, 5
 _NAME_WIDTH, _TITLE_WIDTH = 320, 240
 
 
 def figures(result: Result) -> dict[str, Any]:
     """Every figure that the tables of a result give; none for other measures."""
-    if result.measure != "templates":
-        return {}
-    drawn: dict[str, Callable[[Rows, Result], Any]] = {
-        "lengths": curve,
-        "coverage": coverage,
-        "ranks": ranks,
-        "distinctive": distinctive,
-        "overlap": overlap,
-    }
+    drawn: dict[str, Callable[[Rows, Result], Any]] = {}
+    if result.measure == "templates":
+        drawn = {
+            "lengths": curve,
+            "coverage": coverage,
+            "ranks": ranks,
+            "distinctive": distinctive,
+            "overlap": overlap,
+        }
+    elif result.measure == "favoured":
+        drawn = {"patterns": patterns}
     charts = {}
     for name, draw in drawn.items():
-        chart = draw(result.tables.get(name, ()), result)
-        if chart is not None:
-            charts[name] = chart
+        parts = [
+            (facet.title, draw(part.tables.get(name, ()), part)) for facet, part in split(result)
+        ]
+        found = [(title, chart) for title, chart in parts if chart is not None]
+        if found:
+            charts[name] = below_each_other(found)
     return charts
 
 
@@ -47,7 +52,7 @@ def curve(rows: Rows, result: Result) -> Any:
     import altair as alt
 
     order = _order(result)
-    colours, shapes = _look(order, result)
+    color, shape = colour_and_shape(order, harmless(result.reference or ""))
     panels = []
     for value, title, form in (
         ("rate", "texts with a template", ".0%"),
@@ -65,13 +70,6 @@ def curve(rows: Rows, result: Result) -> Any:
         ]
         if not data:
             continue
-        legend = alt.Legend(labelLimit=_NAME_WIDTH, symbolLimit=0)
-        color = alt.Color(
-            "source:N", title=None, scale=alt.Scale(domain=order, range=colours), legend=legend
-        )
-        shape = alt.Shape(
-            "source:N", title=None, scale=alt.Scale(domain=order, range=shapes), legend=legend
-        )
         dash = alt.StrokeDash(
             "role:N",
             legend=None,
@@ -203,7 +201,7 @@ def distinctive(rows: Rows, result: Result) -> Any:
     """The templates that set each source apart: z against the reference, either way."""
     import altair as alt
 
-    sides = alt.Scale(domain=["source", "reference"], range=[_OTHER, _REFERENCE])
+    sides = alt.Scale(domain=["source", "reference"], range=[_OTHER, REFERENCE])
     title = f"z (left: more in {harmless(result.reference or 'the reference')})"
     panels = []
     for source in _order_of(_distinct(rows, "source"), result):
@@ -241,6 +239,19 @@ def distinctive(rows: Rows, result: Result) -> Any:
             )
         )
     return alt.concat(*panels, columns=min(3, len(panels))) if panels else None
+
+
+def patterns(rows: Rows, result: Result) -> Any:
+    """The patterns that each source favours, and those that it misses, in the same way."""
+    return distinctive(
+        [
+            {**row, "template": row["pattern"], "z": row["z"] if own else -row["z"]}
+            for row in rows
+            if _defined(row["z"])
+            for own in (row["favoured_by"] == row["source"],)
+        ],
+        result,
+    )
 
 
 def overlap(rows: Rows, result: Result) -> Any:
@@ -291,17 +302,6 @@ def _names(**settings: Any) -> Any:
     import altair as alt
 
     return alt.Axis(labelLimit=_NAME_WIDTH, **settings)
-
-
-def _look(order: Sequence[str], result: Result) -> tuple[list[str], list[str]]:
-    """A colour and a shape for each source; no two sources have both in common."""
-    reference = harmless(result.reference or "")
-    others = [name for name in order if name != reference]
-    colours, shapes = {reference: _REFERENCE}, {reference: _SHAPES[0]}
-    for number, name in enumerate(others):
-        colours[name] = _SOURCES[number % len(_SOURCES)]
-        shapes[name] = _SHAPES[number // len(_SOURCES) % len(_SHAPES)]
-    return [colours[name] for name in order], [shapes[name] for name in order]
 
 
 def _order(result: Result) -> list[str]:

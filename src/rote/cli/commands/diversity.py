@@ -1,10 +1,16 @@
-"""The whole panel at once: words, compression, self-repetition, homogenization."""
+"""The whole panel at once: words, trees, meanings, compression, self-repetition, homogenization.
+
+`--figure` draws one picture of it: all sources on all aspects, against the reference. With several
+tasks, `--by task,source --reference human` compares the sources of each task with its human texts.
+Semantic diversity needs the extra `semantic` and is left out without it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from rote.annotate import embeddings
 from rote.cli._measure import panel_command
 from rote.core import plugins
 from rote.core.metric import option
@@ -17,6 +23,14 @@ class PanelOptions:
 
     variant: Literal["exact", "paper", "package"] = option(
         "exact", "As defined, as printed in the paper, or as the `diversity` package computes it"
+    )
+    sentences: int | None = option(
+        None,
+        "At most this many sentences of each source, drawn at random, for trees and meanings (all; "
+        "variant paper: 3,000 and 2,000)",
+    )
+    embedder: str = option(
+        embeddings.DEFAULT, "Who makes the vectors: minilm (English), sentence-transformers:NAME"
     )
 
 

@@ -1,0 +1,163 @@
+"""Tables and figures of several tasks: each task is shown as if it were alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from rote.core.result import Result
+from rote.report import figures, tables, template_figures
+from rote.report._facets import split, split_panel
+from rote.report.further import print_tables
+from tests.report.made import made, made_panel
+from tests.report.test_template_figures import data
+
+
+def in_tasks(result: Result, *tasks: str) -> Result:
+    """The same result for each of several tasks, as a computation over facets would give it."""
+
+    def named(task: str, row: Any) -> dict[str, Any]:
+        renamed = {k: f"{task}|{row[k]}" for k in ("source", "other") if k in row}
+        if "counts" in row:
+            renamed["counts"] = {f"{task}|{name}": n for name, n in row["counts"].items()}
+        return {**row, **renamed}
+
+    return replace(
+        result,
+        by=("task", "source"),
+        sources={f"{t}|{name}": found for t in tasks for name, found in result.sources.items()},
+        tables={
+            name: rows
+            if name in ("values", "sweep")
+            else [named(task, row) for task in tasks for row in rows]
+            for name, rows in result.tables.items()
+        },
+    )
+
+
+def shown(result: Result, width: int = 160) -> str:
+    out = io.StringIO()
+    print_tables(result, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def test_a_part_is_the_result_of_its_task_alone() -> None:
+    single = made(3)
+    for facet, part in split(in_tasks(single, "news", "tales")):
+        assert facet.title in ("news", "tales")
+        assert part.reference == "human"
+        assert part.sources == single.sources
+        assert part.tables == {**single.tables, "sweep": []}
+        assert part.by == ("task", "source")
+
+
+def test_a_result_without_facets_stays_as_it_is() -> None:
+    result = made(2)
+    ((facet, part),) = split(result)
+    assert part is result
+    assert facet.title == ""
+    assert split(made(2, reference=None))[0][1].reference is None
+
+
+def test_comparisons_are_renamed_too() -> None:
+    parts = dict(split_panel(made_panel()))
+    assert list(parts) == ["news", "tales"]
+    for row in parts["tales"][0].comparisons:
+        assert row["reference"] == "human"
+        assert row["source"] in ("one", "two", "input documents")
+
+
+def test_a_part_without_the_reference_has_none() -> None:
+    result = made_panel()[0]
+    rest = {group: s for group, s in result.sources.items() if group != "news|human"}
+    (_, news), (_, tales) = split(replace(result, sources=rest))
+    assert news.reference is None
+    assert tales.reference == "human"
+
+
+def test_each_task_is_a_block_of_the_table() -> None:
+    text = tables.as_text(made_panel())
+    heads = [line.split() for line in text.splitlines() if "against" in line and "|" not in line]
+    assert heads == [["news", "against", "human"], ["tales", "against", "human"]]
+    names = [line.split() for line in text.splitlines() if line.strip().startswith("human")]
+    assert names == [["human", "one", "two", "input", "documents"]] * 2
+    assert text.count("▲") >= 2 * 3
+    assert "at 1,000 words" in text
+    assert "at 2,000 words" in text
+    assert "above or below human" in text
+
+
+def test_a_task_without_a_reference_says_so() -> None:
+    result = made_panel()[0]
+    rest = {group: s for group, s in result.sources.items() if group != "news|human"}
+    text = tables.as_text([replace(result, sources=rest)])
+    assert "news  without a reference" in text
+
+
+def test_a_note_about_everyone_does_not_list_everyone() -> None:
+    result = made_panel()[0]
+    noted = {group: replace(s, notes=("short texts",)) for group, s in result.sources.items()}
+    assert "short texts (all)" in tables.as_text([replace(result, sources=noted)])
+    few = {**result.sources, "news|one": noted["news|one"]}
+    assert "short texts (news|one)" in tables.as_text([replace(result, sources=few)])
+
+
+def test_csv_names_group_facet_and_reference() -> None:
+    rows = list(csv.DictReader(io.StringIO(tables.as_csv(made_panel()))))
+    assert len(rows) == 3 * 2 * 4
+    row = next(row for row in rows if row["source"] == "tales|one")
+    assert (row["facet"], row["name"], row["reference"]) == ("tales", "one", "tales|human")
+    assert row["matched_at"] == "2,000 words"
+    plain = next(csv.DictReader(io.StringIO(tables.as_csv([made(2)]))))
+    assert (plain["facet"], plain["name"], plain["reference"]) == ("", "human", "human")
+
+
+def test_latex_has_a_part_for_each_task_and_a_bold_reference() -> None:
+    latex = tables.as_latex(made_panel())
+    assert latex.count(r"\midrule") == 2
+    assert r"\multicolumn{5}{l}{\textit{tales}} \\" in latex
+    assert r" & \textbf{human} & one & two & input documents \\" in latex
+    assert r"\multicolumn" not in tables.as_latex([made(2)])
+
+
+def test_further_tables_come_task_by_task_and_the_sweep_once() -> None:
+    result = in_tasks(made(2), "news", "tales")
+    text = shown(result)
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines.index("news") < lines.index("tales")
+    assert text.count("Templates by length") == 2
+    assert text.count("Over temperature") == 1
+    assert "news|" not in text
+    once = shown(made(2))
+    assert text.count("▲") - 2 * once.count("▲") == 0
+
+
+def test_a_measure_without_further_tables_prints_no_titles() -> None:
+    assert shown(replace(made_panel()[0], tables={"values": ()})) == ""
+
+
+def test_values_and_curves_are_drawn_task_by_task() -> None:
+    for chart in (figures.values_chart(made_panel()), figures.curve_chart(made_panel())):
+        parts = chart.to_dict()["vconcat"]
+        assert [part["title"]["text"] for part in parts] == ["news", "tales"]
+        assert {row["source"] for row in data(chart) if "source" in row} == {
+            *("human", "one", "two", "input documents")
+        }
+
+
+def test_the_reference_of_every_task_is_marked_in_the_values() -> None:
+    rows = [row for row in data(figures.values_chart(made_panel())) if "role" in row]
+    assert {row["source"] for row in rows if row["role"] == "reference"} == {"human"}
+
+
+def test_figures_of_templates_are_drawn_task_by_task() -> None:
+    drawn = template_figures.figures(in_tasks(made(2), "news", "tales"))
+    assert set(drawn) == set(template_figures.figures(made(2)))
+    for chart in drawn.values():
+        parts = chart.to_dict()["vconcat"]
+        assert [part["title"]["text"] for part in parts] == ["news", "tales"]
+        assert not any("|" in row.get("source", "") for row in data(chart))
