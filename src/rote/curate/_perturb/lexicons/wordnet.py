@@ -1,0 +1,142 @@
+"""The nouns and verbs of WordNet 3.0 (Miller 1995), which come with the package.
+
+Lemmas, synsets, order and counts of senses, hypernyms; no glosses. Made by `training/wordnet.py`.
+A synset is named by its place in Princeton's files, `02958343-n`, as everywhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.arrays import ENDING, unpack
+from rote.core.errors import OptionError
+from rote.curate._perturb.lexicons import Frame, Pos, Sense
+
+_FRAMES: dict[Frame, tuple[int, ...]] = {
+    "object": (5, 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 20, 21, 24, 25, 30, 31),
+    "clause": (24, 25, 26, 28, 29, 32, 33, 34, 35),
+    "alone": (1, 2, 3, 4, 6, 7, 12, 13, 22, 23, 27),
+}
+"""Princeton's sentence frames by number (8: *Somebody ----s something*)."""
+_FILE = f"nouns-verbs{ENDING}"
+
+
+def lexicon(rest: str) -> WordNet:
+    if rest:
+        raise OptionError(f"the lexicon 'wordnet' has no variants, so 'wordnet:{rest}' is none")
+    return _read()
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Numbers in runs that follow each other."""
+
+    values: NDArray[Any]
+    ends: NDArray[Any]
+
+    def place(self, number: int) -> slice:
+        return slice(int(self.ends[number - 1]) if number else 0, int(self.ends[number]))
+
+    def __getitem__(self, number: int) -> list[int]:
+        found: list[int] = self.values[self.place(number)].tolist()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class WordNet:
+    """The table; synsets and words are numbers until somebody asks for them."""
+
+    signature: str
+    words: list[str]
+    entries: dict[tuple[str, str], int]
+    numbers: dict[str, int]
+    members: _Runs
+    above: _Runs
+    below: _Runs
+    held: _Runs
+    tagged: NDArray[np.uint16]
+    frames: list[frozenset[Frame]]
+    names: list[str]
+    fixed: frozenset[str]
+
+    def senses(self, lemma: str, pos: Pos) -> tuple[Sense, ...]:
+        entry = self.entries.get((lemma.lower(), pos))
+        if entry is None:
+            return ()
+        counts = self.tagged[self.held.place(entry)].tolist()
+        return tuple(
+            Sense(self.names[synset], self._lemmas(synset), count, self.frames[synset])
+            for synset, count in zip(self.held[entry], counts)
+        )
+
+    def related(self, sense: Sense) -> tuple[str, ...]:
+        synset = self.numbers[sense.synset]
+        near = [*self.above[synset], *self.below[synset]]
+        return tuple(dict.fromkeys(lemma for other in near for lemma in self._lemmas(other)))
+
+    def is_fixed(self, words: str) -> bool:
+        return words in self.fixed
+
+    def gloss(self, sense: Sense) -> str:
+        return ""
+
+    def _lemmas(self, synset: int) -> tuple[str, ...]:
+        return tuple(self.words[word] for word in self.members[synset])
+
+
+@cache
+def _read() -> WordNet:
+    file = resources.files("rote.curate") / "wordnet" / _FILE
+    arrays, about = unpack(file.read_bytes(), str(file))
+    words = _text(arrays["words"])
+    kinds: list[str] = about["pos"]
+    offsets, pos = arrays["offset"].tolist(), arrays["pos"].tolist()
+    names = [f"{offset:08}-{kinds[kind][0]}" for offset, kind in zip(offsets, pos)]
+    entries = {
+        (words[word].lower(), kinds[kind]): number
+        for number, (word, kind) in enumerate(
+            zip(arrays["entry"].tolist(), arrays["entry_pos"].tolist())
+        )
+    }
+    masks = arrays["frames"].tolist()
+    kinds_of = {mask: _frames(mask) for mask in set(masks)}
+    above = _Runs(arrays["hypernym"], arrays["hypernym_end"])
+    return WordNet(
+        signature=f"wordnet/{about['version']}",
+        words=words,
+        entries=entries,
+        numbers={name: number for number, name in enumerate(names)},
+        members=_Runs(arrays["member"], arrays["member_end"]),
+        above=above,
+        below=_turned(above),
+        held=_Runs(arrays["sense"], arrays["sense_end"]),
+        tagged=arrays["tagged"],
+        frames=[kinds_of[mask] for mask in masks],
+        names=names,
+        fixed=frozenset(_text(arrays["fixed"])),
+    )
+
+
+def _text(column: NDArray[np.uint8]) -> list[str]:
+    return column.tobytes().decode("utf-8").replace("_", " ").split("\n")
+
+
+def _frames(mask: int) -> frozenset[Frame]:
+    return frozenset(
+        kind for kind, numbers in _FRAMES.items() if any(mask >> n & 1 for n in numbers)
+    )
+
+
+def _turned(above: _Runs) -> _Runs:
+    """From synset -> hypernyms to synset -> hyponyms."""
+    sizes = np.diff(above.ends, prepend=0)
+    owner = np.repeat(np.arange(len(above.ends)), sizes)
+    order = np.argsort(above.values, kind="stable")
+    counts = np.bincount(above.values, minlength=len(above.ends))
+    return _Runs(owner[order], np.cumsum(counts))

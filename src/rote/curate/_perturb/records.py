@@ -1,0 +1,194 @@
+"""Records of items: read with their form, and written back in it with other texts.
+
+What is written can be evaluated by whatever evaluates the benchmark itself. Sample logs of
+lm-evaluation-harness hold prompts and answers of a model, which other texts make void: their items
+are written as `context`, `options`, `answer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from rote.core import plugins
+from rote.core.errors import InputError, OptionError
+from rote.corpus import ReadOptions, open_corpus
+from rote.corpus.items import Item
+from rote.corpus.items._item import ItemReader, Source
+
+ROOM = "corpus.items"
+_ANY = ReadOptions(text_field="context")
+_GAP = "_"
+_LOGS = "lm-eval"
+_SHOWN = 10
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was read, the form that it has, and the item that it holds."""
+
+    form: str
+    fields: Fields
+    item: Item
+
+
+def read_records(paths: Sequence[Path], items: str | None = None) -> Iterator[Record]:
+    """The records of some files, in order; `items` names their form instead of the fields."""
+    for shard in open_corpus(list(paths), _ANY).shards():
+        source = Source(shard.origin.file, Path(shard.origin.file).name)
+        for line, fields in shard.records():
+            if isinstance(fields, InputError):
+                raise fields
+            if not isinstance(fields, dict):
+                raise InputError("holds texts, not items", file=source.file)
+            form = items or _form_of(fields, source.file, line)
+            reader = cast(ItemReader, plugins.load(ROOM, form))
+            try:
+                yield Record(form, fields, reader.item(fields, line, source))
+            except KeyError as error:
+                field = str(error.args[0])
+                raise InputError("is missing", file=source.file, line=line, field=field) from None
+            except ValueError as error:
+                raise InputError(str(error), file=source.file, line=line) from None
+
+
+def _form_of(fields: Fields, file: str, line: int) -> str:
+    readers = {name: cast(ItemReader, plugins.load(ROOM, name)) for name in plugins.members(ROOM)}
+    fitting = [name for name, reader in readers.items() if fields.keys() >= reader.FIELDS]
+    if not fitting:
+        raise InputError(
+            f"no benchmark has these fields: {', '.join(map(str, fields))}",
+            file=file,
+            line=line,
+            remedy="Name it with --items, or give records with the fields context, options, answer",
+        )
+    return max(fitting, key=lambda name: len(readers[name].FIELDS))
+
+
+def check_ids(items: Iterable[Item]) -> None:
+    """Items are told apart by task and id; two of the same could not be matched."""
+    seen: set[tuple[str, str]] = set()
+    twice = []
+    for item in items:
+        key = (item.task, item.id)
+        if key in seen:
+            twice.append(f"{item.task} {item.id}")
+        seen.add(key)
+    if twice:
+        raise InputError(
+            f"items with the same task and id: {_listed(twice)}",
+            remedy="Give every item an id of its own",
+        )
+
+
+def matched(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]:
+    """The other items in the order of the originals; all that do not match up are listed."""
+    check_ids(originals)
+    check_ids(others)
+    held = {(item.task, item.id): item for item in others}
+    wanted = {(item.task, item.id): item for item in originals}
+    problems = [
+        f"{task} {id} is not among the perturbed" for task, id in wanted if (task, id) not in held
+    ]
+    problems += [
+        f"{task} {id} is not among the originals" for task, id in held if (task, id) not in wanted
+    ]
+    for key, item in wanted.items():
+        other = held.get(key)
+        if other is None:
+            continue
+        name = " ".join(key)
+        if len(other.options) != len(item.options):
+            problems.append(f"{name} has {len(other.options)} options, not {len(item.options)}")
+        elif other.answer != item.answer:
+            problems.append(f"{name} has another right answer")
+    if problems:
+        raise InputError(
+            f"original and perturbed items do not match up: {_listed(problems)}",
+            remedy="Give the items that were perturbed, and what was made of them",
+        )
+    return [held[key] for key in wanted]
+
+
+def _listed(problems: Sequence[str]) -> str:
+    more = len(problems) - _SHOWN
+    return "; ".join(problems[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def written(record: Record, item: Item, answered: Iterable[str] = ()) -> dict[str, Any]:
+    """The record with the texts of another item in the place of its own.
+
+    `answered` are fields that say how the original was answered, which say nothing of this one.
+    """
+    if record.form not in _FORMS:
+        raise OptionError(f"items of the form '{record.form}' cannot be written")
+    texts = _FORMS[record.form](record.fields, item)
+    if record.form == _LOGS:
+        return texts
+    left = set(answered)
+    return {**{name: value for name, value in record.fields.items() if name not in left}, **texts}
+
+
+def _tail(text: str) -> str:
+    """The spaces that a reader takes away."""
+    return text[len(text.rstrip()) :]
+
+
+def _copa(fields: Fields, item: Item) -> dict[str, Any]:
+    first, second = item.options
+    premise = item.context[:-1] + _tail(fields["premise"])
+    return {"premise": premise, "choice1": first, "choice2": second}
+
+
+def _piqa(fields: Fields, item: Item) -> dict[str, Any]:
+    first, second = item.options
+    return {"goal": item.context[:-1] + _tail(fields["goal"]), "sol1": first, "sol2": second}
+
+
+def _winogrande(fields: Fields, item: Item) -> dict[str, Any]:
+    first, second = item.options
+    sentence = f"{item.context}{_GAP}{item.ending}"
+    return {"sentence": sentence, "option1": first, "option2": second}
+
+
+def _lambada(fields: Fields, item: Item) -> dict[str, Any]:
+    return {"context": item.context[:-1], "target": item.options[0]}
+
+
+def _blimp(fields: Fields, item: Item) -> dict[str, Any]:
+    good, bad = item.options
+    return {"sentence_good": good, "sentence_bad": bad}
+
+
+def _choices(fields: Fields, item: Item) -> dict[str, Any]:
+    found: dict[str, Any] = {"context": item.context, "options": list(item.options)}
+    if "ending" in fields:
+        found["ending"] = item.ending
+    if isinstance(fields.get("answer"), str) and fields["answer"] in fields["options"]:
+        found["answer"] = item.options[fields["options"].index(fields["answer"])]
+    return found
+
+
+def _plain(fields: Fields, item: Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "task": item.task,
+        "context": item.context,
+        "options": list(item.options),
+        "ending": item.ending,
+        "answer": item.answer,
+    }
+
+
+_FORMS: dict[str, Callable[[Fields, Item], dict[str, Any]]] = {
+    "copa": _copa,
+    "piqa": _piqa,
+    "winogrande": _winogrande,
+    "lambada": _lambada,
+    "blimp": _blimp,
+    "choices": _choices,
+    _LOGS: _plain,
+}

@@ -1,0 +1,132 @@
+"""The words of an item exchanged: which lemma is drawn, and the fields with it in place."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rote.corpus.items import Item
+from rote.curate._perturb.articles import agreeing
+from rote.curate._perturb.inflection import in_case_of, inflected
+from rote.curate._perturb.lexicons import Sense
+from rote.curate._perturb.senses import Answer
+from rote.curate._perturb.words import CONTEXT, ENDING, OPTIONS, Word
+
+Variant = Literal["exact", "paper"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One word that was replaced; spans are characters of the field, before and after.
+
+    `sense` numbers the senses of the lemma from 1 on, `share` says how sure it is; `choice` is the
+    lemma that was drawn and `choices` how many it was drawn from.
+    """
+
+    item: str
+    task: str
+    field: str
+    start: int
+    end: int
+    original: str
+    lemma: str
+    pos: str
+    tag: str
+    synset: str
+    sense: int
+    share: float
+    replacement: str
+    choice: str
+    choices: int
+    new_start: int
+    new_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The sense of a word and its number, and the lemma that takes its place."""
+
+    sense: Sense
+    answer: Answer
+    lemma: str
+    choices: int
+
+
+def drawn(
+    senses: Sequence[Sense],
+    answer: Answer,
+    word: Word,
+    item: Item,
+    *,
+    variant: Variant,
+    seed: int,
+) -> Chosen | None:
+    """A lemma of the synset, each as likely as the other; None where there is none to draw.
+
+    The draw depends on the seed, the item and the word alone, not on what else is read.
+    """
+    sense = senses[answer.number]
+    lemmas = sense.others(word.lemma) if variant == "exact" else sense.usable
+    if not lemmas or (variant == "paper" and len(lemmas) == 1):
+        return None
+    key = "\0".join((str(seed), item.task, item.id, word.pos, word.lemma))
+    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    lemma = lemmas[int.from_bytes(digest, "big") % len(lemmas)]
+    return Chosen(sense, answer, lemma, len(lemmas))
+
+
+def exchanged(item: Item, chosen: Iterable[tuple[Word, Chosen]]) -> tuple[Item, list[Replacement]]:
+    """The item with these words replaced, and what was done."""
+    by_field: dict[str, list[tuple[Word, Chosen]]] = {}
+    for word, choice in chosen:
+        by_field.setdefault(word.field, []).append((word, choice))
+    done: list[Replacement] = []
+
+    def new(field: str, text: str) -> str:
+        changed, log = _field(item, text, by_field.get(field, []))
+        done.extend(log)
+        return changed
+
+    made = replace(
+        item,
+        context=new(CONTEXT, item.context),
+        options=tuple(new(f"{OPTIONS}.{n}", text) for n, text in enumerate(item.options)),
+        ending=new(ENDING, item.ending),
+    )
+    return made, done
+
+
+def _field(
+    item: Item, text: str, words: Sequence[tuple[Word, Chosen]]
+) -> tuple[str, list[Replacement]]:
+    out, at = "", 0
+    done = []
+    for word, choice in sorted(words, key=lambda each: each[0].start):
+        form = in_case_of(inflected(choice.lemma, word.pos, word.tag), word.form)
+        out = agreeing(out + text[at : word.start], word.form, form)
+        done.append(
+            Replacement(
+                item=item.id,
+                task=item.task,
+                field=word.field,
+                start=word.start,
+                end=word.end,
+                original=word.form,
+                lemma=word.lemma,
+                pos=word.pos,
+                tag=word.tag,
+                synset=choice.sense.synset,
+                sense=choice.answer.number + 1,
+                share=choice.answer.share,
+                replacement=form,
+                choice=choice.lemma,
+                choices=choice.choices,
+                new_start=len(out),
+                new_end=len(out) + len(form),
+            )
+        )
+        out += form
+        at = word.end
+    return out + text[at:], done

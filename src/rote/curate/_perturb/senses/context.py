@@ -1,0 +1,129 @@
+"""The sense that fits the words around: how usual a sense is, and what its synset is about.
+
+    score(sense) = log(share of the sense) + strength * cos(words around, words of the synset)
+                   - penalty, where a verb takes no object in this sense but has one, or the like
+
+The share comes from how often annotators tagged the word with the sense, later senses of words
+that nobody tagged less and less. Words of a synset are its other lemmas (twice), those of the
+synsets right above and below, and of its gloss where the lexicon has one; a word counts the more
+the rarer it is. Vectors are those of `training/topics.py`. A weak judge: docs/perturb.md says how
+often it is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.arrays import ENDING, unpack
+from rote.core.errors import OptionError
+from rote.core.progress import Reporter
+from rote.curate._perturb.lexicons import Lexicon, Sense
+from rote.curate._perturb.senses import Answer, Question, shares
+
+VERSION = "1"
+STRENGTH = {"noun": 5.0, "verb": 4.0}
+"""Set on example sentences of WordNet; docs/perturb.md says how well they do on others."""
+UNFIT = -1.5
+"""What is added for a verb that does not take what it has: *fire* somebody is not *open fire*."""
+_RELATED = 30
+_COMMON = 4.0
+"""Rarity (log of 1 / share) at which a word begins to count."""
+_WORD = re.compile("[a-z]+")
+Vector = NDArray[np.float64]
+
+
+def chooser(rest: str) -> Context:
+    if rest:
+        raise OptionError(f"'context' has no variants, so 'context:{rest}' is none")
+    return Context()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Looks at the words around."""
+
+    @property
+    def signature(self) -> str:
+        return f"context/{VERSION}"
+
+    def __call__(
+        self, questions: Sequence[Question], lexicon: Lexicon, reporter: Reporter
+    ) -> list[Answer]:
+        judge = _Judge(lexicon)
+        with reporter.stage("choosing senses", len(questions)) as advance:
+            answers = []
+            for question in questions:
+                answers.append(judge.answer(question))
+                advance(1)
+        return answers
+
+
+@dataclass(slots=True)
+class _Judge:
+    """Keeps the vectors of synsets, which are asked for again and again."""
+
+    lexicon: Lexicon
+    known: dict[tuple[str, str], Vector] = field(default_factory=dict)
+
+    def answer(self, question: Question) -> Answer:
+        if len(question.senses) == 1:
+            return Answer(0, 1.0)
+        around = _mean(question.around)
+        strength = STRENGTH[question.pos]
+        near = np.array([self._synset(sense, question.lemma) @ around for sense in question.senses])
+        fits = np.array([_fits(question, sense) for sense in question.senses])
+        scores = np.log(shares(question.senses)) + strength * near + UNFIT * ~fits
+        best = int(np.argmax(scores))
+        return Answer(best, float(1 / np.exp(scores - scores[best]).sum()))
+
+    def _synset(self, sense: Sense, lemma: str) -> Vector:
+        key = sense.synset, lemma
+        if key not in self.known:
+            own = _words(sense.others(lemma))
+            related = _words(self.lexicon.related(sense)[:_RELATED])
+            gloss = [word for word in _words([self.lexicon.gloss(sense)]) if word != lemma]
+            self.known[key] = _mean([*own, *own, *related, *gloss, *gloss])
+        return self.known[key]
+
+
+def _fits(question: Question, sense: Sense) -> bool:
+    """Whether a verb of this sense can stand as the word does; unknown is taken for yes."""
+    return question.frame is None or not sense.frames or question.frame in sense.frames
+
+
+def _words(lemmas: Iterable[str]) -> list[str]:
+    return [word for lemma in lemmas for word in _WORD.findall(lemma.lower())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Topics:
+    numbers: dict[str, int]
+    vectors: NDArray[np.float32]
+
+
+@cache
+def _topics() -> _Topics:
+    """A vector for each word, as long as the word counts."""
+    file = resources.files("rote.curate") / "wordnet" / f"topics{ENDING}"
+    arrays, _ = unpack(file.read_bytes(), str(file))
+    names = arrays["words"].tobytes().decode("utf-8").split("\n")
+    vectors = arrays["vectors"].astype(np.float32)
+    weight = np.maximum(arrays["rarity"].astype(np.float32) - _COMMON, 0)
+    vectors *= (weight / np.linalg.norm(vectors, axis=1))[:, None]
+    return _Topics({name: number for number, name in enumerate(names)}, vectors)
+
+
+def _mean(words: Iterable[str]) -> Vector:
+    """The direction in which words point together; 0 where none of them is known."""
+    topics = _topics()
+    found = [number for word in words if (number := topics.numbers.get(word)) is not None]
+    total: Vector = topics.vectors[found].astype(np.float64).sum(axis=0)
+    length = float(np.linalg.norm(total))
+    return total / length if length else total

@@ -1,0 +1,308 @@
+"""Which words of an item may be replaced: nouns and verbs, in every field where they stand.
+
+An instance (context, option, ending) is annotated as a whole, since a tagger needs the sentence;
+what it finds is brought back to the fields. Words that form a lemma of several words in the lexicon
+(*guinea pig*, *give up*) are one word here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rote.core.annotation import Annotation
+from rote.corpus.items import Item
+from rote.curate._perturb.inflection import TAGS, fitting_tag, forms
+from rote.curate._perturb.lexicons import Frame, Lexicon, Pos
+
+LAYERS = ("pos", "upos", "lemma", "dep")
+CONTEXT, OPTIONS, ENDING = "context", "options", "ending"
+_POS: dict[str, Pos] = {"NOUN": "noun", "VERB": "verb"}
+_INSIDE = frozenset(("NOUN", "ADJ", "VERB", "ADP", "ADV", "PART", "DET"))
+"""What a lemma of several words may be made of; names stay what they are."""
+_LONGEST = 4
+_OPENING = ('"', "“", "``", ":", "‘")
+UNLIKE = "not alike in the options"
+_SEMI_AUXILIARIES = {
+    "go": ("VBG",),
+    "use": ("VBD", "VBN"),
+    "suppose": ("VBN",),
+    "have": ("VB", "VBP", "VBZ", "VBD", "VBG"),
+    "need": ("VB", "VBP", "VBZ", "VBD"),
+}
+"""With *to* and a verb after them: is going to, used to, is supposed to, has to, needs to."""
+_LOOSE = ("IN", "TO", "DT")
+_PRONOUN = "one"
+"""*the small ones*: a noun to taggers, but no word with a meaning of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word as it was annotated; `joined` says that one space parts it from the word before."""
+
+    form: str
+    tag: str
+    upos: str
+    lemma: str
+    start: int
+    end: int
+    first: bool
+    joined: bool
+    particle: bool
+    frame: Frame | None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A noun or verb in a field of an item; `start` and `end` are characters of the field.
+
+    `why` says why it is not replaced, and is empty where it may be. `around` are the lemmas of the
+    nouns, verbs, adjectives and adverbs of the instance, `frame` what a verb takes (None: not
+    known).
+    """
+
+    field: str
+    start: int
+    end: int
+    form: str
+    lemma: str
+    pos: Pos
+    tag: str
+    why: str
+    around: tuple[str, ...]
+    frame: Frame | None = None
+
+    @property
+    def key(self) -> tuple[str, Pos]:
+        """Words with the same key are replaced alike."""
+        return self.lemma, self.pos
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Finds the words; `first` is the number of the item's first instance in the annotation."""
+
+    lexicon: Lexicon
+    pos: Sequence[str]
+
+    def words(self, item: Item, annotation: Annotation, first: int) -> list[Word]:
+        """The nouns and verbs of an item, field by field, in order."""
+        found: list[Word] = []
+        forms: list[Counter[str]] = []
+        for number, option in enumerate(item.options):
+            tokens = list(_tokens(annotation, first + number))
+            own = list(self._instance(tokens))
+            for field, start, end in _bounds(item, option, number):
+                if field.startswith(OPTIONS):
+                    inside = [t for t in tokens if start <= t.start and t.end <= end]
+                    forms.append(Counter(token.form.lower() for token in inside))
+                elif number:
+                    continue  # the same in every instance: the first one settles it
+                found += [
+                    replace(word, field=field, start=word.start - start, end=word.end - start)
+                    for word in own
+                    if start <= word.start and word.end <= end
+                ]
+        return _asked_for(item, _agreed(found, forms))
+
+    def _instance(self, tokens: Sequence[Token]) -> Iterator[Word]:
+        around = tuple(
+            token.lemma.lower()
+            for token in tokens
+            if token.upos in ("NOUN", "VERB", "ADJ", "ADV") and token.form.isalpha()
+        )
+        at = 0
+        while at < len(tokens):
+            length, word = self._longest(tokens, at)
+            if word is not None:
+                yield replace(word, around=around)
+            at += length
+
+    def _longest(self, tokens: Sequence[Token], at: int) -> tuple[int, Word | None]:
+        """How many tokens are one word, and the word if it is a noun or a verb."""
+        for length in range(min(_LONGEST, len(tokens) - at), 1, -1):
+            run = tokens[at : at + length]
+            if all(t.joined for t in run[1:]) and self.lexicon.is_fixed(
+                " ".join(token.form.lower() for token in run)
+            ):
+                return length, None
+        if not _auxiliary(tokens, at):
+            for length in range(min(_LONGEST, len(tokens) - at), 1, -1):
+                word = self._several(tokens[at : at + length])
+                if word is not None:
+                    return length, word
+        return 1, self._one(tokens, at)
+
+    def _several(self, run: Sequence[Token]) -> Word | None:
+        if not all(token.joined and token.upos in _INSIDE for token in run[1:]):
+            return None
+        first, last = run[0], run[-1]
+        if any(token.form[0].isupper() and not token.first for token in run):
+            return None
+        forms = [token.form.lower() for token in run]
+        if first.upos == "VERB" and first.tag in TAGS["verb"] and "verb" in self.pos:
+            lemma = " ".join([first.lemma, *forms[1:]])
+            # Whether *at* belongs to *look* or to what follows cannot be told: it stays.
+            # *paint a picture* is more often just that than *evoke*.
+            loose = any(token.tag in _LOOSE for token in run[1:])
+            if not loose and self.lexicon.senses(lemma, "verb"):
+                return _word(run, lemma, "verb", _tag(first, "verb"), "")
+        if first.upos in ("NOUN", "ADJ") and last.upos == "NOUN" and "noun" in self.pos:
+            lemma = " ".join([*forms[:-1], last.lemma])
+            if last.tag in TAGS["noun"] and self.lexicon.senses(lemma, "noun"):
+                return _word(run, lemma, "noun", _tag(last, "noun"), "")
+        return None
+
+    def _one(self, tokens: Sequence[Token], at: int) -> Word | None:
+        token = tokens[at]
+        pos = _POS.get(token.upos)
+        if pos is None or token.tag not in TAGS[pos] or pos not in self.pos:
+            return None
+        why = "auxiliary" if _auxiliary(tokens, at) else self._why_not(token, pos)
+        return _word((token,), token.lemma, pos, _tag(token, pos), why)
+
+    def _why_not(self, token: Token, pos: Pos) -> str:
+        if not token.form.replace("-", "").isalpha() or len(token.form) == 1:
+            return "no word"
+        if token.form[0].isupper() and not token.first:
+            return "capitalized"
+        if token.lemma == _PRONOUN:
+            return "pronoun"
+        if token.particle:
+            return "particle"
+        return "" if self.lexicon.senses(token.lemma, pos) else "not in the lexicon"
+
+
+def _auxiliary(tokens: Sequence[Token], at: int) -> bool:
+    """Forms of *be*, *do* in the place of a verb, and verbs that stand for a tense or a modal."""
+    token = tokens[at]
+    if token.upos != "VERB":
+        return False
+    if token.lemma == "be" or (token.lemma == "do" and token.frame == "alone"):
+        return True  # *more than he did* stands for another verb
+    after = tokens[at + 1 : at + 4]
+    if token.tag not in _SEMI_AUXILIARIES.get(token.lemma, ()) or len(after) < 2:
+        return False
+    verb = after[2] if len(after) > 2 and after[1].upos == "ADV" else after[1]
+    return after[0].form.lower() in ("to", "na") and verb.tag == "VB"
+
+
+def _tag(token: Token, pos: Pos) -> str:
+    return fitting_tag(token.form, token.lemma, pos, token.tag)
+
+
+def _word(run: Sequence[Token], lemma: str, pos: Pos, tag: str, why: str) -> Word:
+    form = " ".join(token.form for token in run)
+    frame = run[0].frame if pos == "verb" else None
+    return Word("", run[0].start, run[-1].end, form, lemma, pos, tag, why, (), frame)
+
+
+def _tokens(annotation: Annotation, number: int) -> Iterator[Token]:
+    word, layers = annotation.word, annotation.layers
+    place = word.slice(number)
+    assert word.sentence_ends is not None
+    assert annotation.heads is not None
+    sentences = np.searchsorted(word.sentence_ends, (place.start, place.stop))
+    ends = {place.start, *word.sentence_ends[slice(*sentences)].tolist()}
+    columns = [layers[name].items(number) for name in ("pos", "upos", "lemma")]
+    deps = layers["dep"].items(number)
+    below: dict[int, set[str]] = {}
+    apart: set[int] = set()
+    for at, (dep, head) in enumerate(zip(deps, annotation.heads[place].tolist()), place.start):
+        below.setdefault(head, set()).add(dep)
+        if dep == "compound:prt" and head != at - 1:
+            apart.add(head)
+    before = -1
+    opening = True
+    for at, (form, tag, upos, lemma, (start, end)) in enumerate(
+        zip(word.items(number), *columns, word.spans(number)), place.start
+    ):
+        first = opening or at in ends
+        takes = below.get(at, set())
+        tag = _finite(form, tag, lemma, takes)
+        frame = _frame(deps[at - place.start], takes)
+        joined = start == before + 1
+        yield Token(form, tag, upos, lemma, start, end, first, joined, at in apart, frame)
+        # A quotation mark or a dash does not begin a sentence; what follows it does.
+        opening = form in _OPENING or (first and upos in ("PUNCT", "SYM", "NUM"))
+        before = end
+
+
+def _finite(form: str, tag: str, lemma: str, takes: set[str]) -> str:
+    """The tag; VBD where a form that may be one stands with its subject or object, and with no
+    auxiliary: taggers take *the woman suffered amnesia* for a participle."""
+    if takes & {"aux", "aux:pass", "mark", "cop"}:
+        return tag
+    doubtful = (tag == "VBN" and "obj" in takes) or (tag == "VB" and "nsubj" in takes)
+    return "VBD" if doubtful and form.lower() in forms(lemma, "verb", "VBD") else tag
+
+
+def _frame(own: str, below: set[str]) -> Frame | None:
+    """What a verb takes, from its dependents; None where that stands elsewhere or nowhere."""
+    if "obj" in below or "nsubj:pass" in below or own == "amod":
+        return "object"
+    if below & {"ccomp", "xcomp"}:
+        return "clause"
+    return None if own in ("acl:relcl", "acl", "conj") else "alone"
+
+
+def _bounds(item: Item, option: str, number: int) -> list[tuple[str, int, int]]:
+    """Where the fields stand in an instance."""
+    middle = len(item.context)
+    last = middle + len(option)
+    return [
+        (CONTEXT, 0, middle),
+        (f"{OPTIONS}.{number}", middle, last),
+        (ENDING, last, last + len(item.ending)),
+    ]
+
+
+def _agreed(words: list[Word], forms: Sequence[Counter[str]]) -> list[Word]:
+    """What stands in several options is replaced alike in all of them, or in none.
+
+    One of two options may be ungrammatical, and mislead the tagger. A form that is a noun in one
+    and a verb, or neither, in another stays in both; of two tags the first counts.
+    """
+    own = [word for word in words if word.field.startswith(OPTIONS)]
+    seen = Counter((word.form.lower(), word.field) for word in own)
+    settled: dict[str, Word] = {}
+    unlike: set[str] = set()
+    for word in own:
+        form = word.form.lower()
+        held = [option[form] for option in forms]
+        if sum(map(bool, held)) < 2:
+            continue
+        model = settled.setdefault(form, word)
+        analysed = [seen[form, f"{OPTIONS}.{number}"] for number in range(len(forms))]
+        if word.key != model.key or analysed != held:
+            unlike.add(form)
+    found = []
+    for word in words:
+        form = word.form.lower()
+        if word.field.startswith(OPTIONS) and form in settled:
+            why = word.why or settled[form].why or (UNLIKE if form in unlike else "")
+            word = replace(word, tag=settled[form].tag, why=why)
+        found.append(word)
+    # What stays in one field stays in all.
+    kept = {word.key for word in found if word.why == UNLIKE}
+    return [
+        replace(word, why=UNLIKE) if word.key in kept and not word.why else word for word in found
+    ]
+
+
+def _asked_for(item: Item, words: list[Word]) -> list[Word]:
+    """The word that an item asks for stays, wherever it stands."""
+    if len(item.options) != 1:
+        return words
+    target = f"{OPTIONS}.0"
+    forms = {item.options[0].strip().lower()}
+    lemmas = {word.lemma for word in words if word.field == target}
+    return [
+        replace(word, why="target")
+        if word.field == target or word.form.lower() in forms or word.lemma in lemmas
+        else word
+        for word in words
+    ]

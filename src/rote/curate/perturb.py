@@ -1,0 +1,173 @@
+"""Items with nouns and verbs replaced by synonyms (Ruzzetti, Zanzotto and Caselli, section 5).
+
+For every noun and verb but auxiliaries, modals and proper nouns the sense in context is chosen,
+and a lemma of its synset takes its place, in the same form. What a word is replaced by is settled
+once for an item: it is the same in all of its options, and wherever it stands again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from rote.core.document import Document
+from rote.core.errors import OptionError
+from rote.core.metric import option
+from rote.core.progress import Reporter, Silent
+from rote.corpus.items import Item
+from rote.curate._perturb import lexicons, senses
+from rote.curate._perturb.lexicons import Lexicon, Pos
+from rote.curate._perturb.replacing import Chosen, Replacement, Variant, drawn, exchanged
+from rote.curate._perturb.senses import Question
+from rote.curate._perturb.words import CONTEXT, LAYERS, OPTIONS, Finder, Word
+
+_AT_A_TIME = 500
+"""Items that are annotated together."""
+_ALONE = "no synonym"
+_ITSELF = "drawn itself"
+_UNSURE = "sense not sure"
+Key = tuple[str, Pos]
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbOptions:
+    """What is replaced, by what."""
+
+    pos: tuple[str, ...] = option(("noun", "verb"), "parts of speech to replace: noun, verb")
+    variant: Variant = option(
+        "exact",
+        "exact draws from the other lemmas of the synset; paper from all of them, so that a word "
+        "may stay",
+    )
+    lexicon: str = option(
+        lexicons.DEFAULT, "where synonyms come from: wordnet, or wn:NAME of the package wn"
+    )
+    sense: str = option(
+        senses.DEFAULT,
+        "how the sense is chosen: context (order of senses and words around), order (the first)",
+    )
+    sure: float = option(
+        0.0,
+        "leave words whose sense has a smaller share than this among all senses: fewer words, "
+        "better chosen; 0 leaves none",
+    )
+    annotator: str = option("rote", "what tags the items: rote, spacy:MODEL, stanza:LANGUAGE")
+    seed: int = option(0, "seed of the draws")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sure <= 1:
+            raise OptionError(f"sure is a share, 0 to 1, not {self.sure}")
+        wrong = [pos for pos in self.pos if pos not in ("noun", "verb")]
+        if wrong or not self.pos:
+            raise OptionError(f"pos must name noun, verb or both, not {', '.join(self.pos)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbed:
+    """The new items in the order of the old, what was replaced in them, and how many words were
+    not: per task and reason."""
+
+    items: list[Item]
+    replacements: list[Replacement]
+    kept: dict[str, Counter[str]]
+    signature: dict[str, str]
+
+
+def perturb(
+    items: Sequence[Item], options: PerturbOptions, reporter: Reporter | None = None
+) -> Perturbed:
+    """Replace what can be replaced in every item."""
+    reporter = reporter or Silent()
+    lexicon, chooser = lexicons.get(options.lexicon), senses.get(options.sense)
+    found, signature = _words(items, lexicon, options, reporter)
+    numbers: dict[tuple[int, Key], int] = {}
+    questions: list[Question] = []
+    for number, words in enumerate(found):
+        for word in words:
+            if not word.why and (number, word.key) not in numbers:
+                numbers[number, word.key] = len(questions)
+                questions.append(_question(items[number], word, words, lexicon))
+    answers = chooser(questions, lexicon, reporter)
+    made = Perturbed(
+        [],
+        [],
+        {},
+        {
+            "lexicon": lexicon.signature,
+            "sense": chooser.signature,
+            "annotator": signature,
+        },
+    )
+    for number, (item, words) in enumerate(zip(items, found)):
+        kept = made.kept.setdefault(item.task, Counter())
+        chosen: list[tuple[Word, Chosen]] = []
+        for word in words:
+            if word.why:
+                kept[word.why] += 1
+                continue
+            at = numbers[number, word.key]
+            if answers[at].share < options.sure:
+                kept[_UNSURE] += 1
+                continue
+            choice = drawn(
+                questions[at].senses,
+                answers[at],
+                word,
+                item,
+                variant=options.variant,
+                seed=options.seed,
+            )
+            if choice is None:
+                kept[_ALONE] += 1
+            elif choice.lemma.lower() == word.lemma.lower():
+                kept[_ITSELF] += 1
+            else:
+                chosen.append((word, choice))
+        new, log = exchanged(item, chosen)
+        made.items.append(new)
+        made.replacements.extend(log)
+    return made
+
+
+def _words(
+    items: Sequence[Item], lexicon: Lexicon, options: PerturbOptions, reporter: Reporter
+) -> tuple[list[list[Word]], str]:
+    from rote.annotate import annotators
+
+    annotator = annotators.get(options.annotator)
+    finder = Finder(lexicon, options.pos)
+    found: list[list[Word]] = []
+    with reporter.stage("annotating", len(items)) as advance:
+        for start in range(0, len(items), _AT_A_TIME):
+            some = items[start : start + _AT_A_TIME]
+            texts = [text for item in some for text in item.instances()]
+            annotation = annotator([Document(str(n), text) for n, text in enumerate(texts)], LAYERS)
+            firsts = accumulate((len(item.options) for item in some), initial=0)
+            found += [finder.words(item, annotation, first) for item, first in zip(some, firsts)]
+            advance(len(some))
+    return found, annotator.signature
+
+
+def _question(item: Item, word: Word, words: Sequence[Word], lexicon: Lexicon) -> Question:
+    """What is asked about a word: where it first stands, and all that stands around it."""
+    around = dict.fromkeys(lemma for each in words if each.key == word.key for lemma in each.around)
+    around.pop(word.lemma, None)
+    number = int(word.field.partition(".")[2] or 0) if word.field.startswith(OPTIONS) else 0
+    before = 0
+    if word.field != CONTEXT:
+        before = len(item.context)
+    if not word.field.startswith((CONTEXT, OPTIONS)):
+        before += len(item.options[0])
+    return Question(
+        lemma=word.lemma,
+        pos=word.pos,
+        tag=word.tag,
+        senses=lexicon.senses(word.lemma, word.pos),
+        around=tuple(around),
+        text=item.instances()[number],
+        start=before + word.start,
+        end=before + word.end,
+        frame=word.frame,
+    )
