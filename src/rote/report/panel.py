@@ -226,7 +226,14 @@ def _x(field: str, column: Column, labels: bool) -> Any:
         scale=alt.Scale(
             domain=[column.low, column.high], nice=False, zero=False, reverse=repetitive
         ),
-        axis=alt.Axis(tickCount=4, format="~g", labels=labels, ticks=labels, labelFlush=True),
+        axis=alt.Axis(
+            tickCount=4,
+            format="~g",
+            labels=labels,
+            ticks=labels,
+            labelOverlap="greedy",
+            labelSeparation=6,
+        ),
     )
 
 

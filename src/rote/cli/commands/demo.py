@@ -23,7 +23,7 @@ the revision to its original go to a folder that is named at the end.
 Needs the packages of the extra `demo`: pip install 'rote[demo]'
 """
 # Enough chapters, and permutations, to see what differs; few enough for a minute or two.
-_TEXTS, _PERMUTATIONS = 100, 99
+_TEXTS, _PERMUTATIONS = 150, 99
 _CAPPED = {"sentences": 500}
 """For the measures that take sentences: embedding them all would take as long as all the rest."""
 _TRACED = 20
