@@ -19,6 +19,7 @@ from rote.corpus import open_corpus
 from rote.index.index import Index
 from rote.index.opening import build_index, index_texts
 from rote.index.segments.segment import segment_of_layers
+from rote.index.tracing.capitals import as_the_corpus_spells
 from rote.index.tracing.chains import chains
 from rote.index.tracing.evidence import Span
 from rote.index.tracing.options import TraceOptions
@@ -251,6 +252,36 @@ def test_spans_across_seams_have_the_same_characters(documents: list[list[str]])
         assert "" not in held  # no document's end
 
 
+CASED = st.lists(st.lists(st.sampled_from(["a", "GO", "Go", "go", "US"]), max_size=8), max_size=3)
+
+
+@given(CASED, CASED)
+def test_the_spelling_of_a_lemma_follows_from_its_definition(
+    texts: list[list[str]], documents: list[list[str]]
+) -> None:
+    held = layer_of(documents, "lemma")
+    index = Index([segment_of_layers({"word": held, "lemma": held}, sorted_layers=["lemma"])])
+    found = as_the_corpus_spells(index, layer_of(texts, "lemma"))
+    every = [word for document in documents for word in document]
+
+    def changed(word: str) -> str:
+        if every.count(word) and not word.isupper():
+            return word
+        # max takes the first of those that are equally frequent.
+        return max([word, word.lower(), word.capitalize(), word.upper()], key=every.count)
+
+    def longest(text: list[str], place: int) -> int:
+        return max(
+            (j - i for i, j in twins.maximal_spans(text, documents) if i <= place < j), default=0
+        )
+
+    for number, text in enumerate(texts):
+        other = [changed(word) for word in text]
+        assert found.items(number) == [
+            text[i] if longest(text, i) > longest(other, i) else other[i] for i in range(len(text))
+        ]
+
+
 # -- as a user meets it ----------------------------------------------------------------------
 
 
@@ -283,6 +314,34 @@ def test_other_forms_of_the_same_words_are_a_lemma_match() -> None:
     assert kinds(found) == ["lemma"]
     assert found.spans[0].text.startswith("she walks along the quay")
     assert found.spans[0].places[0].match.endswith("bought two herrings from")
+
+
+def test_other_forms_are_a_lemma_match_in_capitals_too() -> None:
+    corpus = [
+        "At last the old God made the heaven wide and gave seven rivers to Texas, it is said."
+    ]
+    text = "The old God makes the heaven wide and gives seven rivers to Texas."
+    (plain,) = traced([text], corpus, min_bits=0).spans
+    (shouted,) = traced([text.upper()], corpus, min_bits=0).spans
+    assert (plain.kind, shouted.kind) == ("lemma", "lemma")
+    assert shouted.text == plain.text.upper()
+
+
+def test_a_lemma_in_capitals_or_unknown_takes_the_spelling_that_the_corpus_has_most() -> None:
+    held = layer_of([["God", "God", "god", "NATO", "nato", "II", "rose", "rose", "Rose"]], "lemma")
+    index = Index([segment_of_layers({"word": held, "lemma": held}, sorted_layers=["lemma"])])
+    lemmas = layer_of([["GOD", "God", "god", "NATO", "Ii", "II", "Rose", "Nowhere", "I"]], "lemma")
+    found = as_the_corpus_spells(index, lemmas)
+    assert found.items(0) == ["God", "God", "god", "NATO", "II", "II", "Rose", "Nowhere", "I"]
+    assert found.text_ends is lemmas.text_ends
+    # In a longer match than the other spelling has, a word stays as it is.
+    held = layer_of([["a", "GOD", "b"], ["God", "c"], ["God"]], "lemma")
+    index = Index([segment_of_layers({"word": held, "lemma": held}, sorted_layers=["lemma"])])
+    lemmas = layer_of([["a", "GOD", "b"], ["a", "GOD", "c"], ["GOD"]], "lemma")
+    found = as_the_corpus_spells(index, lemmas)
+    assert [found.items(t) for t in range(3)] == [["a", "GOD", "b"], ["a", "God", "c"], ["God"]]
+    nothing = layer_of([[]], "lemma")
+    assert len(as_the_corpus_spells(index, nothing).ids) == 0
 
 
 def test_a_changed_passage_is_a_gapped_match_with_its_parts() -> None:

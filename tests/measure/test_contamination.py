@@ -74,6 +74,10 @@ def test_evidence_says_where_the_longest_run_stands(corpus: Path) -> None:
     assert (row["document"], row["author"], row["count"]) == ("mill", "Ada", 1)
     assert (row["before"], row["match"], row["after"]) == ("Before. ", PAGE, " After.")
     assert text[row["text_start"] : row["text_end"]] == PAGE
+    nearly = f"{' '.join(PAGE.split()[:12])} {OTHER}"
+    (clean,) = items(run([nearly], corpus))
+    assert (clean["verdict"], clean["longest"], clean["document"]) == ("clean", 12, "mill")
+    assert nearly[clean["text_start"] : clean["text_end"]] == clean["match"]
     (clean,) = items(run([OTHER], corpus))
     assert (clean["document"], clean["match"], clean["text_start"]) == (None, None, None)
 

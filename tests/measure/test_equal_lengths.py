@@ -92,7 +92,8 @@ def weights_twin(sources: Sequence[Sequence[Tree]], own: Sequence[Tree]) -> list
         return sum(band(tree) == number for tree in trees) / len(trees)
 
     counted = [trees for trees in sources if len(trees) > 1]
-    target = [min((share(trees, n) for trees in counted), default=0.0) for n in range(BANDS)]
+    several = counted if len(counted) > 1 else []
+    target = [min((share(trees, n) for trees in several), default=0.0) for n in range(BANDS)]
     held = sum({band(tree): target[band(tree)] for tree in own}.values())
     return [
         target[band(tree)] / held / sum(band(other) == band(tree) for other in own) if held else 0.0
@@ -152,8 +153,8 @@ def test_value_and_error_are_those_of_all_pairs(
 
 @given(texts_of_trees(longest=10))
 @settings(max_examples=60, deadline=None)
-def test_a_single_source_has_the_plain_value(texts: list[list[Tree]]) -> None:
-    rows, (take,) = rows_of(texts)
+def test_sources_of_the_same_lengths_have_the_plain_value(texts: list[list[Tree]]) -> None:
+    rows, (take, _) = rows_of(texts, texts)
     found = syntactic.reduce(rows, take, Options(), NOTHING)
     assert found["wl_matched"] == pytest.approx(found["wl"], abs=1e-12, nan_ok=True)
 
@@ -204,6 +205,19 @@ def test_sources_without_a_common_length_have_no_value_and_a_reason(tmp_path: Pa
         assert reason in source.notes
     (row,) = (row for row in result.comparisons if row["value"] == "wl_matched")
     assert math.isnan(row["p"])
+
+
+@pytest.mark.parametrize("others", [[], [[[flat("X")]]]])
+def test_a_single_source_has_no_value_and_a_reason(
+    tmp_path: Path, others: list[list[list[Tree]]]
+) -> None:
+    """A source with a single sentence has nothing to be matched, and is no second one."""
+    result = measured(tmp_path, [[flat("X"), flat("Y")], [flat("X")]], *others)
+    source = result.sources["source0"]
+    assert source.values["wl"] == pytest.approx(1 - (1 + 2 * 0.5) / 3)
+    assert math.isnan(source.values["wl_matched"])
+    assert "wl_matched" not in source.intervals
+    assert "wl_matched: one source: nothing to match with" in source.notes
 
 
 def test_a_source_with_one_sentence_of_a_common_length_has_no_value(tmp_path: Path) -> None:

@@ -144,7 +144,9 @@ def test_errors_are_those_of_leaving_out_one_text_at_a_time() -> None:
     for name, error in found.items():
         column = np.array([values[name] for values in left])
         share = (len(take) - 1) / len(take)
-        assert error == pytest.approx(math.sqrt(share * ((column - column.mean()) ** 2).sum()))
+        expected = math.sqrt(share * ((column - column.mean()) ** 2).sum())
+        # A single source has no `wl_matched`; its error is tested with several.
+        assert error == pytest.approx(expected, nan_ok=name == "wl_matched")
     assert set(found) == {"wl", "wl_matched", "sentence_length", "tree_edit"}
 
 

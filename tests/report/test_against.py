@@ -15,7 +15,7 @@ from rote.measure import contamination as contamination_measure
 from rote.measure import novelty as novelty_measure
 from rote.measure._compute import compute
 from rote.report.against_tables import copied, items
-from rote.report.novelty_figures import figures
+from rote.report.novelty_figures import curves, figures
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
 NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."
@@ -50,10 +50,22 @@ def test_the_curves_are_drawn_for_words_and_tags_and_coverage(corpus: str) -> No
     assert list(charts) == ["novelty", "coverage"]
     drawn = charts["novelty"].to_dict()
     assert [panel["title"] for panel in drawn["hconcat"]] == [
-        "new n-grams of lower",
-        "new n-grams of pos",
+        "new n-grams of words",
+        "new n-grams of tags",
     ]
     assert "\x1b" not in charts["novelty"].to_json()
+
+
+def test_the_curves_end_soon_after_everything_is_new_in_every_source(corpus: str) -> None:
+    found = measured(novelty_measure, corpus)
+    shares = {"copier": [0.2, 0.6, 0.9], "writer": [0.5, 0.999, 0.9]}
+    rows = [
+        {"source": source, "layer": "lower", "n": n, "novel": novel, "low": novel, "high": novel}
+        for source, column in shares.items()
+        for n, novel in enumerate([*column, *[1.0] * 27], 1)
+    ]
+    drawn = curves(rows, found).to_dict()["data"]["values"]
+    assert sorted({point["x"] for point in drawn}) == [1, 2, 3, 4, 5]
 
 
 def test_other_measures_and_empty_tables_have_no_such_figures(corpus: str) -> None:
@@ -74,7 +86,7 @@ def test_verdicts_and_their_evidence_are_printed(corpus: str) -> None:
     result = measured(contamination_measure, corpus)
     shown = printed(items(result.tables["items"], result, 140))
     assert "contaminated" in shown
-    assert "2 of 2 items that are not clean" in shown
+    assert "2 of 2 items with 8 words or more in a row" in shown
     assert "\x1b" not in shown
     clean = [row for row in result.tables["items"] if row["verdict"] == "clean"]
     assert "Evidence" not in printed(items(clean, result, 140))

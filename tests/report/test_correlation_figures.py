@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rote.compare.correlation_study import Options, correlate
+from rote.compare.source_table import Column
 from rote.core.result import Result
 from rote.report import correlation_figures, correlation_tables
 from rote.report.figures import save
@@ -47,6 +49,43 @@ def test_the_strongest_pairs_show_their_sources(faceted: Result) -> None:
     points = chart["concat"][0]["data"]["values"]
     assert sorted(point["source"] for point in points) == [f"model-{n}" for n in range(6)]
     assert len(chart["concat"]) == 2
+
+
+def with_comet(sources: int) -> Result:
+    """Five values that go together, and a quality that goes with none of them much."""
+    rng = np.random.default_rng(4)
+    names = [f"model-{n:02}" for n in range(sources)]
+    x = {name: float(rng.normal()) for name in names}
+    values = {
+        name: {f"v{n}": x[name] + float(rng.normal()) / 50 for n in range(5)} for name in names
+    }
+    comet = Column("comet", "comet", quality=True, values={n: float(rng.normal()) for n in names})
+    held = table(made(values))
+    return correlate(replace(held, columns=(*held.columns, comet)), Options())
+
+
+def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones() -> None:
+    found = with_comet(8)
+    chart = correlation_figures.pairs_chart(found).to_dict()
+    axes = [panel["encoding"]["y"]["title"] for panel in chart["concat"]]
+    assert axes[:5] == ["comet"] * 5
+    assert len(axes) == 6
+    assert axes[5] != "comet"
+    text = correlation_tables.as_text(found, width=160)
+    quality, strongest = text.split("with quality")[1].split("strongest")
+    assert quality.count("comet") == 5
+    assert strongest.split("below the diagonal")[0].count("lexical.") == 20
+    again = correlation_tables.as_text(Result.from_json(found.to_json()), width=160)
+    assert again == text
+
+
+def test_many_sources_have_no_legend_and_one_colour() -> None:
+    few = correlation_figures.pairs_chart(with_comet(15)).to_dict()["concat"][0]["encoding"]
+    many = correlation_figures.pairs_chart(with_comet(16)).to_dict()["concat"][0]["encoding"]
+    assert few["color"]["legend"] is not None
+    assert many["color"] == {"value": "#2f5d8a"}
+    assert "shape" not in many
+    assert many["tooltip"]["field"] == "source"
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rote
+from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.report import figures, tables
 from rote.report._grid import grid, ordered_sources, rounded, rounded_like
@@ -63,6 +64,17 @@ def test_the_text_table_holds_values_marks_and_signature(result: rote.Result) ->
     assert "type-token ratio ~" in text
     assert "▼" in text
     assert str(result.signature) in text.replace("\n", "")
+
+
+def test_sets_of_texts_are_not_called_texts() -> None:
+    texts = {"a": [Document(f"{n}", f"Text {n} of a few.", {"set": n % 2}) for n in range(4)]}
+    plain, within = (tables.as_text([rote.lexical(texts, within=name)]) for name in (None, "set"))
+    assert [line.split() for line in plain.splitlines() if line.split()[:1] == ["texts"]] == [
+        ["texts", "4"]
+    ]
+    assert [line.split() for line in within.splitlines() if line.split()[:1] == ["sets"]] == [
+        ["sets", "2"]
+    ]
 
 
 def test_many_sources_are_split_into_blocks_that_repeat_the_reference() -> None:

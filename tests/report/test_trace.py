@@ -7,6 +7,7 @@ import hashlib
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from rich.console import Console
@@ -95,6 +96,42 @@ def test_spans_lead_to_documents_and_documents_to_spans() -> None:
     assert name[1] in found.sections[document[1]].split()
     # Both spans that come from the same document are listed under it.
     assert len(found.sections[document[1]].split()) >= 2
+
+
+def test_words_that_lie_in_several_matches_of_a_document_count_once() -> None:
+    text = f"It is told that {PASSAGE}, quietly, so they claim."
+    changed = f"{PASSAGE.replace('pear', 'old pear')} again"
+    found = trace(
+        index_texts([f"{PASSAGE}.", "Nothing."], ("lower", "lemma")),
+        open_corpus([text, changed]),
+        TraceOptions(min_words=4, min_bits=5),
+    )
+    kinds = [span.kind for span in found.spans]
+    assert (kinds.count("verbatim"), kinds.count("gapped")) == (3, 1)
+    # Two spans of the second text lie in its gapped one.
+    assert sum(text.covered for text in found.texts) == 28
+    assert sum(span.words for span in found.spans) == 42
+    documents = page(found, "a title").split("<h2>Documents</h2>")[1]
+    assert re.findall(r'<td class="number">([\d,]+)</td>', documents) == ["4", "28"]
+
+
+def test_large_numbers_have_separators_and_authors_a_column_only_where_known() -> None:
+    long = " ".join(f"word{i}" for i in range(1_200))
+    index = index_texts([long], ("lower",))
+    found = trace(index, open_corpus([long]))
+    documents = page(found, "a title").split("<h2>Documents</h2>")[1]
+    assert '<td class="number">1,200</td>' in documents
+    assert "author" not in documents
+    known = replace(
+        found,
+        spans=tuple(
+            replace(span, places=tuple(replace(place, author="Ann Lee") for place in span.places))
+            for span in found.spans
+        ),
+    )
+    documents = page(known, "a title").split("<h2>Documents</h2>")[1]
+    assert '<th scope="col">author</th>' in documents
+    assert "<td><bdi>Ann Lee</bdi></td>" in documents
 
 
 def test_what_a_text_holds_is_text_on_the_page() -> None:

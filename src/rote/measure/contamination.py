@@ -3,7 +3,8 @@
 For every item the longest run of words that the corpus holds, and the shares of its n-grams that
 it holds (n = 8 and 13). An item is contaminated if at least 70 % of its 8-grams are held
 (Chowdhery et al. 2022), touched if that is less but a 13-gram is held (Brown et al. 2020), clean
-otherwise; both thresholds are options. Each that is not clean comes with its evidence.
+otherwise; both thresholds are options. Each with an 8-gram in the corpus comes with its evidence,
+also if it is clean, so that one can read what the thresholds decide.
 
 Direction: higher is more copied. Length: items shorter than the shorter n-gram cannot be judged
 and are left out; a longer item is touched more easily.
@@ -161,7 +162,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
-    """Every item with its verdict; the evidence for those that are not clean."""
+    """Every item with its verdict; the evidence where at least a shorter n-gram is held."""
     if rows.index is None:
         return {}
     from rote.measure._against import stands
@@ -173,7 +174,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
         for item in take.tolist():
             evidence: dict[str, Any] = dict(nothing)
             first, last = int(rows.first[item]), int(rows.first[item] + rows.longest[item])
-            if judged[item] in (CONTAMINATED, TOUCHED):
+            if rows.longest[item] >= options.n[0]:
                 evidence = stands(rows.index, rows.layer, first, last, _CONTEXT)
                 evidence["text_start"] = int(rows.layer.starts[first])
                 evidence["text_end"] = int(rows.layer.ends[last - 1])

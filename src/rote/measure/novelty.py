@@ -36,6 +36,8 @@ COVERING = tuple(range(5, 13))
 _SHOWN_COVERAGE = (5, 8, 12)
 _LEVEL = 0.95
 _COPIED = 10
+_ITEMS = {"novel": "words", "tags": "tags"}
+"""What the n-grams are made of whose values begin so."""
 
 Counts = NDArray[np.int64]
 Shares = NDArray[np.float64]
@@ -87,8 +89,8 @@ def values(options: Options) -> tuple[Value, ...]:
             for n in _SHOWN_COVERAGE
         ),
         *(
-            Value(f"{name}_{n}", f"new {n}-grams of {layer}", "diverse", False, True)
-            for layer, name in options.layers.items()
+            Value(f"{name}_{n}", f"new {n}-grams of {_ITEMS[name]}", "diverse", False, True)
+            for name in options.layers.values()
             for n in options.n
         ),
         Value("longest", "longest copied run in words", "repetitive", True),

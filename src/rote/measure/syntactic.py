@@ -232,6 +232,8 @@ def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
     """What the weights did to these sentences; nothing, if all count alike."""
     counts = equal_lengths.counts(take).sum(axis=0)
     common, count = int(counts[equal_lengths.target > 0].sum()), int(counts.sum())
+    if equal_lengths.alone:
+        return ["wl_matched: one source: nothing to match with"]
     if not equal_lengths.target.any():
         return ["wl_matched: no length of sentences is common to all sources, so it is undefined"]
     if common < 2:

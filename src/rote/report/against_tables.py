@@ -44,7 +44,7 @@ def copied(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
 
 
 def items(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
-    """How many items of each source have which verdict, and those that stand in the corpus."""
+    """How many items of each source have which verdict, and what the corpus holds of them."""
     kinds = ["contaminated", "touched", "clean", "too short"]
     counts = Counter((row["source"], row["verdict"]) for row in rows)
     sources = list(dict.fromkeys(row["source"] for row in rows))
@@ -57,7 +57,10 @@ def items(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
     first = sorted(found, key=lambda row: (kinds.index(row["verdict"]), -row["longest"]))[:_TOP]
     if not first:
         return
-    yield _heading("Evidence", f"{len(first)} of {len(found)} items that are not clean")
+    n = next(name for name in first[0] if name.startswith("found_")).removeprefix("found_")
+    yield _heading(
+        "Evidence", f"{len(first)} of {len(found):,} items with {n} words or more in a row"
+    )
     yield plain_table(
         {"item": "left", "verdict": "left", "longest": "right", "in": "left", "": "left"},
         [

@@ -1,4 +1,4 @@
-"""Correlations as figures: a matrix per facet, and the strongest pairs as points.
+"""Correlations as figures: a matrix per facet, and the pairs to look at as points.
 
 Drawn from a result's tables alone: one read from JSON will do.
 """
@@ -17,12 +17,16 @@ from rote.report.correlation_tables import (
     column_names,
     defined,
     matrices,
+    ranked,
     short,
     significant,
 )
 
 _LOW, _NONE, _HIGH = "#b2440e", "#f7f7f7", "#2f5d8a"
-_CELL, _STRONGEST, _WIDE = 44, 6, 5
+_POINT = "#2f5d8a"
+_CELL, _STRONGEST, _WITH_QUALITY, _WIDE = 44, 6, 12, 5
+_TOLD_APART = 15
+"""Sources with colours of their own; of more, nobody finds one in a legend."""
 _NAME_WIDTH = 260
 
 
@@ -70,22 +74,26 @@ def matrix_chart(result: Result) -> Any:
 
 
 def pairs_chart(result: Result) -> Any:
-    """The sources of the strongest pairs as points: what a coefficient rests on."""
+    """The sources of some pairs as points: what a coefficient rests on.
+
+    Pairs with a quality column come first, then the strongest.
+    """
     import altair as alt
 
-    found = [
-        (title, row)
-        for title, rows in matrices(result).items()
-        for row in rows
-        if title != POOLED and defined(row["pearson"])
-    ]
-    found.sort(key=lambda one: -abs(one[1]["pearson"]))
+    with_quality, others = (
+        [pair for pair in pairs if pair[0] != POOLED] for pairs in ranked(result)
+    )
+    found = with_quality[:_WITH_QUALITY]
+    found += others[: max(0, _STRONGEST - len(found))]
     sources = list(dict.fromkeys(harmless(row["name"]) for row in result.tables["members"]))
-    color, shape = colour_and_shape(sources)
+    if len(sources) > _TOLD_APART:
+        look = {"color": alt.value(_POINT), "tooltip": alt.Tooltip("source:N")}
+    else:
+        look = dict(zip(("color", "shape"), colour_and_shape(sources)))
     scale = alt.Scale(zero=False, nice=True, padding=12)
     axis = alt.Axis(tickCount=5)
     panels = []
-    for title, row in found[:_STRONGEST]:
+    for title, row in found:
         data = [
             {"source": harmless(own), "x": x, "y": y}
             for own, x, y in _points(result, title, row["a"], row["b"])
@@ -96,8 +104,7 @@ def pairs_chart(result: Result) -> Any:
             .encode(
                 x=alt.X("x:Q", title=harmless(short(row["a"])), scale=scale, axis=axis),
                 y=alt.Y("y:Q", title=harmless(short(row["b"])), scale=scale, axis=axis),
-                color=color,
-                shape=shape,
+                **look,
             )
         )
         r, rho = f"Pearson {row['pearson']:.2f}", f"Spearman {row['spearman']:.2f}"

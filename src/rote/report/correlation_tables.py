@@ -1,4 +1,8 @@
-"""Correlations for the eye and for other programs: matrices, the strongest pairs, CSV, LaTeX."""
+"""Correlations for the eye and for other programs: matrices, pairs, CSV, LaTeX.
+
+Of the pairs all with a quality column are listed, since that is what was asked, and the strongest
+of the others.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from rote.report._latex import escaped
 from rote.report.concordance import plain_table
 
 Rows = Sequence[Mapping[str, Any]]
+Found = tuple[str, Mapping[str, Any]]
 POOLED = "pooled"
 _STRONGEST = 10
 _NUMBER = ("", "_low", "_high", "_p", "_p_corrected")
@@ -26,13 +31,15 @@ _CSV_COLUMNS = (
 
 
 def print_result(result: Result, console: Any) -> None:
-    """Print a matrix for each facet, the strongest pairs, and what must be known of them."""
+    """Print a matrix for each facet, the pairs to look at, and what must be known of them."""
     shown = matrices(result)
     for title, rows in shown.items():
         for part in _matrix(title, rows, console.width):
             console.print(part)
-    if shown:
-        console.print(_strongest(shown))
+    with_quality, others = ranked(result)
+    for title, pairs in (("with quality", with_quality), ("strongest", others[:_STRONGEST])):
+        if pairs:
+            console.print(_listed(title, pairs, facets=len(shown) > 1))
     level = f"{result.interval.level:.0%}" if result.interval else ""
     corrected = dict(result.signature.settings).get("correction", "")
     for line in (
@@ -99,6 +106,26 @@ def matrices(result: Result) -> dict[str, Rows]:
     }
 
 
+def ranked(result: Result) -> tuple[list[Found], list[Found]]:
+    """Pairs of a measure and a quality column, and the others, the strongest of each first.
+
+    With the facet that each belongs to. Two quality columns are a pair like any other.
+    """
+    quality = {row["column"] for row in result.tables["columns"] if row["quality"]}
+    found = [
+        (title, row)
+        for title, rows in matrices(result).items()
+        for row in rows
+        if defined(row["pearson"])
+    ]
+    found.sort(key=lambda one: -abs(one[1]["pearson"]))
+    one_of_two = [(row["a"] in quality) != (row["b"] in quality) for _, row in found]
+    return (
+        [pair for pair, wanted in zip(found, one_of_two) if wanted],
+        [pair for pair, wanted in zip(found, one_of_two) if not wanted],
+    )
+
+
 def column_names(rows: Rows) -> list[str]:
     """The columns of a matrix, in their order."""
     return list(dict.fromkeys([*(row["a"] for row in rows), *(row["b"] for row in rows)]))
@@ -154,15 +181,9 @@ def _cells(rows: Rows) -> dict[tuple[str, str], tuple[str, str]]:
     return cells
 
 
-def _strongest(shown: Mapping[str, Rows]) -> Any:
-    """The pairs with the largest Pearson correlations, whichever way."""
-    ranked = sorted(
-        ((title, row) for title, rows in shown.items() for row in rows if defined(row["pearson"])),
-        key=lambda found: -abs(found[1]["pearson"]),
-    )[:_STRONGEST]
-    facets = len(shown) > 1
+def _listed(heading: str, pairs: Sequence[Found], *, facets: bool) -> Any:
     columns = {"facet": "left"} if facets else {}
-    columns |= {"strongest": "left", " ": "left", "n": "right", "Pearson": "right", "p": "right"}
+    columns |= {heading: "left", " ": "left", "n": "right", "Pearson": "right", "p": "right"}
     columns |= {"corrected": "right", "without one": "right"}
     columns |= {"Spearman": "right", "p ": "right", "corrected ": "right"}
     lines = [
@@ -173,7 +194,7 @@ def _strongest(shown: Mapping[str, Rows]) -> Any:
             _weakest(row),
             *_described(row, "spearman"),
         ]
-        for title, row in ranked
+        for title, row in pairs
     ]
     return plain_table(columns, lines)
 

@@ -14,6 +14,9 @@ from rote.report._looks import colour_and_shape
 from rote.report.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
+_NEARLY_ALL = 0.995
+_FLAT = 2
+"""How far a curve goes on after it has reached the top."""
 
 
 def figures(result: Result) -> dict[str, Any]:
@@ -30,15 +33,16 @@ def curves(rows: Rows, result: Result) -> Any:
     import altair as alt
 
     layers = list(dict.fromkeys(row["layer"] for row in rows))
+    tags = dict(result.signature.settings).get("tags")
     panels = [
         panel
         for layer in layers
         if (
             panel := _lines(
-                [row for row in rows if row["layer"] == layer],
+                _rising([row for row in rows if row["layer"] == layer]),
                 result,
                 ("n", "items in an n-gram"),
-                ("novel", f"new n-grams of {layer}"),
+                ("novel", f"new n-grams of {'tags' if layer == tags else 'words'}"),
             )
         )
     ]
@@ -81,6 +85,13 @@ def _lines(rows: Rows, result: Result, x: tuple[str, str], y: tuple[str, str]) -
         y=alt.Y("y:Q", title=None, axis=axis), shape=shape
     )
     return alt.layer(band, line, points).properties(width=300, height=220, title=y[1])
+
+
+def _rising(rows: Rows) -> Rows:
+    """Without the long n-grams that are new in every source: there the curves are flat."""
+    old = [row["n"] for row in rows if _defined(row["novel"]) and row["novel"] < _NEARLY_ALL]
+    last = max(old, default=0) + _FLAT
+    return [row for row in rows if row["n"] <= last]
 
 
 def _defined(number: float | None) -> bool:

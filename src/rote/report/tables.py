@@ -126,9 +126,11 @@ def _rich_table(results: Sequence[Result], rows: list[GridRow], sources: list[st
         style = "bold" if source == results[0].reference else ""
         table.add_column(source, justify="right", header_style=style or "none", no_wrap=True)
     first = results[0]
-    for what in ("texts", "words"):
+    # With --within, what is counted are sets of texts.
+    texts = "sets" if "within" in dict(first.signature.settings) else "texts"
+    for name, what in ((texts, "texts"), ("words", "words")):
         counts = [f"{getattr(first.sources[s], what):,}" for s in sources]
-        table.add_row(what, *counts, style="dim")
+        table.add_row(name, *counts, style="dim")
     measure = ""
     for row in rows:
         if row.measure != measure:

@@ -30,6 +30,15 @@ _BLANK = re.compile(r"\n[^\S\n]*\n\s*")
 _SCRIPT = """
 (function () {
   "use strict";
+  var aside = document.querySelector("aside");
+  // How far down the texts can be seen: in a narrow window the other side lies over them.
+  function depth() {
+    var box = aside.getBoundingClientRect();
+    return box.left > 0 ? window.innerHeight : box.top;
+  }
+  function show(element) {
+    window.scrollBy(0, element.getBoundingClientRect().top - 0.3 * depth());
+  }
   function mark() {
     document.querySelectorAll(".on").forEach(function (e) { e.classList.remove("on"); });
     var chosen = location.hash ? document.getElementById(location.hash.slice(1)) : null;
@@ -43,8 +52,15 @@ _SCRIPT = """
     });
     if (!first) { return; }
     var box = first.getBoundingClientRect();
-    if (box.top < 0 || box.bottom > window.innerHeight) { first.scrollIntoView({block: "center"}); }
+    if (box.top < 0 || box.bottom > depth()) { show(first); }
   }
+  // "In the text" only scrolls: what is being read, and its marks, stay.
+  aside.addEventListener("click", function (event) {
+    var link = event.target.closest('a[href^="#at-"]');
+    if (!link) { return; }
+    event.preventDefault();
+    show(document.getElementById(link.hash.slice(1)));
+  });
   window.addEventListener("hashchange", mark);
   mark();
 })();
@@ -109,6 +125,7 @@ def page(traced: Trace, title: str) -> str:
         ],
         spans=[_shown_span(span, numbers[id(span)], documents) for span in traced.spans],
         documents=list(documents.values()),
+        authors=any(document["author"] for document in documents.values()),
         script=Markup(_SCRIPT),
         script_hash=base64.b64encode(digest).decode(),
     )
@@ -176,23 +193,34 @@ def _parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]
 
 
 def _documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
-    """The documents that places lie in, those with the most words of spans first."""
+    """The documents that places lie in, those with the most words of the texts first.
+
+    Matches overlap, so their words do not add up: each word of a text counts once.
+    """
     found: dict[str, dict[str, Any]] = {}
+    words: dict[str, set[tuple[int, int]]] = {}
     for span in spans:
+        matched = {
+            (span.number, word)
+            for first, length in span.match.runs
+            for word in range(first, first + length)
+        }
         for place in {place.document: place for place in span.places}.values():
             entry = found.setdefault(
                 place.document,
                 {
                     "document": readable(place.document),
                     "author": readable(place.author or ""),
-                    "words": 0,
                     "spans": [],
                 },
             )
-            entry["words"] += span.words
             entry["spans"].append({"number": numbers[id(span)], **_said(span)})
-    ordered = sorted(found.items(), key=lambda item: -item[1]["words"])
-    return {name: {**entry, "number": i} for i, (name, entry) in enumerate(ordered, 1)}
+            words.setdefault(place.document, set()).update(matched)
+    ordered = sorted(found.items(), key=lambda item: -len(words[item[0]]))
+    return {
+        name: {**entry, "words": len(words[name]), "number": i}
+        for i, (name, entry) in enumerate(ordered, 1)
+    }
 
 
 def _said(span: Span) -> dict[str, Any]:

@@ -62,6 +62,13 @@ class Match:
     bits: float
     copies: tuple[Copy, ...] = ()
 
+    @property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """First word and length of each run: one, unless there are gaps."""
+        if self.kind != GAPPED:
+            return ((self.first, self.words),)
+        return tuple((first, length) for first, _, length in self.copies[0].runs)
+
 
 def matches(index: Index, layers: dict[str, Layer], options: TraceOptions) -> list[Match]:
     """All spans of the kinds that were asked for, text by text, from strict to loose."""

@@ -23,6 +23,7 @@ from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems
 from rote.index.index import Index
 from rote.index.opening import open_index
+from rote.index.tracing.capitals import as_the_corpus_spells
 from rote.index.tracing.evidence import Span, with_evidence
 from rote.index.tracing.options import (
     EXACT_LAYER,
@@ -203,11 +204,13 @@ def _traced(index: Index, documents: Sequence[Document], options: TraceOptions) 
     recipe = replace(index.recipe, layers=options.layers, subwords=())
     made = recipe.annotate(list(documents))
     layers = {name: made.layers[name] for name in options.layers}
+    if LEMMA_LAYER in layers:
+        layers[LEMMA_LAYER] = as_the_corpus_spells(index, layers[LEMMA_LAYER])
     found = matches(index, layers, options)
     word = made.word
     covered = np.zeros(len(word.ids), bool)
     for match in found:
-        for first, length in _runs(match):
+        for first, length in match.runs:
             covered[first : first + length] = True
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(covered)))
     in_text = sums[word.text_ends] - sums[word.text_starts]
@@ -230,13 +233,6 @@ def _traced(index: Index, documents: Sequence[Document], options: TraceOptions) 
     )
 
 
-def _runs(match: Match) -> list[tuple[int, int]]:
-    """First word and length of each run."""
-    if match.kind != GAPPED:
-        return [(match.first, match.words)]
-    return [(first, length) for first, _, length in match.copies[0].runs]
-
-
 def _span(match: Match, document: Document, word: Layer, layer: Layer) -> Span:
     start, end = int(word.starts[match.first]), int(word.ends[match.last - 1])
     return Span(
@@ -250,7 +246,7 @@ def _span(match: Match, document: Document, word: Layer, layer: Layer) -> Span:
         bits=match.bits,
         runs=tuple(
             (int(word.starts[first]), int(word.ends[first + length - 1]))
-            for first, length in _runs(match)
+            for first, length in match.runs
         ),
         match=match,
         items=tuple(layer.vocabulary[i] for i in layer.ids[match.first : match.last]),

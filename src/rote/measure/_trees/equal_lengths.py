@@ -48,11 +48,13 @@ def by_band(sentences: Sentences) -> Sentences:
 class EqualLengths:
     """Sums over the sentences of one text and one band; the share that each band is to have.
 
-    `sums` takes text t in band b for text number t * BANDS + b.
+    `sums` takes text t in band b for text number t * BANDS + b. The target is 0 everywhere where
+    there is nothing to match: `alone` says that there are no two sources with a diversity.
     """
 
     sums: TextSums
     target: Floats
+    alone: bool
 
     def counts(self, take: Take) -> NDArray[np.int64]:
         """How many sentences each text has in each band."""
@@ -96,18 +98,26 @@ def equal_lengths(
     parts = replace(sentences, texts=sentences.texts * BANDS + bands_of(sentences))
     sums = text_sums(made, parts, texts * BANDS)
     counts = sums.counts.reshape(-1, BANDS)
-    return EqualLengths(sums, common_shares([counts[take].sum(axis=0) for take in groups]))
+    by_source = [counts[take].sum(axis=0) for take in groups]
+    alone = sum(_has_pairs(own) for own in by_source) < 2
+    return EqualLengths(sums, common_shares(by_source), alone)
 
 
 def common_shares(counts: Iterable[NDArray[np.int64]]) -> Floats:
     """Of each band the smallest share among the sources, adding up to 1; all 0 if none is common.
 
-    A source with fewer than two sentences has no diversity, and does not take part.
+    A source with fewer than two sentences has no diversity, and does not take part. One source
+    alone has no other to be like: taken as its own target it would seem to be known better than
+    the plain mean, since lengths that vary from text to text would not count as chance.
     """
-    shares = [own / own.sum() for own in counts if own.sum() > 1]
-    least = np.min(shares, axis=0) if shares else np.zeros(BANDS)
+    shares = [own / own.sum() for own in counts if _has_pairs(own)]
+    least = np.min(shares, axis=0) if len(shares) > 1 else np.zeros(BANDS)
     total = least.sum()
     return np.asarray(least / total if total else least, np.float64)
+
+
+def _has_pairs(counts: NDArray[np.int64]) -> bool:
+    return bool(counts.sum() > 1)
 
 
 def band_weights(target: Floats, counts: NDArray[np.int64]) -> Floats:
