@@ -279,7 +279,7 @@ def test_any_field_may_be_compared_with_and_a_missing_one_is_named() -> None:
     with pytest.raises(InputError, match="field 'document'"):
         rote.rouge(texts, to="document")
     with pytest.raises(InputError, match="field 'reference'"):
-        rote.rouge([rote.Document("1", FIRST, {"reference": 3})])
+        rote.rouge([rote.Document("1", FIRST, {"reference": {"a": 3}})])
     with pytest.raises(OptionError, match="name a field"):
         rote.rouge(texts, to="")
 
