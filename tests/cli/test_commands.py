@@ -69,11 +69,32 @@ def test_every_measure_prints_a_table(name: str, answers: str) -> None:
         records = [json.loads(line) for line in Path(answers).read_text().splitlines()]
         lines = [{**dict.fromkeys(read, "A plain text."), **record} for record in records]
         Path(answers).write_text("\n".join(map(json.dumps, lines)))
-    found = invoke(name, answers, "--by", "source", "--reference", "human", *FAST)
+    against = {"novelty", "contamination", "originality"} & {name}
+    corpus = ["--against", answers] if against else ["--train", answers] * (name == "overlap")
+    found = invoke(name, answers, "--by", "source", "--reference", "human", *corpus, *FAST)
     assert found.exit_code == 0, found.output
     assert "human" in found.output
     assert "model" in found.output
     assert f"measure:{'lexical' if name == 'diversity' else name}|" in found.output
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [("novelty", "--against"), ("overlap", "--train"), ("precision-recall", "--reference")],
+)
+def test_a_measure_that_compares_with_nothing_is_refused(
+    name: str, flag: str, answers: str
+) -> None:
+    found = invoke(name, answers, "--by", "source", *FAST)
+    assert found.exit_code != 0
+    assert f"{flag} names" in str(found.exception)
+
+
+def test_an_input_is_not_overwritten(answers: str) -> None:
+    before = Path(answers).read_text()
+    found = invoke("lexical", answers, "-o", answers, *FAST)
+    assert "is read here" in str(found.exception)
+    assert Path(answers).read_text() == before
 
 
 def test_json_is_the_result_alone(answers: str) -> None:

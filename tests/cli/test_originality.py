@@ -163,6 +163,17 @@ def test_a_record_that_cites_is_accepted_whole(files: tuple[str, str], tmp_path:
     assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, False)}
 
 
+def test_a_quotation_stays_that_of_the_author_who_is_named(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    cited = written(tmp_path / "cited.jsonl", [{**CITED, "citation": "Ann Lee"}])
+    done("originality", cited, "--against", files[1], "--accept", "-q")
+    authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
+    assert authors == ["A. Lee", "Ann Lee"]
+    # Who repeats it without a word still needs a citation.
+    assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, True)}
+
+
 def test_texts_whose_id_the_index_holds_are_passed_over(
     files: tuple[str, str], tmp_path: Path
 ) -> None:

@@ -58,7 +58,7 @@ def test_the_table_shows_both_halves_and_their_difference(index: str, goals: str
     assert "stand nowhere in the corpus" in shown
     without = done(goals, "--corpus", index, "-n", "2")
     assert "high - low" not in without
-    assert "accuracy is undefined" in without
+    assert "accuracy: no field says which items were answered rightly" in without
 
 
 def test_json_csv_and_latex_hold_the_same_values(index: str, goals: str, tmp_path: Path) -> None:
@@ -131,3 +131,9 @@ def test_the_web_service_counts_and_is_named(
     assert (
         "backend:infini-gram-api|tokenizer:tokenizer of v4_made|index:v4_made" in found["signature"]
     )
+
+
+def test_items_are_not_written_over_by_their_deciles(index: str, goals: str) -> None:
+    error = invoke(goals, "--corpus", index, "-n", "2", "--save-deciles", goals).exception
+    assert isinstance(error, OptionError)
+    assert "one of the inputs" in str(error)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rote.core.errors import InputError, UnknownName
-from rote.corpus.items import Item, read_items
+from rote.corpus.items import Item, read_items, read_records
 
 
 def written(path: Path, *records: Mapping[str, Any]) -> Path:
@@ -203,3 +203,12 @@ def test_wrong_items_are_named_by_file_and_line(tmp_path: Path) -> None:
     plain.write_text("only words")
     with pytest.raises(InputError, match="holds texts, not items"):
         list(read_items([plain]))
+
+
+def test_records_keep_their_form_and_fields(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    fields = {"goal": "open it", "sol1": "pull", "sol2": "push", "label": 1, "note": "x"}
+    path.write_text(json.dumps(fields) + "\n", encoding="utf-8")
+    (record,) = read_records([path])
+    assert (record.form, record.fields) == ("piqa", fields)
+    assert [record.item] == list(read_items([path]))

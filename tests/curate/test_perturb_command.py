@@ -244,6 +244,7 @@ def test_what_makes_no_sense_is_refused_before_the_work(tmp_path: Path) -> None:
     for arguments, said in (
         ((copa, "--perturbed", piqa, "--write", str(tmp_path / "x")), "nothing to write"),
         ((copa, "--write", copa), "one of the inputs"),
+        ((copa, "--write", out := str(tmp_path / "x"), "--log", out), "two outputs"),
         ((copa, piqa, "--write", str(tmp_path / "x")), "several forms"),
         ((copa, "--pos", "adverb"), "noun, verb"),
     ):

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+from rote.cli.main import rote
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.corpus import ReadOptions, open_corpus
@@ -170,3 +172,13 @@ def test_a_place_that_cannot_hold_the_file_is_refused(tmp_path: Path) -> None:
         pseudo_summaries(corpus, tmp_path)
     with pytest.raises(OptionError, match="there is no folder"):
         pseudo_summaries(corpus, tmp_path / "none" / "out.jsonl")
+
+
+def test_the_documents_are_not_written_over(tmp_path: Path) -> None:
+    source = tmp_path / "docs.jsonl"
+    source.write_text('{"id": "1", "text": "One fish. Two fish."}\n', encoding="utf-8")
+    held = source.read_bytes()
+    error = CliRunner().invoke(rote, ["pseudo-summaries", str(source), "-o", str(source)]).exception
+    assert isinstance(error, OptionError)
+    assert "one of the inputs" in str(error)
+    assert source.read_bytes() == held

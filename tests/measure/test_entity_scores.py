@@ -18,7 +18,7 @@ from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.measure._entity_tokens import entities, needs
 from rote.measure._stop_words import STOP_WORDS, says_something
-from rote.measure.entity_scores import Options
+from rote.measure.entity_scores import METRIC, Options
 from tests.measure.samples import layer_of
 
 Tagged = list[tuple[str, str]]
@@ -173,3 +173,9 @@ def test_a_missing_document_is_an_error_that_names_it() -> None:
 def test_fields_must_have_names() -> None:
     with pytest.raises(OptionError):
         Options(document_field="")
+
+
+def test_recall_is_titled_as_what_it_is_a_share_of() -> None:
+    titles = {v: METRIC.values(Options(variant=v))[0].title for v in ("exact", "paper")}
+    assert titles["exact"] == "E_Rec, entities of reference and document that the text has"
+    assert titles["paper"] == "E_Rec, entities of the text that are in reference and document"

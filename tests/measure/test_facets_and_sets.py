@@ -78,6 +78,8 @@ def test_a_whole_group_may_be_the_reference_of_all() -> None:
 def test_a_reference_that_nobody_bears_is_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'human'"):
         lexical(records(), by=("task", "source"), reference="humann", **QUICK)
+    with pytest.raises(UnknownName, match=r"known: human, large, small$"):
+        lexical(records(), by=("source",), reference="xyz", **QUICK)
 
 
 def test_a_facet_without_the_reference_is_measured_but_not_compared() -> None:
@@ -105,6 +107,12 @@ def test_within_is_the_mean_over_the_sets() -> None:
         assert (high - low) / 2 == pytest.approx(1.959964 * error)
         assert result.texts == len(sets)
         assert result.words == 30 * 12
+
+
+def test_within_calls_few_sets_what_they_are() -> None:
+    found = lexical(records(), by=("source",), within="doc_id", interval=0.95, **QUICK)
+    sets = found.sources["human"].texts
+    assert f"{sets} sets only: the interval is rough" in found.sources["human"].notes
 
 
 def test_within_says_which_sets_were_too_small() -> None:

@@ -395,3 +395,22 @@ def test_without_a_training_set_nothing_is_known_and_a_note_says_so() -> None:
     source = measured([OLD], None, on="text").sources["texts"]
     assert math.isnan(source.values["overlap"])
     assert any("--train" in note for note in source.notes)
+
+
+def test_references_are_held_against_the_references_of_training_records(tmp_path: Path) -> None:
+    import json
+
+    import rote
+
+    path = tmp_path / "train.jsonl"
+    path.write_text(
+        json.dumps(
+            {"id": "1", "text": "A long article.", "reference": "the heron stood quite still"}
+        )
+    )
+    item = rote.Document("1", "some output text here", {"reference": "the heron stood quite still"})
+    other = rote.Document(
+        "2", "some output text here", {"reference": "a wholly new sentence stands"}
+    )
+    found = rote.overlap([item, other], train=str(path), min_samples=1, permutations=0)
+    assert {row["overlap"] for row in found.tables["items"]} == {0.0, 1.0}

@@ -199,7 +199,7 @@ def test_deciles_are_stored_and_applied_unchanged(tmp_path: Path) -> None:
     assert score(["a b", "c c"], ["t", "t"], corpus, 2).ips.tolist() == [6.0, 1.0]
     with pytest.raises(OptionError, match="no deciles for the task 'u', only for t"):
         score(["a b"], ["u"], corpus, 2, scale=scale)
-    with pytest.raises(OptionError, match="deciles are of 2-grams"):
+    with pytest.raises(OptionError, match="deciles are of 2-grams, not of 3-grams: give -n 2"):
         score(["a b"], ["t"], corpus, 3, scale=scale)
     other = Counting("a")
     other.signature = "made other spaces"
@@ -267,6 +267,16 @@ def test_what_is_not_known_is_said() -> None:
         popularity([item], backend("a b"), PopularityOptions(n=2))
     with pytest.raises(InputError, match="no items"):
         popularity([], backend("a b"))
+
+
+def test_that_no_answers_are_known_is_said_once() -> None:
+    result = popularity(
+        [Item("1", "t", "", ("a b", "b a"), 0)], backend("a b"), PopularityOptions(n=2)
+    )
+    notes = [*result.notes, *result.sources["t"].notes]
+    assert [note for note in notes if "answered rightly" in note] == [
+        "accuracy: no field says which items were answered rightly (--correct)"
+    ]
 
 
 @pytest.mark.parametrize("wrong", [{"interval": 1.0}, {"max_undefined": 2.0}, {"by": ()}])

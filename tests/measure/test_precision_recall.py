@@ -158,6 +158,11 @@ def test_a_reference_of_too_few_sentences_leaves_nothing_to_compare() -> None:
     assert "baseline" not in found.tables
 
 
+def test_a_reference_alone_is_said_to_stand_alone() -> None:
+    notes = run(documents("human", HUMAN)).sources["human"].notes
+    assert "trees: not compared: there is no source beside the reference" in notes
+
+
 def test_without_a_reference_there_is_nothing_but_a_note() -> None:
     options = Options(on=("trees",))
     found = compute({"precision-recall": options}, TEXTS, settings=Settings(by=("source",)))[0]

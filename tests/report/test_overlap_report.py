@@ -126,6 +126,12 @@ def test_entities_are_printed_by_type_and_a_source_without_any_says_so() -> None
     assert "b: no entities" in shown
 
 
+def test_a_type_that_only_references_have_is_printed_for_its_recall() -> None:
+    row = {"source": "a", "type": "NUM", "texts": 0, "tokens": 0, "entity_recall": 0.0}
+    row |= {"entity_precision": None, "entity_remembered": None}
+    assert "NUM" in printed("types", [row])
+
+
 def test_every_score_has_a_panel_and_undefined_points_are_left_out() -> None:
     charts = figures(result(bins=bins(controlled=True)))
     assert list(charts) == ["bins", "excess"]

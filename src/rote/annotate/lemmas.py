@@ -9,19 +9,17 @@ though one in twenty stands for `has`.
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from rote.core.errors import MissingExtra
+from rote.annotate._lemminflect import lemmatizer
 from rote.core.layer import Layer, number
 
 VERSION = "1"
+_WANTED_FOR = "The layer 'lemma'"
 
 
 def _table(lines: str) -> dict[str, str]:
@@ -99,35 +97,14 @@ def _open_class(form: str, lower: str, upos: str) -> str:
         return form  # a nation or a faith that the dictionary does not hold
     if upos in ("ADJ", "ADV") or not lower.isascii() or not lower.isalpha():
         return lower
-    by_rule = _lemmatizer().getAllLemmasOOV(lower, upos).get(upos)
+    by_rule = lemmatizer(_WANTED_FOR).getAllLemmasOOV(lower, upos).get(upos)
     return str(by_rule[0]) if by_rule else lower
 
 
 @cache
 def _dictionary() -> dict[str, dict[str, tuple[str, ...]]]:
-    machine = _lemmatizer()
+    machine = lemmatizer(_WANTED_FOR)
     found: dict[str, dict[str, tuple[str, ...]]] = machine._getLemmaDict()
     for form, entry in machine._getOverridesDict().items():
         found[form] = {**found.get(form, {}), **entry}
     return found
-
-
-@cache
-def _lemmatizer() -> Any:
-    """lemminflect's lemmatizer, without the package's own start.
-
-    That would import spaCy, where it is installed, only to hook into it: two seconds.
-    """
-    loaded = "lemminflect" in sys.modules
-    if not loaded:
-        spec = importlib.util.find_spec("lemminflect")
-        if spec is None:
-            raise MissingExtra("lemminflect", "lemmas", "The layer 'lemma'")
-        sys.modules["lemminflect"] = importlib.util.module_from_spec(spec)
-    try:
-        from lemminflect.core.Lemmatizer import Lemmatizer
-
-        return Lemmatizer()
-    finally:
-        if not loaded:
-            del sys.modules["lemminflect"]  # whoever imports the package gets all of it

@@ -13,6 +13,7 @@ from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._output import OutputOptions, deliver
 from rote.cli._progress import TerminalReporter
 from rote.core import plugins
+from rote.core.errors import OptionError
 from rote.core.metric import Metric
 from rote.core.result import Result
 
@@ -73,6 +74,22 @@ def _accepted(
     return build(options, given)
 
 
+def _refuse_half(chosen: Sequence[tuple[str, Any]], given: Mapping[str, Any]) -> None:
+    """On the shell, a measure that compares with nothing is a mistake, not a table of dashes."""
+    for name, options in chosen:
+        for flag in ("against", "train"):
+            if not getattr(options, flag, "-"):
+                raise OptionError(
+                    f"{name} holds the texts against a corpus: --{flag} names an index, or a file "
+                    "of texts"
+                )
+        if not plugins.load("measure", name).METRIC.tested and not given.get("reference"):
+            raise OptionError(
+                f"{name} compares with a reference: --reference names one of the sources that "
+                "--by tells apart"
+            )
+
+
 def _command(
     name: str,
     help: str,
@@ -90,6 +107,8 @@ def _command(
 
         output = build(OutputOptions, given)
         output.format()  # a contradiction is noticed before the work, not after
+        if output.output and any(output.output.resolve() == Path(f).resolve() for f in files):
+            raise OptionError(f"{output.output} is read here: write the result to another file")
         reporter = TerminalReporter(output.quiet)
         call = Call(files, given, output, reporter)
         if further:
@@ -98,6 +117,7 @@ def _command(
             (measure, _accepted(measure, options, {**given, **fixed}, reporter))
             for measure, options, fixed in measures
         ]
+        _refuse_half(chosen, given)
         results = compute(
             chosen,
             [Path(name) for name in files],

@@ -69,6 +69,11 @@ def factors(table: SourceTable, options: Options) -> Result:
     """Trends, changes and agreement of every column over the levels of the factor."""
     if options.factor not in table.by:
         raise UnknownName("field of --by", options.factor, table.by)
+    if len(table.by) < 2:
+        raise OptionError(
+            f"the results were made --by {options.factor} alone, so no source can be followed over "
+            f"it: make them --by source,{options.factor}"
+        )
     place = reference_field(table)
     kept = without(
         table,

@@ -65,8 +65,14 @@ def p_value(permuted: NDArray[np.float64], observed: float) -> float:
     with the number of texts differs by that alone, under permuted labels too.
     """
     permuted = permuted[~np.isnan(permuted)]
-    middle = (permuted.sum() + observed) / (len(permuted) + 1)
+    middle = expected_difference(permuted, observed)
     return _as_large(permuted - middle, observed - middle)
+
+
+def expected_difference(permuted: NDArray[np.float64], observed: float) -> float:
+    """What two groups of these sizes differ by if labels mean nothing: the middle of all."""
+    permuted = permuted[~np.isnan(permuted)]
+    return float((permuted.sum() + observed) / (len(permuted) + 1))
 
 
 def matched_p_value(permuted: NDArray[np.float64], observed: float) -> float:

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -81,6 +81,19 @@ def check_parent(path: Path) -> None:
     """Refuse a place that cannot be written to because its folder is not there."""
     if not path.parent.is_dir():
         raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
+
+
+def check_targets(targets: Iterable[Path], inputs: Iterable[str | Path]) -> None:
+    """Refuse to write over what is read, and two things to one file."""
+    taken = {Path(given).resolve() for given in inputs}
+    seen: set[Path] = set()
+    for target in targets:
+        place = target.resolve()
+        if place in taken:
+            raise OptionError(f"{target} is one of the inputs: write elsewhere")
+        if place in seen:
+            raise OptionError(f"{target} is named for two outputs: write them to two files")
+        seen.add(place)
 
 
 @contextmanager

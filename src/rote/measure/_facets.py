@@ -55,8 +55,8 @@ def check_reference(collected: Collected, settings: Settings) -> list[Facet]:
     found = facets(collected.groups, settings.reference)
     having = [facet for facet in found if facet.reference is not None]
     if settings.reference is not None and not having:
-        known = dict.fromkeys(part for name in collected.groups for part in name.split(JOINT))
-        raise UnknownName("reference", settings.reference, [*collected.groups, *known])
+        parts = {part for name in collected.groups for part in name.split(JOINT)}
+        raise UnknownName("reference", settings.reference, parts.union(collected.groups))
     return having
 
 

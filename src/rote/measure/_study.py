@@ -20,6 +20,7 @@ from rote.compare._resample import generator
 from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors
 from rote.compare.matching import Drawing, curve, matched, planned_draws, unequal
 from rote.compare.permutation import (
+    expected_difference,
     holm,
     matched_p_value,
     p_value,
@@ -201,7 +202,8 @@ class _Run:
         notes = list(self.metric.notes(self.rows, take, self.options) if self.metric.notes else ())
         if self.settings.interval and len(take) < _FEW_TEXTS:
             how = "no interval" if len(take) < 2 else "the interval is rough"
-            notes.append(f"{len(take)} text{'s' * (len(take) != 1)} only: {how}")
+            unit = "set" if self.settings.within else "text"
+            notes.append(f"{len(take)} {unit}{'s' * (len(take) != 1)} only: {how}")
         return SourceResult(
             texts=len(take),
             words=int(self.study.sample.words[take].sum()),
@@ -246,6 +248,7 @@ class _Run:
                         "permutations": count,
                         "shared_doc_ids": shared,
                     }
+                    row["expected"] = expected_difference(permuted[name], row["difference"])
                     row["p"] = p_value(permuted[name], row["difference"])
                     if (source, name) in matched_means:
                         gap = matched_means[source, name] - matched_means[reference, name]

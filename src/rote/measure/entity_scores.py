@@ -31,6 +31,7 @@ _EXPLAINED = {
     "entity_precision": "entities of the text that are in the document",
     "entity_remembered": "entities of the text in the reference alone",
 }
+_OF_THE_PAPER = {"entity_recall": "entities of the text that are in reference and document"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
+    said = _EXPLAINED | (_OF_THE_PAPER if options.variant == "paper" else {})
     return tuple(
-        Value(name, f"{title}, {_EXPLAINED[name]}", "neither", name == "entity_recall", share=True)
+        Value(name, f"{title}, {said[name]}", "neither", name == "entity_recall", share=True)
         for name, title in TITLES.items()
     )
 

@@ -117,7 +117,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer = sample.layer(_looked_up(options))
     others = _named_groups(options, work.groups)
     if options.train:
-        found, every = held(layer, options.n, options.train, work)
+        found, every = held(layer, options.n, options.train, _looked_up(options).field, work)
     else:
         found = every = np.zeros(len(layer), np.int64)
     item = _items(layer.ids, layer.text_ends, work.strata, _looked_up(options).field is None)

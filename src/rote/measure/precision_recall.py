@@ -291,6 +291,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 def _why(rows: Rows, take: Take, options: Options) -> str:
     """Why a source could not be compared."""
+    if len(rows.groups) == 1:
+        return "not compared: there is no source beside the reference"
     if int(rows.found[take].sum()) <= options.k:
         return f"not compared: more than k = {options.k} sentences are needed"
     return f"nothing to compare with: no more than k = {options.k} sentences on the other side"

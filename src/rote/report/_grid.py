@@ -24,6 +24,8 @@ class Cell:
     low: float = math.nan
     high: float = math.nan
     difference: float = math.nan
+    expected: float = math.nan
+    """What sizes alone make of the difference."""
     p: float = math.nan
     p_corrected: float = math.nan
     matched: float = math.nan
@@ -39,7 +41,8 @@ class Cell:
     @property
     def mark(self) -> str:
         """An arrow where the source differs from the reference."""
-        return _arrow(self.difference, self.p_corrected)
+        beyond = self.difference - (0.0 if math.isnan(self.expected) else self.expected)
+        return _arrow(beyond, self.p_corrected)
 
     @property
     def matched_mark(self) -> str:
@@ -130,6 +133,7 @@ def _cell(
         low=_number(low),
         high=_number(high),
         difference=_number(test.get("difference")),
+        expected=_number(test.get("expected")),
         p=_number(test.get("p")),
         p_corrected=_number(test.get("p_corrected")),
         matched=_number(matched.get("mean")),

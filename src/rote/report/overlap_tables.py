@@ -106,7 +106,12 @@ def types(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
     yield heading("By type of entity", "means over the texts that have the type")
     scores = [name for name in _TITLES if name in rows[0]]
     for source in sources_of(rows, result):
-        own = [row for row in rows if row["source"] == source and row["tokens"]]
+        # A type that only references have is a miss, which recall shows.
+        own = [
+            row
+            for row in rows
+            if row["source"] == source and (row["tokens"] or defined(row["entity_recall"]))
+        ]
         yield dim(f"{shown_name(source)}{'' if own else ': no entities'}")
         if own:
             yield table(

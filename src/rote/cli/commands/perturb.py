@@ -21,7 +21,7 @@ from rote.index.backends import BackendOptions
 
 if TYPE_CHECKING:
     from rote.core.result import Result
-    from rote.curate._perturb.records import Record
+    from rote.corpus.items import Record
     from rote.curate.perturb import Perturbed
     from rote.index.backends import Backend
 
@@ -68,7 +68,7 @@ class _Files:
 
 
 def run(files: tuple[str, ...], **given: Any) -> None:
-    from rote.curate._perturb.records import read_records
+    from rote.corpus.items import read_records
     from rote.index.backends import open_backend
     from rote.report import perturb_figures, perturb_tables
 
@@ -88,11 +88,11 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
 
 def _check(wanted: _Files, files: Sequence[str]) -> None:
+    from rote.curate.writing import check_targets
+
     if wanted.perturbed and (wanted.write or wanted.log):
         raise OptionError("--perturbed compares items that are there: it has nothing to write")
-    for target in (wanted.write, wanted.log):
-        if target and any(Path(name).resolve() == target.resolve() for name in files):
-            raise OptionError(f"{target} is one of the inputs: write elsewhere")
+    check_targets([target for target in (wanted.write, wanted.log) if target], files)
 
 
 def _compared(
@@ -102,8 +102,9 @@ def _compared(
     backend: Backend | None,
     reporter: TerminalReporter,
 ) -> Result:
+    from rote.corpus.items import read_records
     from rote.curate._perturb.checks import Pairs
-    from rote.curate._perturb.records import matched, read_records
+    from rote.curate._perturb.records import matched
     from rote.curate._perturb.study import study
 
     before = [record.item for record in records]
@@ -151,9 +152,9 @@ def _one_form(records: Sequence[Record], wanted: _Files) -> None:
 
 
 def _write(records: Sequence[Record], made: Perturbed, wanted: _Files, correct: str | None) -> None:
-    from rote.curate._perturb.checks import CORRECTNESS
     from rote.curate._perturb.records import written
     from rote.curate.writing import json_line, new_file
+    from rote.measure._popularity.study import CORRECTNESS
 
     if wanted.write:
         stale = (*CORRECTNESS, *((correct,) if correct else ()))

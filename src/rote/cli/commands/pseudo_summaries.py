@@ -40,8 +40,10 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
     from rote.corpus import open_corpus
     from rote.curate.pseudo_summaries import pseudo_summaries
+    from rote.curate.writing import check_targets
 
     target, shown = build(_Target, given), build(SummaryOptions, given)
+    check_targets([target.output], inputs)
     reporter = TerminalReporter(shown.quiet)
     corpus = open_corpus([Path(name) for name in inputs], build(ReadOptions, given))
     for line in corpus.guesses:

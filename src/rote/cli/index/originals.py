@@ -16,6 +16,7 @@ from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import about, check_layers, index_argument, opened
 from rote.cli._listing import Listing, ListingOptions, deliver
 from rote.cli._progress import TerminalReporter
+from rote.cli.index._summary import several
 from rote.core.errors import OptionError
 from rote.core.metric import option
 
@@ -188,8 +189,8 @@ def _draw(listing: Listing, console: Any) -> None:
     else:
         sources = held["sources"]
         facts["sources"] = (
-            f"{sources['count']:,}: {sources['authors']:,} authors, "
-            f"{sources['documents_without_author']:,} documents without one"
+            f"{sources['count']:,}: {several(sources['authors'], 'author')}, "
+            f"{several(sources['documents_without_author'], 'document')} without one"
         )
     console.print(facts_table(facts))
     columns = {name.replace("_", " "): "right" for name in (*listing.columns, "share")}

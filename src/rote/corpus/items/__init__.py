@@ -8,6 +8,6 @@ item is not a text: what is counted, perturbed or scored is the context with eac
 from __future__ import annotations
 
 from rote.corpus.items._item import Item
-from rote.corpus.items._read import read_items
+from rote.corpus.items._read import Record, read_items, read_records
 
-__all__ = ["Item", "read_items"]
+__all__ = ["Item", "Record", "read_items", "read_records"]

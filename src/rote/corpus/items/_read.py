@@ -1,8 +1,12 @@
-"""From files to items: which reader a file needs, and where a record is wrong."""
+"""From files to items: which reader a file needs, and where a record is wrong.
+
+A record keeps its form and fields, for whoever writes items back as they came.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -18,6 +22,15 @@ ROOM = "corpus.items"
 _ANY = ReadOptions(text_field="context")
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was read, the form that it has (a benchmark), and the item that it holds."""
+
+    form: str
+    fields: Mapping[str, Any]
+    item: Item
+
+
 def read_items(
     paths: Sequence[Path],
     items: str | None = None,
@@ -25,11 +38,23 @@ def read_items(
     on_error: Literal["stop", "skip"] = "stop",
     skipped: list[InputError] | None = None,
 ) -> Iterator[Item]:
-    """The items of some files, in order; `items` names their benchmark instead of the fields.
+    """The items of some files, as `read_records` has them."""
+    for record in read_records(paths, items, on_error=on_error, skipped=skipped):
+        yield record.item
+
+
+def read_records(
+    paths: Sequence[Path],
+    items: str | None = None,
+    *,
+    on_error: Literal["stop", "skip"] = "stop",
+    skipped: list[InputError] | None = None,
+) -> Iterator[Record]:
+    """The records of some files, in order; `items` names their benchmark instead of the fields.
 
     With `on_error` "skip", records that cannot be used are left out and added to `skipped`.
     """
-    reader, file = _named(items), ""
+    form, file = items, ""
     named = [path for given in paths for path in _logs(given) or [given]]
     for shard in open_corpus(named, _ANY).shards():
         origin = shard.origin
@@ -38,10 +63,10 @@ def read_items(
             try:
                 if not isinstance(record, dict):
                     raise record if isinstance(record, InputError) else _no_record(origin)
-                if items is None and (reader is None or origin.file != file):
-                    reader, file = _detected(record, origin, number), origin.file
-                assert reader is not None
-                yield _item(reader, record, number, source)
+                if items is None and (form is None or origin.file != file):
+                    form, file = _detected(record, origin, number), origin.file
+                assert form is not None
+                yield Record(form, record, _item(_reader(form), record, number, source))
             except InputError as problem:
                 if on_error == "stop":
                     raise
@@ -54,14 +79,14 @@ def _logs(path: Path) -> list[Path]:
     return sorted(path.rglob("samples_*.jsonl")) if path.is_dir() else []
 
 
-def _named(items: str | None) -> ItemReader | None:
-    return None if items is None else cast(ItemReader, plugins.load(ROOM, items))
+def _reader(form: str) -> ItemReader:
+    return cast(ItemReader, plugins.load(ROOM, form))
 
 
-def _detected(record: Mapping[str, Any], origin: Origin, line: int) -> ItemReader:
-    """The reader whose fields the record has; of several that with the most."""
-    readers = [cast(ItemReader, plugins.load(ROOM, name)) for name in plugins.members(ROOM)]
-    fitting = [reader for reader in readers if record.keys() >= reader.FIELDS]
+def _detected(record: Mapping[str, Any], origin: Origin, line: int) -> str:
+    """The benchmark whose fields the record has; of several that with the most."""
+    sizes = {form: len(_reader(form).FIELDS) for form in plugins.members(ROOM)}
+    fitting = [form for form in sizes if record.keys() >= _reader(form).FIELDS]
     if not fitting:
         raise InputError(
             f"no benchmark has these fields: {', '.join(map(str, record))}",
@@ -70,7 +95,7 @@ def _detected(record: Mapping[str, Any], origin: Origin, line: int) -> ItemReade
             remedy=f"Name it with --items ({', '.join(plugins.members(ROOM))}), or give records "
             "with the fields context, options and answer",
         )
-    return max(fitting, key=lambda reader: len(reader.FIELDS))
+    return max(fitting, key=lambda form: sizes[form])
 
 
 def _item(reader: ItemReader, record: Mapping[str, Any], line: int, source: Source) -> Item:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import InputError
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.core.sample import RawText
@@ -18,12 +17,10 @@ from rote.index.backends import Backend
 from rote.index.grams import Grams
 from rote.measure._popularity.deciles import Scale
 from rote.measure._popularity.scores import score
+from rote.measure._popularity.study import correctness
 
 Floats = NDArray[np.float64]
 NO_EMBEDDER = "none"
-CORRECTNESS = ("acc", "exact_match", "acc_norm")
-"""Fields that say whether an item was answered rightly, where none is named."""
-_SAID = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +120,4 @@ def counts_of(words: Sequence[str], backend: Backend, reporter: Reporter) -> NDA
 
 def answered(items: Sequence[Item], column: str | None) -> Floats:
     """1 where an item was answered rightly, 0 where not, nan where no field says it."""
-    return np.array([_correct(item, column) for item in items])
-
-
-def _correct(item: Item, column: str | None) -> float:
-    names = CORRECTNESS if column is None else (column,)
-    held = next((name for name in names if name in item.meta), None)
-    if held is None:
-        if column is None:
-            return float("nan")
-        raise InputError(f"the item '{item.id}' of {item.task} has no such field", field=column)
-    value = str(item.meta[held]).strip().lower()
-    if value not in _SAID:
-        raise InputError(
-            f"the item '{item.id}' of {item.task} holds {item.meta[held]!r}: right is true or 1, "
-            "wrong is false or 0",
-            field=held,
-        )
-    return _SAID[value]
+    return np.array([correctness(item, column) for item in items])

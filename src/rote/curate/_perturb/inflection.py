@@ -7,13 +7,10 @@ like, where there is one), the first of a verb.
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from functools import cache
-from typing import Any
 
-from rote.core.errors import MissingExtra
+from rote.annotate._lemminflect import inflections
 from rote.curate._perturb.lexicons import Pos
 
 NOUN_TAGS = ("NN", "NNS")
@@ -23,6 +20,7 @@ _UPOS: dict[Pos, str] = {"noun": "NOUN", "verb": "VERB"}
 _AFTER_HEAD = frozenset(("of", "in", "to", "for", "at", "on", "by", "from", "with", "and", "de"))
 """Words that follow the head of a noun: *point of view*, *mother-in-law*."""
 _PARTICLES = frozenset(("up", "off", "out", "in", "down", "over", "away", "on", "by", "through"))
+_WANTED_FOR = "Inflection"
 _BREAK = re.compile("([ -])")
 
 
@@ -43,7 +41,7 @@ def inflected(lemma: str, pos: Pos, tag: str) -> str:
 def forms(lemma: str, pos: Pos, tag: str) -> tuple[str, ...]:
     """All spellings of one word in one form, the usual one first."""
     wanted = "VB" if tag == "VBP" else tag
-    machine = _machine()
+    machine = inflections(_WANTED_FOR)
     known = machine.getAllInflections(lemma, _UPOS[pos])
     if wanted in known:
         return tuple(known[wanted])
@@ -98,23 +96,5 @@ def _is_plural(lemma: str) -> bool:
 
     return lemma.endswith("s") and (
         lemma_of(lemma, "NOUN") != lemma
-        or not _machine().getAllInflections(lemma, "NOUN").get("NN")
+        or not inflections(_WANTED_FOR).getAllInflections(lemma, "NOUN").get("NN")
     )
-
-
-@cache
-def _machine() -> Any:
-    """lemminflect's inflections, without the package's own start (see `annotate.lemmas`)."""
-    loaded = "lemminflect" in sys.modules
-    if not loaded:
-        spec = importlib.util.find_spec("lemminflect")
-        if spec is None:
-            raise MissingExtra("lemminflect", "lemmas", "Inflection")
-        sys.modules["lemminflect"] = importlib.util.module_from_spec(spec)
-    try:
-        from lemminflect.core.Inflections import Inflections
-
-        return Inflections()
-    finally:
-        if not loaded:
-            del sys.modules["lemminflect"]

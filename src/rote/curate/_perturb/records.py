@@ -1,4 +1,4 @@
-"""Records of items: read with their form, and written back in it with other texts.
+"""Records of items: matched with one another, and written back in their form with other texts.
 
 What is written can be evaluated by whatever evaluates the benchmark itself. Sample logs of
 lm-evaluation-harness hold prompts and answers of a model, which other texts make void: their items
@@ -7,65 +7,16 @@ are written as `context`, `options`, `answer`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from rote.core import plugins
 from rote.core.errors import InputError, OptionError
-from rote.corpus import ReadOptions, open_corpus
-from rote.corpus.items import Item
-from rote.corpus.items._item import ItemReader, Source
+from rote.corpus.items import Item, Record
 
-ROOM = "corpus.items"
-_ANY = ReadOptions(text_field="context")
 _GAP = "_"
 _LOGS = "lm-eval"
 _SHOWN = 10
 Fields = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record as it was read, the form that it has, and the item that it holds."""
-
-    form: str
-    fields: Fields
-    item: Item
-
-
-def read_records(paths: Sequence[Path], items: str | None = None) -> Iterator[Record]:
-    """The records of some files, in order; `items` names their form instead of the fields."""
-    for shard in open_corpus(list(paths), _ANY).shards():
-        source = Source(shard.origin.file, Path(shard.origin.file).name)
-        for line, fields in shard.records():
-            if isinstance(fields, InputError):
-                raise fields
-            if not isinstance(fields, dict):
-                raise InputError("holds texts, not items", file=source.file)
-            form = items or _form_of(fields, source.file, line)
-            reader = cast(ItemReader, plugins.load(ROOM, form))
-            try:
-                yield Record(form, fields, reader.item(fields, line, source))
-            except KeyError as error:
-                field = str(error.args[0])
-                raise InputError("is missing", file=source.file, line=line, field=field) from None
-            except ValueError as error:
-                raise InputError(str(error), file=source.file, line=line) from None
-
-
-def _form_of(fields: Fields, file: str, line: int) -> str:
-    readers = {name: cast(ItemReader, plugins.load(ROOM, name)) for name in plugins.members(ROOM)}
-    fitting = [name for name, reader in readers.items() if fields.keys() >= reader.FIELDS]
-    if not fitting:
-        raise InputError(
-            f"no benchmark has these fields: {', '.join(map(str, fields))}",
-            file=file,
-            line=line,
-            remedy="Name it with --items, or give records with the fields context, options, answer",
-        )
-    return max(fitting, key=lambda name: len(readers[name].FIELDS))
 
 
 def check_ids(items: Iterable[Item]) -> None:

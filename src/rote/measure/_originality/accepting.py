@@ -47,6 +47,7 @@ def accept(
     from rote.index.opening import open_index
 
     held = [segment.documents for segment in open_index(path, reporter).segments]
+    authors = [name for each in held for name in each.author.vocabulary.strings()[1:]]
     rows: dict[str, list[Row]] = {}
     for row in verdicts:
         rows.setdefault(row["id"], []).append(row)
@@ -59,7 +60,7 @@ def accept(
         if any(each.find(record.id) is not None for each in held):
             known.append(record.id)
             continue
-        documents.append(_document(record, passed, author_field))
+        documents.append(_document(record, passed, author_field, authors))
         sentences += len(passed)
     if documents:
         add_to_index(path, open_corpus(documents), reporter=reporter)
@@ -71,10 +72,30 @@ def is_accepted(row: Row, record: Document) -> bool:
     return bool(record.meta.get(CITATION)) or (row["original"] and not row["fails"])
 
 
-def _document(record: Document, passed: Sequence[Row], author_field: str) -> Document:
-    """The accepted sentences of one text; who wrote it is its author, or else its source."""
+def _document(
+    record: Document, passed: Sequence[Row], author_field: str, authors: Sequence[str]
+) -> Document:
+    """The accepted sentences of one text, and whose they are.
+
+    What is quoted from an author whom the ground truth knows stays that author's: under the name
+    of who quotes it, it would have a second source, and be common property. Else it belongs to
+    the text's author, or to its source.
+    """
     source = record.meta.get("source") or passed[0]["source"]
-    meta: dict[str, Any] = {"source": source, author_field: record.meta.get(author_field) or source}
-    if record.meta.get(CITATION):
-        meta[CITATION] = record.meta[CITATION]
+    cited = record.meta.get(CITATION)
+    author = record.meta.get(author_field) or source
+    if cited and _is_known(str(cited), authors):
+        author = cited
+    meta: dict[str, Any] = {"source": source, author_field: author}
+    if cited:
+        meta[CITATION] = cited
     return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)
+
+
+def _is_known(name: str, authors: Sequence[str]) -> bool:
+    """Whether a name stands for one of the authors of the ground truth."""
+    from rote.index.originality.authors import merge
+
+    found = merge([*authors, name])
+    own = set(found.of.get(name, ()))
+    return any(own & set(found.of.get(author, ())) for author in authors)

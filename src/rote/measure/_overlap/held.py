@@ -38,17 +38,20 @@ def check_train(train: str, layer: str, signature: str) -> None:
     open_corpus([Path(train)])  # says what is wrong if there is no such file
 
 
-def held(layer: Layer, n: int, train: str, work: Work) -> tuple[Integers, Integers]:
+def held(
+    layer: Layer, n: int, train: str, field: str | None, work: Work
+) -> tuple[Integers, Integers]:
     """Of every text how many of its n-gram positions the training set holds, and how many it has.
 
-    The same layer of the training texts is asked.
+    The same layer of the training texts is asked; of training records that have the field which is
+    looked up, what that field holds: references are held against references.
     """
     from rote.index.folders.folder import is_index
 
     if is_index(Path(train)):
         flags = _in_index(layer, n, train, work)
     else:
-        flags = _in_texts(layer, n, train, work)
+        flags = _in_texts(layer, n, train, field, work)
     counts: Integers = np.concatenate(([0], np.cumsum(flags)))
     every = np.maximum(layer.text_ends - layer.text_starts - n + 1, 0)
     return counts[layer.text_ends] - counts[layer.text_starts], every
@@ -63,12 +66,16 @@ def _in_index(layer: Layer, n: int, train: str, work: Work) -> Flags:
     return np.asarray(longest_in(index, layer, work.jobs) >= n, np.bool_)
 
 
-def _in_texts(layer: Layer, n: int, train: str, work: Work) -> Flags:
+def _in_texts(layer: Layer, n: int, train: str, field: str | None, work: Work) -> Flags:
     """Read once, a shard at a time; words are cut on all cores."""
-    from rote.corpus import open_corpus
+    from rote.corpus import ReadOptions, open_corpus
     from rote.run import map_ordered
 
     corpus, wanted = open_corpus([Path(train)]), Wanted(layer, n)
+    first = next(iter(corpus), None)
+    if field is not None and first is not None and isinstance(first.meta.get(field), str):
+        corpus = open_corpus([Path(train)], ReadOptions(text_field=field))
+        work.reporter.say(f"{train}: the field '{field}' is what the test items are looked up in")
     for line in corpus.guesses:
         work.reporter.say(line)
     with work.reporter.stage(f"reading {Path(train).name}", corpus.size, unit="B") as advance:

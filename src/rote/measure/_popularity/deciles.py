@@ -84,7 +84,9 @@ class Scale:
     def check(self, backend: Backend, n: int) -> None:
         """Refuse counts of another kind: their deciles would mean nothing."""
         if self.n != n:
-            raise OptionError(f"the deciles are of {self.n}-grams, not of {n}-grams: give -n {n}")
+            raise OptionError(
+                f"the deciles are of {self.n}-grams, not of {n}-grams: give -n {self.n}"
+            )
         if self.signature != backend.signature:
             raise OptionError(
                 f"the deciles come from other counts ({self.signature}) than are asked for "

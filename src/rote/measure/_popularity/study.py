@@ -32,7 +32,7 @@ from rote.measure._popularity.deciles import Scale
 from rote.measure._popularity.scores import Scored, score
 
 METHOD = "Wilson (accuracy), Newcombe (difference), jackknife over items (means)"
-_CORRECTNESS = ("acc", "exact_match", "acc_norm")
+CORRECTNESS = ("acc", "exact_match", "acc_norm")
 """Fields that say whether an item was answered rightly, as lm-evaluation-harness names them."""
 
 
@@ -98,7 +98,7 @@ def popularity(
     if not items:
         raise InputError("there are no items", remedy="Give files that hold some")
     groups = _groups(items, options.by)
-    correct = np.array([_correct(item, options.correct) for item in items])
+    correct = np.array([correctness(item, options.correct) for item in items])
     given = Scale.read(options.deciles) if options.deciles else None
     scored = score(
         [instance for item in items for instance in item.instances()],
@@ -179,10 +179,10 @@ def _field(item: Item, field: str, flag: str) -> Any:
     return item.meta[field]
 
 
-def _correct(item: Item, column: str | None) -> float:
-    """1 or 0; nan where no field says it, or it is null."""
+def correctness(item: Item, column: str | None) -> float:
+    """1 where an item was answered rightly, 0 where not; nan where no field says it, or null."""
     if column is None:
-        known = (item.meta[name] for name in _CORRECTNESS if name in item.meta)
+        known = (item.meta[name] for name in CORRECTNESS if name in item.meta)
         value = next(known, None)
     else:
         value = _field(item, column, "--correct")

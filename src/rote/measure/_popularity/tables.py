@@ -64,9 +64,8 @@ def notes(study: Study) -> Iterator[str]:
     ):
         if count := int(lost.sum()):
             yield f"{count:,} of {len(lost):,} items have no score: {reason}"
-    if np.isnan(study.correct).all():
-        yield "no field says whether items were answered rightly (--correct): accuracy is undefined"
-    elif unknown := int(np.isnan(study.correct).sum()):
+    unknown = int(np.isnan(study.correct).sum())
+    if 0 < unknown < len(study.correct):
         yield f"of {unknown:,} items nobody says whether they were answered rightly"
     tied = dict(_tied(study, tasks))
     if tied:
@@ -125,7 +124,7 @@ def _source(study: Study, own: NDArray[np.int64]) -> SourceResult:
     if math.isnan(values["advantage"]):
         lacking.append("ips_wrong, advantage: no item has a wrong option with a score")
     if math.isnan(values["accuracy"]):
-        lacking.append("accuracy: no field says which items were answered rightly")
+        lacking.append("accuracy: no field says which items were answered rightly (--correct)")
     elif math.isnan(gap):
         lacking.append("accuracy_difference: one of the halves is empty")
     return SourceResult(
