@@ -243,6 +243,7 @@ def test_what_makes_no_sense_is_refused_before_the_work(tmp_path: Path) -> None:
     piqa = written(tmp_path / "piqa.jsonl", FORMS["piqa"])
     for arguments, said in (
         ((copa, "--perturbed", piqa, "--write", str(tmp_path / "x")), "nothing to write"),
+        ((copa, "--perturbed", piqa, "--seed", "3"), "settled when they were made"),
         ((copa, "--write", copa), "one of the inputs"),
         ((copa, "--write", out := str(tmp_path / "x"), "--log", out), "two outputs"),
         ((copa, piqa, "--write", str(tmp_path / "x")), "several forms"),
@@ -263,3 +264,17 @@ def test_a_lexicon_of_wn_names_the_extra_where_it_is_missing(
     error = invoke(source, "--lexicon", "wn:oewn:2024").exception
     assert isinstance(error, MissingExtra)
     assert "rote[wordnet]" in str(error)
+
+
+def test_perturbed_items_may_be_a_task_of_their_own() -> None:
+    from rote.core.errors import InputError
+    from rote.corpus.items import Item
+    from rote.curate._perturb.records import matched
+
+    def items(task: str, *ids: str) -> list[Item]:
+        return [Item(id=id, task=task, context="", options=("a", "b"), answer=0) for id in ids]
+
+    found = matched(items("copa", "1", "2"), items("copa_perturbed", "2", "1"))
+    assert [item.id for item in found] == ["1", "2"]
+    with pytest.raises(InputError, match="copa 2 is not among the perturbed"):
+        matched(items("copa", "1", "2"), items("copa_perturbed", "1"))

@@ -74,7 +74,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
     output.format()  # a contradiction is noticed before the work, not after
-    _check(wanted, files)
+    _check(wanted, files, build(PerturbOptions, given))
     reporter = TerminalReporter(output.quiet)
     backend = None
     if wanted.corpus is not None:
@@ -87,8 +87,14 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     deliver(result, output, tables=perturb_tables, figures=perturb_figures)
 
 
-def _check(wanted: _Files, files: Sequence[str]) -> None:
+def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions) -> None:
     from rote.curate.writing import check_targets
+
+    if wanted.perturbed and options != PerturbOptions():
+        raise OptionError(
+            "--perturbed compares items that are there: how words are replaced (--pos, --variant, "
+            "--lexicon, --sense, --sure, --seed) was settled when they were made"
+        )
 
     if wanted.perturbed and (wanted.write or wanted.log):
         raise OptionError("--perturbed compares items that are there: it has nothing to write")

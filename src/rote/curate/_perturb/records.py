@@ -8,6 +8,7 @@ are written as `context`, `options`, `answer`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rote.core.errors import InputError, OptionError
@@ -36,9 +37,16 @@ def check_ids(items: Iterable[Item]) -> None:
 
 
 def matched(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]:
-    """The other items in the order of the originals; all that do not match up are listed."""
+    """The other items in the order of the originals; all that do not match up are listed.
+
+    Where each side is one task, its name does not matter: perturbed items are often evaluated as a
+    task of their own.
+    """
     check_ids(originals)
     check_ids(others)
+    tasks, other_tasks = ({item.task for item in items} for items in (originals, others))
+    if len(tasks) == len(other_tasks) == 1:
+        others = [replace(item, task=next(iter(tasks))) for item in others]
     held = {(item.task, item.id): item for item in others}
     wanted = {(item.task, item.id): item for item in originals}
     problems = [
