@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
@@ -150,3 +151,20 @@ def count(number: int | None) -> str:
 
 def defined(number: float | None) -> bool:
     return number is not None and not math.isnan(number)
+
+
+def print_end(result: Result, console: Any) -> None:
+    """What stands below every printed result: its notes and its signature."""
+    for note in result.notes:
+        console.print(f"note: {note}", highlight=False, markup=False)
+    line = str(result.signature)
+    console.print(line, style="dim", highlight=False, soft_wrap=True, markup=False)
+
+
+def plain_text(print_result: Callable[[Result, Any], None], result: Result, width: int) -> str:
+    """What is printed of a result, without colours."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    print_result(result, Console(file=out, width=width, color_system=None))
+    return out.getvalue()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
+from rote.report._blocks import plain_text, print_end
 from rote.report._grid import rounded, rounded_like
 from rote.report._latex import escaped
 from rote.report.concordance import plain_table
@@ -32,18 +33,11 @@ def print_result(result: Result, console: Any) -> None:
         console.print(part)
     for line in _legend(result):
         console.print(line, style="dim", highlight=False, markup=False)
-    for note in result.notes:
-        console.print(f"note: {note}", highlight=False, markup=False)
-    line = str(result.signature)
-    console.print(line, style="dim", highlight=False, soft_wrap=True, markup=False)
+    print_end(result, console)
 
 
 def as_text(result: Result, width: int = 120) -> str:
-    from rich.console import Console
-
-    out = io.StringIO()
-    print_result(result, Console(file=out, width=width, color_system=None))
-    return out.getvalue()
+    return plain_text(print_result, result, width)
 
 
 def as_csv(result: Result) -> str:

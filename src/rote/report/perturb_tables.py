@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
 from rote.report import tables
-from rote.report._blocks import table
+from rote.report._blocks import plain_text, table
 from rote.report._grid import rounded
 
 Rows = Sequence[Mapping[str, Any]]
@@ -43,11 +42,7 @@ def print_result(result: Result, console: Any) -> None:
 
 
 def as_text(result: Result, width: int = 140) -> str:
-    from rich.console import Console
-
-    out = io.StringIO()
-    print_result(result, Console(file=out, width=width, color_system=None))
-    return out.getvalue()
+    return plain_text(print_result, result, width)
 
 
 def as_csv(result: Result) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rote.core.result import Result, SourceResult
-from rote.report._blocks import table
+from rote.report._blocks import plain_text, print_end, table
 from rote.report._grid import rounded
 from rote.report._latex import escaped
 
@@ -49,18 +49,11 @@ def print_result(result: Result, console: Any) -> None:
     for note, names in reasons.items():
         who = "" if len(names) == len(result.sources) else f"{', '.join(names)}: "
         console.print(f"note: {who}{note}", highlight=False, markup=False)
-    for note in result.notes:
-        console.print(f"note: {note}", highlight=False, markup=False)
-    line = str(result.signature)
-    console.print(line, style="dim", highlight=False, soft_wrap=True, markup=False)
+    print_end(result, console)
 
 
 def as_text(result: Result, width: int = 140) -> str:
-    from rich.console import Console
-
-    out = io.StringIO()
-    print_result(result, Console(file=out, width=width, color_system=None))
-    return out.getvalue()
+    return plain_text(print_result, result, width)
 
 
 def as_csv(result: Result) -> str:
