@@ -14,8 +14,8 @@ from rote.measure import Settings
 from rote.measure import contamination as contamination_measure
 from rote.measure import novelty as novelty_measure
 from rote.measure._compute import compute
-from rote.report.against_tables import copied, items
-from rote.report.novelty_figures import curves, figures
+from rote.report.figures.novelty import curves, figures
+from rote.report.tables.against import copied, items
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
 NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rote.report.concordance import (
+from rote.report.texts.concordance import (
     Line,
     concordance,
     count_table,

@@ -14,8 +14,9 @@ import pytest
 from rote.compare.correlation_study import Options, correlate
 from rote.compare.source_table import Column
 from rote.core.result import Result
-from rote.report import correlation_figures, correlation_tables
-from rote.report.figures import save
+from rote.report.figures import correlation as correlation_figures
+from rote.report.figures.results import save
+from rote.report.tables import correlation as correlation_tables
 from tests.compare.saved import columns, made, table
 
 

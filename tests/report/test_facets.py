@@ -10,9 +10,11 @@ from typing import Any
 from rich.console import Console
 
 from rote.core.result import Result
-from rote.report import figures, tables, template_figures
 from rote.report._facets import split, split_panel
-from rote.report.further import print_tables
+from rote.report.figures import results as figures
+from rote.report.figures import templates as template_figures
+from rote.report.tables import results as tables
+from rote.report.tables.further import print_tables
 from tests.report.made import made, made_panel
 from tests.report.test_template_figures import data
 

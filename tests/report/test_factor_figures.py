@@ -11,8 +11,9 @@ import pytest
 
 from rote.compare.factor_study import Options, factors
 from rote.core.result import Result
-from rote.report import factor_figures, factor_tables
-from rote.report.figures import save
+from rote.report.figures import factors as factor_figures
+from rote.report.figures.results import save
+from rote.report.tables import factors as factor_tables
 from tests.compare.saved import made, table
 
 

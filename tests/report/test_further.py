@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rote.core.result import Result
-from rote.report import tables
-from rote.report.further import print_tables
+from rote.report.tables import results as tables
+from rote.report.tables.further import print_tables
 from tests.report.made import made, match, names, template
 
 

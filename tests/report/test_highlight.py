@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rote.report.highlight import (
+from rote.report.texts.highlight import (
     Entry,
     Span,
     html_fragment,

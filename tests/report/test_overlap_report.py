@@ -10,8 +10,8 @@ from rich.console import Console
 
 from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
-from rote.report import overlap_tables
-from rote.report.overlap_figures import figures
+from rote.report.figures.overlap import figures
+from rote.report.tables import overlap as overlap_tables
 
 SOURCES = ("learner", "control\x1b[31m")
 

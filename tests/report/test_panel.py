@@ -12,8 +12,8 @@ import pytest
 from rote.cli._output import OutputOptions, deliver
 from rote.core.errors import OptionError
 from rote.core.result import Result
-from rote.report import figures
-from rote.report.panel import panel_chart
+from rote.report.figures import results as figures
+from rote.report.figures.panel import panel_chart
 from tests.report.made import ASPECTS, made_panel
 
 

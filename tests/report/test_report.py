@@ -10,8 +10,9 @@ import pytest
 import rote
 from rote.core.document import Document
 from rote.core.errors import OptionError
-from rote.report import figures, tables
 from rote.report._grid import grid, ordered_sources, rounded, rounded_like
+from rote.report.figures import results as figures
+from rote.report.tables import results as tables
 
 THINGS = "tea rain dogs maps glass rope bread salt ferries moss drums paper chalk eels".split()
 PLAIN = [f"{a} beside {b}, {b}less {a} or {a}like {b}." for a in THINGS for b in THINGS[:4]]

@@ -11,7 +11,8 @@ import pytest
 
 from rote.cli._output import OutputOptions, deliver
 from rote.core.result import Result
-from rote.report import figures, template_figures
+from rote.report.figures import results as figures
+from rote.report.figures import templates as template_figures
 from tests.report.made import made, names, template
 
 NAMES = {"lengths", "coverage", "ranks", "distinctive", "overlap"}

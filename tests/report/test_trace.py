@@ -16,7 +16,7 @@ from rote.corpus import open_corpus
 from rote.index.opening import index_texts
 from rote.index.tracing.options import TraceOptions
 from rote.index.tracing.trace import Trace, trace
-from rote.report.trace import page, summary, terminal
+from rote.report.texts.trace import page, summary, terminal
 
 PASSAGE = "the gardener buried eleven spoons beneath the pear tree before the bailiffs came here"
 CORPUS = [

@@ -75,7 +75,7 @@ def deliver(
 
 
 def _draw(charts: dict[str, object], output: OutputOptions) -> None:
-    from rote.report.figures import save
+    from rote.report.figures.results import save
 
     if output.figure:
         save(next(iter(charts.values())), output.figure)

@@ -48,8 +48,8 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
     import click
 
     if options.figure:
-        from rote.report import figures
-        from rote.report.panel import panel_chart
+        from rote.report.figures import results as figures
+        from rote.report.figures.panel import panel_chart
 
         chart = panel_chart(results) if panel else figures.values_chart(results)
         figures.save(chart, options.figure)
@@ -60,7 +60,7 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
         _show_text(results[0], options.output)
         return
     if form == "table" and options.output is None:
-        from rote.report import tables
+        from rote.report.tables import results as tables
 
         tables.print_results(results, printing_console())
         return
@@ -73,7 +73,7 @@ def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -
 
 def _show_text(result: Result, output: Path | None) -> None:
     """One text with what was found in it: on the terminal, or as a page."""
-    from rote.report import highlight
+    from rote.report.texts import highlight
 
     row = result.tables["highlight"][0]
     heading = f"{row['source']}: {row['id']}"
@@ -89,8 +89,11 @@ def _show_text(result: Result, output: Path | None) -> None:
 
 def _draw_all(results: Sequence[Result], folder: Path, *, panel: bool) -> None:
     """Every figure that the results have, under the name of the table that it shows."""
-    from rote.report import figures, novelty_figures, overlap_figures, template_figures
-    from rote.report.panel import panel_chart
+    from rote.report.figures import novelty as novelty_figures
+    from rote.report.figures import overlap as overlap_figures
+    from rote.report.figures import results as figures
+    from rote.report.figures import templates as template_figures
+    from rote.report.figures.panel import panel_chart
 
     charts = {"panel": panel_chart(results)} if panel else {}
     charts["values"] = figures.values_chart(results)
@@ -111,7 +114,7 @@ def _draw_all(results: Sequence[Result], folder: Path, *, panel: bool) -> None:
 def _written(results: Sequence[Result], form: Format, *, panel: bool) -> str:
     if form == "json":
         return panel_to_json(results) if panel else results[0].to_json()
-    from rote.report import tables
+    from rote.report.tables import results as tables
 
     if form == "csv":
         return tables.as_csv(results)

@@ -120,11 +120,11 @@ class Result:
     # The pictures live in report/, which core must not import: they are looked up by name.
     def table(self) -> str:
         """A readable table of the values, as plain text."""
-        return str(plugins.load("report", "tables").as_text([self]))
+        return str(plugins.load("report.tables", "results").as_text([self]))
 
     def figure(self) -> Any:
         """An Altair chart of the values with their intervals."""
-        return plugins.load("report", "figures").values_chart([self])
+        return plugins.load("report.figures", "results").values_chart([self])
 
 
 def panel_to_json(results: Sequence[Result], indent: int | None = 2) -> str:

@@ -43,7 +43,8 @@ class QualityOptions:
 def run(results: tuple[Path, ...], **given: Any) -> None:
     from rote.compare.correlation_study import correlate
     from rote.compare.quality import with_quality
-    from rote.report import correlation_figures, correlation_tables
+    from rote.report.figures import correlation as correlation_figures
+    from rote.report.tables import correlation as correlation_tables
 
     quality, options = build(QualityOptions, given), build(Options, given)
     output = build(OutputOptions, given)

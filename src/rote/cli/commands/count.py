@@ -82,7 +82,7 @@ def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
 
 
 def _draw(rows: Sequence[dict[str, Any]], console: Any) -> None:
-    from rote.report.concordance import count_table
+    from rote.report.texts.concordance import count_table
 
     console.print(count_table(rows))
 

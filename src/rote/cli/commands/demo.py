@@ -57,8 +57,9 @@ def command(output: Path, jobs: int) -> None:
     from rote.core.result import panel_to_json
     from rote.measure import PANEL, Settings
     from rote.measure._compute import compute
-    from rote.report import figures, tables
-    from rote.report.panel import panel_chart
+    from rote.report.figures import results as figures
+    from rote.report.figures.panel import panel_chart
+    from rote.report.tables import results as tables
 
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
@@ -145,7 +146,7 @@ def _trace(path: Path, page: Path, jobs: int, console: Console, reporter: Termin
     from rote.index.opening import open_index
     from rote.index.tracing.options import TraceOptions
     from rote.index.tracing.trace import trace
-    from rote.report import trace as shown
+    from rote.report.texts import trace as shown
 
     options = BuildOptions(layers=("lower", "lemma"), jobs=jobs)
     build_index(open_corpus(["bible:kjv"]), path, options, reporter)

@@ -26,7 +26,8 @@ Levels may be numbers (0.7, 7B, 16bit), or names in an order or a pair that you 
 
 def run(results: tuple[Path, ...], **given: Any) -> None:
     from rote.compare.factor_study import factors
-    from rote.report import factor_figures, factor_tables
+    from rote.report.figures import factors as factor_figures
+    from rote.report.tables import factors as factor_tables
 
     options, output = build(Options, given), build(OutputOptions, given)
     output.format()  # a contradiction is noticed before the work, not after

@@ -65,7 +65,7 @@ def prepare(call: Call) -> Mapping[str, Any]:
 
 def finish(result: Result, call: Call) -> None:
     """Write what passes, show the result, and then, since nothing undoes it, let the index grow."""
-    from rote.report.originality import print_originality
+    from rote.report.texts.originality import print_originality
 
     options, verdicts = build(GrowthOptions, call.given), result.tables.get(_VERDICTS, ())
     if options.keep_passing:

@@ -70,7 +70,8 @@ class _Files:
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus.items import read_records
     from rote.index.backends import open_backend
-    from rote.report import perturb_figures, perturb_tables
+    from rote.report.figures import perturb as perturb_figures
+    from rote.report.tables import perturb as perturb_tables
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
     output.format()  # a contradiction is noticed before the work, not after

@@ -59,7 +59,8 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.curate.writing import check_targets
     from rote.index.backends import open_backend
     from rote.measure._popularity.study import popularity
-    from rote.report import popularity_figures, popularity_tables
+    from rote.report.figures import popularity as popularity_figures
+    from rote.report.tables import popularity as popularity_tables
 
     wanted, options = build(_Items, given), build(PopularityOptions, given)
     output = build(OutputOptions, given)

@@ -121,7 +121,7 @@ def _draw(
     options: SearchOptions,
     console: Any,
 ) -> None:
-    from rote.report.concordance import Line, concordance
+    from rote.report.texts.concordance import Line, concordance
 
     lines = [
         Line(

@@ -73,7 +73,7 @@ def _example(index: Index, items: tuple[str, ...], layer: str) -> str:
 
 
 def _draw(rows: list[dict[str, Any]], console: Any) -> None:
-    from rote.report.concordance import frequent_table
+    from rote.report.texts.concordance import frequent_table
 
     console.print(frequent_table(rows, console.width) if rows else "no n-grams of this length")
 

@@ -69,7 +69,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
 
 
 def _deliver(traced: Trace, against: str, inputs: tuple[str, ...], output: ListingOptions) -> None:
-    from rote.report import trace as shown
+    from rote.report.texts import trace as shown
 
     if output.output and output.output.suffix in _PAGES and not (output.json or output.csv):
         from rote.core.files import write_atomically

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._looks import colour_and_shape
-from rote.report.concordance import harmless
+from rote.report.figures._looks import colour_and_shape
+from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _NEARLY_ALL = 0.995

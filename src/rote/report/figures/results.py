@@ -11,8 +11,8 @@ from rote.core.errors import OptionError
 from rote.core.result import Result
 from rote.report._facets import split_panel
 from rote.report._grid import grid, ordered_sources
-from rote.report._looks import REFERENCE, colour_and_shape
-from rote.report.concordance import harmless
+from rote.report.figures._looks import REFERENCE, colour_and_shape
+from rote.report.texts.concordance import harmless
 
 FORMATS = (".png", ".svg", ".html", ".json")
 _OTHER = "#2f5d8a"

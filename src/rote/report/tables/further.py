@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rote.core.result import Result
-from rote.report import against_tables, overlap_tables, pattern_tables, template_tables
-from rote.report._blocks import Rows, dim, distinct, heading, parts, room, shown_name, table
 from rote.report._facets import split
+from rote.report.tables import against as against_tables
+from rote.report.tables import overlap as overlap_tables
+from rote.report.tables import patterns as pattern_tables
+from rote.report.tables import templates as template_tables
+from rote.report.tables._blocks import Rows, dim, distinct, heading, parts, room, shown_name, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

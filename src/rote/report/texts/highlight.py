@@ -15,7 +15,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rote.report.concordance import harmless, plain_table
+from rote.report.texts.concordance import harmless, plain_table
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -344,5 +344,5 @@ def page_template(name: str) -> Any:
 
     from jinja2 import Environment
 
-    written = files("rote.report").joinpath("pages", name).read_text("utf-8")
+    written = files("rote.report.texts").joinpath("pages", name).read_text("utf-8")
     return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(written)

@@ -12,8 +12,8 @@ from typing import Any
 from rote.core.errors import OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Result
-from rote.report._looks import colour_and_shape
-from rote.report.concordance import harmless
+from rote.report.figures._looks import colour_and_shape
+from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _COLOURS = {"low": "#9fb8d1", "high": "#2f5d8a"}

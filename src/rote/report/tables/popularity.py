@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rote.core.result import Result, SourceResult
-from rote.report._blocks import plain_text, print_end, table
 from rote.report._grid import rounded
-from rote.report._latex import escaped
+from rote.report.tables._blocks import plain_text, print_end, table
+from rote.report.tables._latex import escaped
 
 _CSV_COLUMNS = ("group", "items", "tokens", "value", "estimate", "low", "high")
 _SHARES = ("accuracy", "accuracy_low", "accuracy_high", "accuracy_difference")

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._blocks import plain_text, print_end
 from rote.report._grid import rounded, rounded_like
-from rote.report._latex import escaped
-from rote.report.concordance import plain_table
-from rote.report.correlation_tables import defined, p_shown, short
+from rote.report.tables._blocks import plain_text, print_end
+from rote.report.tables._latex import escaped
+from rote.report.tables.correlation import defined, p_shown, short
+from rote.report.texts.concordance import plain_table
 
 Rows = Sequence[Mapping[str, Any]]
 _CSV_COLUMNS = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT, rounded
-from rote.report.concordance import harmless
+from rote.report.texts.concordance import harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rote.core.result import Result
-from rote.report._blocks import (
+from rote.report._grid import rounded, rounded_like
+from rote.report.tables._blocks import (
     Rows,
     count,
     defined,
@@ -19,7 +20,6 @@ from rote.report._blocks import (
     sources_of,
     table,
 )
-from rote.report._grid import rounded, rounded_like
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

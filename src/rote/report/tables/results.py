@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report import further
 from rote.report._facets import split, split_panel
 from rote.report._grid import Cell, GridRow, grid, ordered_sources, rounded, rounded_like
-from rote.report._latex import escaped
-from rote.report.concordance import harmless
+from rote.report.tables import further
+from rote.report.tables._latex import escaped
+from rote.report.texts.concordance import harmless
 
 _CELL_WIDTH = 19
 _CSV_COLUMNS = (

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
-from rote.report._blocks import (
+from rote.report._grid import SIGNIFICANT
+from rote.report.tables._blocks import (
     Rows,
     arrow,
     count,
@@ -25,8 +26,7 @@ from rote.report._blocks import (
     sources_of,
     table,
 )
-from rote.report._grid import SIGNIFICANT
-from rote.report.concordance import harmless
+from rote.report.texts.concordance import harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._looks import colour_and_shape
-from rote.report.concordance import harmless
-from rote.report.correlation_tables import (
+from rote.report.figures._looks import colour_and_shape
+from rote.report.tables.correlation import (
     POOLED,
     column_names,
     defined,
@@ -21,6 +20,7 @@ from rote.report.correlation_tables import (
     short,
     significant,
 )
+from rote.report.texts.concordance import harmless
 
 _LOW, _NONE, _HIGH = "#b2440e", "#f7f7f7", "#2f5d8a"
 _POINT = "#2f5d8a"

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._blocks import defined
-from rote.report._looks import colour_and_shape
-from rote.report.concordance import harmless
-from rote.report.overlap_tables import bin_name, score_title
+from rote.report.figures._looks import colour_and_shape
+from rote.report.tables._blocks import defined
+from rote.report.tables.overlap import bin_name, score_title
+from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _ACROSS = 3

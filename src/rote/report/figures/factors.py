@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._looks import REFERENCE, colour_and_shape
-from rote.report.concordance import harmless
-from rote.report.correlation_tables import defined, short
+from rote.report.figures._looks import REFERENCE, colour_and_shape
+from rote.report.tables.correlation import defined, short
+from rote.report.texts.concordance import harmless
 
 _COLUMNS = 3
 _DASHED: dict[str, Any] = {"strokeDash": [5, 3], "color": REFERENCE}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report import tables
-from rote.report._blocks import plain_text, table
 from rote.report._grid import rounded
+from rote.report.tables import results as tables
+from rote.report.tables._blocks import plain_text, table
 
 Rows = Sequence[Mapping[str, Any]]
 _TESTS = {

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from rote.index.tracing.evidence import Source, Span
 from rote.index.tracing.trace import Trace, TracedText
-from rote.report.concordance import harmless
-from rote.report.highlight import Span as Mark
-from rote.report.highlight import marked, page_template, readable
+from rote.report.texts.concordance import harmless
+from rote.report.texts.highlight import Span as Mark
+from rote.report.texts.highlight import marked, page_template, readable
 
 if TYPE_CHECKING:
     from rich.text import Text

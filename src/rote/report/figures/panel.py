@@ -19,8 +19,8 @@ from rote.core.facets import is_input
 from rote.core.result import Result
 from rote.report._facets import split_panel
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, grid
-from rote.report._looks import REFERENCE
-from rote.report.concordance import harmless
+from rote.report.figures._looks import REFERENCE
+from rote.report.texts.concordance import harmless
 
 _INPUT, _SURE, _UNSURE = "#5f6b3a", "#2f5d8a", "#9fb8d1"
 _ROLES = {"reference": REFERENCE, "input": _INPUT, "differs": _SURE, "may not differ": _UNSURE}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
-from rote.report._blocks import (
+from rote.report.tables._blocks import (
     Rows,
     count,
     defined,

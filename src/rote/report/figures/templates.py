@@ -12,9 +12,9 @@ from typing import Any
 from rote.core.result import Result
 from rote.report._facets import split
 from rote.report._grid import SIGNIFICANT
-from rote.report._looks import REFERENCE, colour_and_shape
-from rote.report.concordance import harmless
-from rote.report.figures import below_each_other
+from rote.report.figures._looks import REFERENCE, colour_and_shape
+from rote.report.figures.results import below_each_other
+from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _OTHER, _PALE = "#2f5d8a", "#9aa5b1"
