@@ -20,7 +20,7 @@ $(DEMO): pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
-	$(PIP) -e '.[demo,subwords,semantic,spacy,dev]'
+	$(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev]'
 	$(PIP) --no-deps --require-hashes -r benchmarks/peers.txt
 	@touch $(DEMO) $@
 

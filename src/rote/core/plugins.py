@@ -23,6 +23,7 @@ _KINDS = {
     "corpus": "format",
     "corpus.items": "benchmark",
     "index.backends": "backend",
+    "models.backends": "model backend",
 }
 _PACKAGE = Path(__file__).resolve().parent.parent
 

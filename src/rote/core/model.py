@@ -1,0 +1,143 @@
+"""What every language model can be asked, whoever runs it.
+
+Text goes in and text with numbers comes out: no one outside a backend sees token ids. A backend
+answers one batch at a time; `rote.models.asking` makes the batches, keeps what was answered and
+goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.metric import option
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """A text to be scored, given the text before it.
+
+    Both are taken as they stand: a space between them belongs to one of them. Without a context
+    the model begins with its start token.
+    """
+
+    context: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """How likely each token of a continuation was, in nats, and where it stands in its text.
+
+    A token that begins in the context (a merged space) starts at 0. `expected` and `spread` are
+    the mean and the standard deviation of the log-probability under the model's own distribution
+    at that place; nan where the backend does not see the whole distribution, as is `greedy` False.
+    """
+
+    logprobs: Floats
+    starts: Ints
+    ends: Ints
+    greedy: NDArray[np.bool_]
+    expected: Floats
+    spread: Floats
+
+    @property
+    def total(self) -> float:
+        """The log-probability of the whole continuation, in nats."""
+        return float(self.logprobs.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How the next token is chosen."""
+
+    max_tokens: int = option(128, "Tokens to generate at most")
+    temperature: float = option(0.0, "Sampling temperature; 0 takes the likeliest token (greedy)")
+    top_p: float = option(1.0, "Sample from the likeliest tokens that hold this share")
+    top_k: int = option(0, "Sample from this many likeliest tokens; 0: all")
+    constraint: float = option(
+        0.0,
+        "Constraining factor c (GOT): with probability 1/c the likeliest token, otherwise a "
+        "weighted draw; 0: none",
+    )
+    stop: tuple[str, ...] = option((), "End before one of these strings")
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise OptionError(f"max_tokens must be at least 1, not {self.max_tokens}")
+        if self.temperature < 0:
+            raise OptionError(f"temperature must not be negative, not {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise OptionError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+        if self.top_k < 0:
+            raise OptionError(f"top_k must not be negative, not {self.top_k}")
+        if self.constraint and self.constraint < 1:
+            raise OptionError(f"the constraining factor must be at least 1, not {self.constraint}")
+        if self.constraint and not self.temperature:
+            raise OptionError("a constraining factor mixes in draws: set a temperature, such as 1")
+
+    @property
+    def sampled(self) -> bool:
+        return self.temperature > 0
+
+    @property
+    def signature(self) -> str:
+        """Settings that can change the text, those at rest left out."""
+        said = ["greedy"] if not self.sampled else [f"temperature{self.temperature:g}"]
+        if self.sampled and self.top_p < 1:
+            said.append(f"top-p{self.top_p:g}")
+        if self.sampled and self.top_k:
+            said.append(f"top-k{self.top_k}")
+        if self.constraint:
+            said.append(f"constraint{self.constraint:g}")
+        said.append(f"max{self.max_tokens}")
+        if self.stop:
+            said.append("stop" + repr(list(self.stop)))
+        return "-".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a text begins with, and the seed of its draws. An empty one is the start token."""
+
+    text: str
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What a model wrote after a prompt, the prompt left out."""
+
+    text: str
+    tokens: int
+    ended: Literal["end", "stop", "length"]
+    """By the model's own end, at a stop string, or cut off at `max_tokens`."""
+
+
+class Model(Protocol):
+    """A language model behind one of the backends."""
+
+    @property
+    def signature(self) -> str:
+        """Backend, name and a fingerprint of the weights: what the numbers depend on."""
+
+    @property
+    def batch(self) -> int:
+        """How many tokens, padding included, one batch may hold."""
+
+    def length(self, text: str) -> int:
+        """How many tokens a text has, or a fair guess: batches are made by it."""
+
+    def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        """One batch; `MemoryError` where it is too large for the machine."""
+
+    def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
+        """One batch. What a prompt gets does not depend on the others in the batch."""

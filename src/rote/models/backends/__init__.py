@@ -1,0 +1,1 @@
+"""Who runs a model: every file is a backend with `open_model(name, options, reporter)`."""

@@ -1,0 +1,100 @@
+"""A model for tests: the distribution of the next word is known and depends on the last word only.
+
+`fake:` opens it from a JSON file `{"word": {"next": probability, ...}, ...}`; the start and the
+end are written `""`. Tokens are a word with the space before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rote.core.errors import InputError
+from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
+from rote.core.progress import Reporter
+from rote.models.choosing import choose
+from rote.models.options import ModelOptions
+
+_TOKEN = re.compile(r"\s*\S+|\s+")
+_UNSEEN = 1e-6
+"""The chance of a word that the table does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fake:
+    """Next words by a table; small enough to work out every score by hand."""
+
+    table: Mapping[str, Mapping[str, float]]
+    batch: int = 4096
+
+    @property
+    def signature(self) -> str:
+        written = json.dumps(self.table, sort_keys=True).encode()
+        return f"fake/1-{hashlib.blake2b(written, digest_size=6).hexdigest()}"
+
+    def length(self, text: str) -> int:
+        return len(_TOKEN.findall(text))
+
+    def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        return [self._score(one) for one in wanted]
+
+    def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
+        return [self._generate(one, decoding) for one in wanted]
+
+    def _following(self, word: str) -> tuple[list[str], np.ndarray]:
+        found = self.table.get(word, {})
+        return list(found), np.log(np.array(list(found.values()), np.float64))
+
+    def _score(self, one: Continuation) -> Scored:
+        last = (one.context.split() or [""])[-1]
+        rows: list[tuple[float, int, int, bool, float, float]] = []
+        for match in _TOKEN.finditer(one.text):
+            names, logs = self._following(last)
+            chances = np.exp(logs)
+            word = match.group().strip()
+            at = names.index(word) if word in names else None
+            mean = float((chances * logs).sum()) if names else float("nan")
+            spread = float(np.sqrt((chances * (logs - mean) ** 2).sum())) if names else mean
+            likely = at is not None and at == int(np.argmax(logs))
+            logprob = float(np.log(_UNSEEN)) if at is None else float(logs[at])
+            rows.append((logprob, match.start(), match.end(), likely, mean, spread))
+            last = word
+        columns = list(zip(*rows)) or [()] * 6
+        return Scored(
+            np.array(columns[0], np.float64),
+            np.array(columns[1], np.int64),
+            np.array(columns[2], np.int64),
+            np.array(columns[3], np.bool_),
+            np.array(columns[4], np.float64),
+            np.array(columns[5], np.float64),
+        )
+
+    def _generate(self, one: Prompt, decoding: Decoding) -> Generated:
+        random = np.random.default_rng(one.seed)
+        last = (one.text.split() or [""])[-1]
+        written = ""
+        for tokens in range(1, decoding.max_tokens + 1):
+            names, logs = self._following(last)
+            last = names[choose(logs, decoding, random)] if names else ""
+            if not last:
+                return Generated(written, tokens, "end")
+            written += f" {last}" if written or one.text else last
+            for stop in decoding.stop:
+                if stop in written:
+                    return Generated(written[: written.index(stop)], tokens, "stop")
+        return Generated(written, decoding.max_tokens, "length")
+
+
+def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
+    """`fake:FILE.json`"""
+    try:
+        table = json.loads(Path(name).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"no table of next words: {error}", file=name) from None
+    return Fake(table)

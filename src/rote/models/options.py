@@ -1,0 +1,36 @@
+"""How a model is run: what the backends have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rote.core.errors import OptionError
+from rote.core.metric import option
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Flags of every command that asks a model. None of them is in a signature, except what
+    changes the numbers (`dtype`)."""
+
+    device: str = option("auto", "Where a model of transformers runs: auto, cpu, cuda, mps")
+    dtype: str = option(
+        "auto", "Its precision: auto, float32, bfloat16, float16, 4bit (where the machine has it)"
+    )
+    batch: int = option(8192, "Tokens in one batch, padding included")
+    key_variable: str = option(
+        "OPENAI_API_KEY",
+        "Environment variable that holds the key of an endpoint; the key itself is never written",
+        metavar="NAME",
+    )
+    rate: float = option(0.0, "Requests per minute that an endpoint may be asked; 0: no limit")
+    price: tuple[float, float] | None = option(
+        None, "Price of an endpoint, per million tokens read and written: the cost is said first"
+    )
+    yes: bool = option(False, "Do not ask before costs arise")
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise OptionError(f"a batch must hold at least one token, not {self.batch}")
+        if self.rate < 0:
+            raise OptionError(f"rate must not be negative, not {self.rate}")

@@ -1,0 +1,134 @@
+"""The whole picture of some texts as data: what was measured on what, and what was found.
+
+`gather` makes a study, `page`, `markdown` and `folder` show it; the web app keeps it. The JSON
+form holds everything that is shown, so that a study can be shown again without the texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rote.core.result import Result
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One thing that was measured, or measured against: a file of texts, an index, training text.
+
+    `role` is "texts", "corpus" or "train"; `fingerprint` says which version of it.
+    """
+
+    role: str
+    name: str
+    fingerprint: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a reader wants to know: texts, words, documents, sources, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A model, tokenizer or lexicon that the numbers depend on, with its licence."""
+
+    name: str
+    version: str
+    licence: str
+    use: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stretch of a text (character offsets) and what it shows."""
+
+    start: int
+    end: int
+    label: str
+    kind: str
+    """template, cited, common or original."""
+    sources: Sequence[Mapping[str, Any]] = ()
+    """Where it stands elsewhere: document, author, excerpt, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One text, or the part of it that matters, with what was found marked in it."""
+
+    section: str
+    """The part of the report that it belongs to: templates, originality, repetition, ..."""
+    source: str
+    id: str
+    text: str
+    marks: Sequence[Mark]
+    cut: bool = False
+    """Whether the text was longer than what is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A part that was not measured, and why; what to give so that it would be."""
+
+    section: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Everything that a report shows."""
+
+    title: str
+    made: str
+    """Date and time, ISO 8601."""
+    version: str
+    reference: str | None
+    given: Sequence[Given]
+    tools: Sequence[Tool]
+    results: Sequence[Result]
+    evidence: Sequence[Evidence] = ()
+    omitted: Sequence[Omission] = ()
+    notes: Sequence[str] = ()
+
+    def result(self, measure: str) -> Result | None:
+        """The first result of a measure, if it was taken."""
+        return next((one for one in self.results if one.measure == measure), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        data = {
+            name: [asdict(one) for one in getattr(self, name)]
+            for name in ("given", "tools", "evidence", "omitted")
+        }
+        return {
+            "schema": SCHEMA,
+            "title": self.title,
+            "made": self.made,
+            "version": self.version,
+            "reference": self.reference,
+            **data,
+            "panel": [result.to_dict() for result in self.results],
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Study:
+        """The reverse of `to_dict`."""
+        return cls(
+            title=data["title"],
+            made=data["made"],
+            version=data["version"],
+            reference=data["reference"],
+            given=tuple(Given(**one) for one in data["given"]),
+            tools=tuple(Tool(**one) for one in data["tools"]),
+            results=tuple(Result.from_dict(one) for one in data["panel"]),
+            evidence=tuple(
+                Evidence(**{**one, "marks": tuple(Mark(**mark) for mark in one["marks"])})
+                for one in data["evidence"]
+            ),
+            omitted=tuple(Omission(**one) for one in data["omitted"]),
+            notes=tuple(data["notes"]),
+        )
