@@ -48,6 +48,25 @@ def table(columns: Mapping[str, str], lines: Sequence[Sequence[str]]) -> Rendera
     return table
 
 
+def print_rows(title: str, rows: Rows, columns: Sequence[str], console: Any) -> None:
+    """Rows as they are, under a heading; nothing where there are none."""
+    if not rows:
+        return
+    console.print(f"\n{title}", style="bold", highlight=False, markup=False)
+    aligned = {name: "left" if isinstance(rows[0].get(name), str) else "right" for name in columns}
+    console.print(
+        table(aligned, [[_plain_cell(row.get(name)) for name in columns] for row in rows])
+    )
+
+
+def _plain_cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.2g}" if 0 < abs(value) < 1e-3 else rounded(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def listed(
     width: int, columns: Mapping[str, str], groups: Mapping[str, Sequence[Sequence[str]]]
 ) -> Iterator[RenderableType]:
