@@ -17,6 +17,7 @@ PUBLIC = [
     *("UnknownName", "__version__", "build_index", "compression", "contamination"),
     *("diversity", "entity_scores", "favoured", "homogenization", "index_texts", "lexical"),
     *("novelty", "open_corpus", "open_index", "originality", "overlap"),
+    "perplexity",
     *("precision_recall", "rouge", "self_repetition", "semantic", "similarity", "syntactic"),
     "templates",
 ]

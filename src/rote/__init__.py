@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         novelty,
         originality,
         overlap,
+        perplexity,
         precision_recall,
         rouge,
         self_repetition,
@@ -61,7 +62,7 @@ _ROOMS = {
     "rote.measure._functions": (
         *("compression", "contamination", "diversity", "entity_scores", "favoured"),
         *("homogenization", "lexical", "novelty", "originality", "overlap"),
-        *("precision_recall", "rouge", "self_repetition", "semantic", "similarity"),
+        *("perplexity", "precision_recall", "rouge", "self_repetition", "semantic", "similarity"),
         *("syntactic", "templates"),
     ),
 }
@@ -97,6 +98,7 @@ __all__ = [
     "open_index",
     "originality",
     "overlap",
+    "perplexity",
     "precision_recall",
     "rouge",
     "self_repetition",

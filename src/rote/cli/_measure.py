@@ -83,6 +83,8 @@ def _refuse_half(chosen: Sequence[tuple[str, Any]], given: Mapping[str, Any]) ->
                     f"{name} holds the texts against a corpus: --{flag} names an index, or a file "
                     "of texts"
                 )
+        if getattr(options, "model", "-") is None:
+            raise OptionError(f"{name} asks a language model: --model names one")
         if not plugins.load("measure", name).METRIC.tested and not given.get("reference"):
             raise OptionError(
                 f"{name} compares with a reference: --reference names one of the sources that "

@@ -64,6 +64,11 @@ def favoured(texts: Input, **keywords: Any) -> Result:
     return _one("favoured", texts, keywords)
 
 
+def perplexity(texts: Input, **keywords: Any) -> Result:
+    """How surprising the texts are to a model (`model`); see `rote.measure.perplexity`."""
+    return _one("perplexity", texts, keywords)
+
+
 def rouge(texts: Input, **keywords: Any) -> Result:
     """ROUGE of each text against a field of its record; see `rote.measure.rouge`."""
     return _one("rouge", texts, keywords)

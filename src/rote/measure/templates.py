@@ -90,6 +90,10 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
         signature = annotator_signature(comparison.signature)
         found |= corpus_tables(rows, comparison, options, signature=signature)
+    if options.perplexity:
+        from rote.measure._templates.perplexity import perplexity_table
+
+        found["perplexity"] = perplexity_table(rows, comparison, options)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rote.measure._templates.windows import Chosen, Windows
 
 _WHITE_SPACE = Need("word", "whitespace")
+
+
+def _if_asked(given: Any) -> Any:
+    return given or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,28 @@ class Options:
         sign=lambda name: None,
     )
     most_frequent: int = option(50_000, "how many n-grams of a corpus count as its most frequent")
+    perplexity: bool = option(
+        False, "how surprising templates are to --model, against other stretches", sign=_if_asked
+    )
+    model: tuple[str, ...] = option(
+        (),
+        "models for --perplexity: folders, transformers:NAME, ...; several are checkpoints",
+        metavar="M,...",
+        sign=_if_asked,
+    )
+    context: Literal["text", "none"] = option(
+        "text",
+        "what a model sees before a stretch: the text up to it, or nothing",
+        sign=lambda context: None if context == "text" else context,
+    )
+    device: str = option("auto", "where a model of transformers runs", sign=lambda name: None)
 
     def __post_init__(self) -> None:
         for name in ("n", "top", "min_count", "most_frequent"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.perplexity != bool(self.model):
+            raise OptionError("--perplexity asks a model, and --model names it: give both")
         if any(n < 1 for n in self.lengths):
             raise OptionError("lengths must be at least 1")
 

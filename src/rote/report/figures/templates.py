@@ -13,6 +13,7 @@ from rote.core.result import Result
 from rote.report._facets import split
 from rote.report._grid import SIGNIFICANT
 from rote.report.figures._looks import REFERENCE, colour_and_shape
+from rote.report.figures.perplexity import perplexity
 from rote.report.figures.results import below_each_other
 from rote.report.texts.concordance import harmless
 
@@ -33,6 +34,7 @@ def figures(result: Result) -> dict[str, Any]:
             "ranks": ranks,
             "distinctive": distinctive,
             "overlap": overlap,
+            "perplexity": perplexity,
         }
     elif result.measure == "favoured":
         drawn = {"patterns": patterns}

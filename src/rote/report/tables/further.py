@@ -30,6 +30,7 @@ _OWN: dict[str, dict[str, Printer]] = {
         "coverage": template_tables.coverage,
         "rank_tests": template_tables.rank_tests,
         "in_corpus": template_tables.in_corpus,
+        "perplexity": template_tables.perplexity,
     },
     "favoured": {"patterns": pattern_tables.patterns},
     "precision-recall": {"baseline": pattern_tables.baseline},

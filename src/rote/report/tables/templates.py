@@ -35,6 +35,33 @@ _KINDS = {"templates": "templates", "reference templates": "reference's", "other
 _LISTED = 5
 
 
+def perplexity(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
+    """Templates and as many other stretches, model by model."""
+    cells = {(row["source"], row["model"], row["kind"]): row for row in rows}
+    yield heading(
+        "Perplexity", "of templates, and of other stretches of the same texts; p: Wilcoxon, on bits"
+    )
+    yield table(
+        {"": "left", "model": "left"}
+        | dict.fromkeys(("templates", "others", "texts", "occurrences", "p"), "right"),
+        [
+            [
+                shown_name(source),
+                model,
+                number(own["perplexity"]),
+                number(other["perplexity"]),
+                count(own["texts"]),
+                count(own["spans"]),
+                p_value(own["p"]),
+            ]
+            for source in sources_of(rows, result)
+            for model in distinct(rows, "model")
+            if (own := cells.get((source, model, "template")))
+            and (other := cells.get((source, model, "other")))
+        ],
+    )
+
+
 def lengths(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
     lengths = sorted({row["n"] for row in rows})
     cells = {(row["source"], row["n"]): row for row in rows}

@@ -1,0 +1,172 @@
+"""How surprising templates are to language models, against other stretches of the same texts.
+
+Figure 3 of Shaib et al. (2024): for every occurrence of a template H is the mean number of bits of
+its tokens; 2 ** H is averaged over the occurrences in a text, then over texts (their equation 4).
+The same for as many random stretches of equal length that are no template. Several checkpoints of
+one model show when templates are learned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.intervals import around, mean_error
+from rote.compare.paired import signed_ranks
+from rote.core.layer import Layer
+from rote.core.metric import Comparison
+from rote.core.model import Continuation, Model, Scored
+from rote.core.sample import Take
+from rote.measure._templates.core import Options, Rows, templates_of
+from rote.measure._templates.matches import spans
+from rote.measure._templates.windows import Chosen, Windows
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+TEMPLATE, OTHER = "template", "other"
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """Stretches of one text: character offsets, those of templates and others."""
+
+    text: str
+    template: list[tuple[int, int]]
+    other: list[tuple[int, int]]
+
+
+def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
+    """`perplexity`: one row for each source, model and kind of stretch."""
+    from rote.measure._speaking import open_models
+    from rote.models.options import ModelOptions
+
+    given = ModelOptions(device=options.device)
+    models = open_models(options.model, given, comparison.reporter)
+    held = {
+        source: list(_stretches(rows, take, options, np.random.default_rng(comparison.seed)))
+        for source, take in comparison.groups.items()
+    }
+    return [
+        row
+        for name, model in models.items()
+        for source, found in held.items()
+        for row in _rows(source, name, model, found, comparison, options)
+    ]
+
+
+def _stretches(
+    rows: Rows, take: Take, options: Options, random: np.random.Generator
+) -> Iterator[Stretches]:
+    """The texts that hold a template, and where; for each template another stretch, if there is."""
+    chosen = templates_of(rows, take, options)
+    windows, layer = rows.windows, rows.layer
+    for number in take.tolist():
+        places, _ = windows.places(layer, np.array([number]), chosen)
+        if not len(places):
+            continue
+        free = _others(windows, layer, number, chosen)
+        drawn = np.sort(random.choice(free, min(len(free), len(places)), replace=False))
+        yield Stretches(
+            rows.raw.text(number).decode("utf-8", "surrogatepass"),
+            _spans(layer, places, windows.n),
+            _spans(layer, drawn, windows.n),
+        )
+
+
+def _others(windows: Windows, layer: Layer, number: int, chosen: Chosen) -> Places:
+    """Where windows of a text begin that are no template."""
+    place = layer.slice(number)
+    starts = np.arange(place.start, max(place.start, place.stop - windows.n + 1))
+    return starts[~np.isin(windows.numbers[starts], chosen)]
+
+
+def _spans(layer: Layer, places: Places, n: int) -> list[tuple[int, int]]:
+    starts, ends = spans(layer, places, n)
+    return list(zip(starts.tolist(), ends.tolist()))
+
+
+def _rows(
+    source: str,
+    name: str,
+    model: Model,
+    found: Sequence[Stretches],
+    comparison: Comparison,
+    options: Options,
+) -> Iterator[dict[str, Any]]:
+    bits = _bits(name, model, found, comparison, options)
+    # Per text: the mean of 2 ** H over its stretches.
+    means = {kind: np.array([_mean(2**own) for own in bits[kind]]) for kind in bits}
+    # Logarithms are compared, since a few rare words would decide about means.
+    logs = {kind: np.array([_mean(own) for own in bits[kind]]) for kind in bits}
+    test = signed_ranks(logs[OTHER], logs[TEMPLATE])
+    for kind, values in means.items():
+        defined = values[~np.isnan(values)]
+        value = _mean(defined)
+        low, high = around(value, mean_error(defined), _LEVEL)
+        yield {
+            "source": source,
+            "model": name,
+            "kind": kind,
+            "perplexity": value,
+            "low": low,
+            "high": high,
+            "bits": _mean(logs[kind][~np.isnan(logs[kind])]),
+            "texts": len(defined),
+            "spans": sum(map(len, bits[kind])),
+            "p": test.p,
+            "signature": model.signature,
+        }
+
+
+def _bits(
+    name: str,
+    model: Model,
+    found: Sequence[Stretches],
+    comparison: Comparison,
+    options: Options,
+) -> dict[str, list[Floats]]:
+    """For each kind and text the bits per token of every stretch."""
+    from rote.models.asking import score_all
+
+    title = f"templates: {name}"
+    if options.context == "text":
+        asked = [Continuation("", one.text) for one in found]
+        scored = score_all(model, asked, comparison.reporter, title=title)
+        return {
+            kind: [
+                np.array([within(whole, *span) for span in getattr(one, kind)])
+                for one, whole in zip(found, scored)
+            ]
+            for kind in (TEMPLATE, OTHER)
+        }
+    alone = [
+        Continuation("", one.text[start:end])
+        for kind in (TEMPLATE, OTHER)
+        for one in found
+        for start, end in getattr(one, kind)
+    ]
+    answers = iter(score_all(model, alone, comparison.reporter, title=title))
+    return {
+        kind: [
+            np.array([-_mean(next(answers).logprobs) / math.log(2) for _ in getattr(one, kind)])
+            for one in found
+        ]
+        for kind in (TEMPLATE, OTHER)
+    }
+
+
+def within(whole: Scored, start: int, end: int) -> float:
+    """The mean bits of the tokens that stand in these characters; a token that only reaches into
+    them counts too."""
+    there = (whole.ends > start) & (whole.starts < end)
+    return -_mean(whole.logprobs[there]) / math.log(2)
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else math.nan
