@@ -97,7 +97,7 @@ def popularity(
     options = options or PopularityOptions()
     if not items:
         raise InputError("there are no items", remedy="Give files that hold some")
-    groups = _groups(items, options.by)
+    groups = groups_of(items, options.by)
     correct = np.array([correctness(item, options.correct) for item in items])
     given = Scale.read(options.deciles) if options.deciles else None
     scored = score(
@@ -158,15 +158,17 @@ def _study(
     )
 
 
-def _groups(items: Sequence[Item], by: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+def groups_of(items: Sequence[Item], by: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Which items have the same fields, under the fields' values."""
     found: dict[str, list[int]] = {}
     for number, item in enumerate(items):
-        name = JOINT.join(str(_field(item, field, "--by")) for field in by)
+        name = JOINT.join(str(field_of(item, field, "--by")) for field in by)
         found.setdefault(name, []).append(number)
     return {name: np.array(own) for name, own in found.items()}
 
 
-def _field(item: Item, field: str, flag: str) -> Any:
+def field_of(item: Item, field: str, flag: str) -> Any:
+    """A field of an item, named by a flag."""
     if field == "task":
         return item.task
     if field not in item.meta:
@@ -185,7 +187,7 @@ def correctness(item: Item, column: str | None) -> float:
         known = (item.meta[name] for name in CORRECTNESS if name in item.meta)
         value = next(known, None)
     else:
-        value = _field(item, column, "--correct")
+        value = field_of(item, column, "--correct")
     if value is None:
         return np.nan
     said = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
@@ -211,12 +213,12 @@ def _signature(
             "count": backend.count,
             "deciles": "own" if given is None else given.fingerprint,
             "correct": options.correct or "acc",
-            "items": _fingerprint(items),
+            "items": fingerprint(items),
         }
     )
 
 
-def _fingerprint(items: Sequence[Item]) -> str:
+def fingerprint(items: Sequence[Item]) -> str:
     """What these items are known by: tasks, ids, instances and answers."""
     held = blake2b(digest_size=6)
     for item in items:

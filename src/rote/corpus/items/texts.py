@@ -1,0 +1,22 @@
+"""Texts as items with nothing to choose: how well does a model, or a corpus, know them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rote.corpus.items._fields import others, text
+from rote.corpus.items._item import Item, Source
+
+FIELDS = frozenset(("text",))
+
+
+def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
+    return Item(
+        id=str(record.get("id", f"{source.name}:{number}")),
+        task=str(record.get("task", source.name.split(".")[0])),
+        context="",
+        options=(text(record, "text"),),
+        answer=0,
+        meta=others(record, (*FIELDS, "id", "task")),
+    )

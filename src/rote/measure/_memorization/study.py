@@ -1,0 +1,127 @@
+"""Does a model recall the items? Attacks, and what they say where the truth is known.
+
+Section 6 of paper D: do memorization scores explain which items are answered rightly (regression,
+support vector machine, halves by score)? And the question behind it, where membership is known: do
+they tell what the model was trained on from what it was not?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import option
+from rote.core.model import Model
+from rote.core.progress import Reporter, Silent
+from rote.core.result import Interval, Result
+from rote.core.signature import Signature
+from rote.corpus.items import Item
+from rote.index.backends import Backend
+from rote.measure._memorization import known, tables
+from rote.measure._memorization.scores import Neighbours, Scores, score
+from rote.measure._popularity.study import correctness, fingerprint, groups_of
+
+METHOD = "jackknife over items (means), DeLong (AUC), Wilson (shares)"
+
+
+@dataclass(frozen=True, slots=True)
+class MemorizationOptions:
+    """What is scored, and what is known of the items."""
+
+    k: float = option(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++", short="-k")
+    n: int = option(7, "Tokens in an n-gram, for the frequency in --corpus", short="-n")
+    correct: str | None = option(
+        None,
+        "Field that says whether an item was answered rightly; results of `rote evaluate` have it "
+        "as acc",
+        metavar="FIELD",
+    )
+    member: str | None = option(
+        None,
+        "Field that says whether the model was trained on an item (true, or how often), or not",
+        metavar="FIELD",
+    )
+    by: tuple[str, ...] = option(("task",), "Fields that make a group: task, kind, any other")
+    false_alarms: float = option(0.01, "Share of non-members that may be taken for members")
+    seed: int = option(0, "Seed of the folds and of the neighbours")
+    interval: float = option(0.95, "Level of the intervals")
+
+    def __post_init__(self) -> None:
+        if not 0 < self.k <= 1:
+            raise OptionError(f"k is a share, above 0 and at most 1, not {self.k}")
+        if not 0 < self.false_alarms < 1:
+            raise OptionError(f"false_alarms is a share, above 0, not {self.false_alarms}")
+        if not 0 < self.interval < 1:
+            raise OptionError(f"interval must be above 0 and below 1, not {self.interval}")
+        if not self.by:
+            raise OptionError("items are grouped by at least one field, such as task")
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What the tables are made from. Groups are those of the items, the same for every model."""
+
+    items: Sequence[Item]
+    groups: Mapping[str, NDArray[np.int64]]
+    scores: Mapping[str, Scores]
+    """By the name of the model."""
+    correct: NDArray[np.float64]
+    member: NDArray[np.float64]
+    frequencies: known.Frequencies | None
+    options: MemorizationOptions
+
+
+def memorization(
+    items: Sequence[Item],
+    models: Mapping[str, Model],
+    options: MemorizationOptions | None = None,
+    *,
+    neighbours: Neighbours | None = None,
+    near: str = "none",
+    backend: Backend | None = None,
+    reporter: Reporter | None = None,
+) -> Result:
+    """Score every item by every attack; `near` names whoever makes the neighbours."""
+    options, reporter = options or MemorizationOptions(), reporter or Silent()
+    if not items:
+        raise InputError("there are no items", remedy="Give files that hold some")
+    # What is wrong with the items is said before a model is asked.
+    groups = groups_of(items, options.by)
+    correct = np.array([correctness(item, options.correct) for item in items])
+    member = np.array(
+        [known.member(item, options.member) if options.member else np.nan for item in items]
+    )
+    scores = {
+        name: score(items, model, options.k, neighbours, reporter) for name, model in models.items()
+    }
+    right = next(iter(scores.values())).right
+    frequencies = known.frequencies(items, right, backend, options.n, reporter) if backend else None
+    study = Study(items, groups, scores, correct, member, frequencies, options)
+    return Result(
+        measure="memorization",
+        signature=Signature.of(
+            {
+                "measure": "memorization",
+                "models": [model.signature for model in models.values()],
+                "k": options.k,
+                "neighbours": near,
+                "correct": options.correct or "acc",
+                "member": options.member or "unknown",
+                "corpus": backend.signature if backend else "none",
+                "n": options.n,
+                "seed": options.seed,
+                "items": fingerprint(items),
+            }
+        ),
+        by=("model", *options.by),
+        reference=None,
+        interval=Interval(options.interval, METHOD),
+        sources=tables.sources(study),
+        tables=tables.all_tables(study),
+        notes=tuple(tables.notes(study)),
+    )
+
