@@ -7,6 +7,11 @@ import tempfile
 
 from hypothesis import HealthCheck, settings
 
+# As on the command line: with threads of their own the workers would wait for each
+# other. Read when numpy is imported, which is later.
+for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 settings.register_profile(
     "rote",
     deadline=None,

@@ -9,6 +9,20 @@ from typing import Any
 from rote.core.progress import Advance
 
 
+def _rate(unit: str) -> list[Any]:
+    """A column such as `12 texts/s`; none where the work is not counted in anything."""
+    from rich import progress
+
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Any:
+            from rich.text import Text
+
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None else f"{speed:,.3g} {unit}/s")
+
+    return [Rate()] if unit else []
+
+
 class TerminalReporter:
     """Shows stages as progress bars; remarks as dim lines."""
 
@@ -25,7 +39,7 @@ class TerminalReporter:
             progress.TextColumn("{task.description}"),
             progress.BarColumn(bar_width=30),
             progress.TaskProgressColumn(),
-            *([progress.TransferSpeedColumn()] if unit == "B" else []),
+            *([progress.TransferSpeedColumn()] if unit == "B" else _rate(unit)),
             progress.TimeElapsedColumn(),
             progress.TextColumn("left"),
             progress.TimeRemainingColumn(),

@@ -7,9 +7,10 @@ goes on where it stopped.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,8 @@ class Continuation:
     """A text to be scored, given the text before it.
 
     Both are taken as they stand: a space between them belongs to one of them. Without a context
-    the model begins with its start token.
+    the model begins with its start token. Backends with subwords cut the two apart as
+    lm-evaluation-harness does (`models.pairs`).
     """
 
     context: str
@@ -37,9 +39,11 @@ class Continuation:
 class Scored:
     """How likely each token of a continuation was, in nats, and where it stands in its text.
 
-    A token that begins in the context (a merged space) starts at 0. `expected` and `spread` are
-    the mean and the standard deviation of the log-probability under the model's own distribution
-    at that place; nan where the backend does not see the whole distribution, as is `greedy` False.
+    A token that begins in the context (a merged space) starts at 0; one that is all in it, such
+    as further spaces, has an empty span there. Where a character is several tokens, each has the
+    whole character as its span. `expected` and `spread` are the mean and the standard deviation
+    of the log-probability under the model's own distribution at that place (of which Min-K%++ is
+    made); nan where the backend does not see the whole distribution, as is `greedy` False.
     """
 
     logprobs: Floats
@@ -73,14 +77,16 @@ class Decoding:
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
             raise OptionError(f"max_tokens must be at least 1, not {self.max_tokens}")
-        if self.temperature < 0:
-            raise OptionError(f"temperature must not be negative, not {self.temperature}")
+        if not 0 <= self.temperature < math.inf:
+            raise OptionError(f"temperature must be 0 or more, not {self.temperature}")
         if not 0 < self.top_p <= 1:
             raise OptionError(f"top_p must be above 0 and at most 1, not {self.top_p}")
         if self.top_k < 0:
             raise OptionError(f"top_k must not be negative, not {self.top_k}")
-        if self.constraint and self.constraint < 1:
+        if self.constraint and not 1 <= self.constraint < math.inf:
             raise OptionError(f"the constraining factor must be at least 1, not {self.constraint}")
+        if "" in self.stop:
+            raise OptionError("an empty string to stop before would end every text at once")
         if self.constraint and not self.temperature:
             raise OptionError("a constraining factor mixes in draws: set a temperature, such as 1")
 
@@ -91,17 +97,23 @@ class Decoding:
     @property
     def signature(self) -> str:
         """Settings that can change the text, those at rest left out."""
-        said = ["greedy"] if not self.sampled else [f"temperature{self.temperature:g}"]
+        said = ["greedy"] if not self.sampled else [f"temperature{_said(self.temperature)}"]
         if self.sampled and self.top_p < 1:
-            said.append(f"top-p{self.top_p:g}")
+            said.append(f"top-p{_said(self.top_p)}")
         if self.sampled and self.top_k:
             said.append(f"top-k{self.top_k}")
         if self.constraint:
-            said.append(f"constraint{self.constraint:g}")
+            said.append(f"constraint{_said(self.constraint)}")
         said.append(f"max{self.max_tokens}")
         if self.stop:
             said.append("stop" + repr(list(self.stop)))
         return "-".join(said)
+
+
+def _said(number: float) -> str:
+    """Short where that says all: answers are kept by it."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +130,7 @@ class Generated:
 
     text: str
     tokens: int
+    """How many were chosen; the end token, where there is one, counts."""
     ended: Literal["end", "stop", "length"]
     """By the model's own end, at a stop string, or cut off at `max_tokens`."""
 
@@ -133,6 +146,10 @@ class Model(Protocol):
     def batch(self) -> int:
         """How many tokens, padding included, one batch may hold."""
 
+    @property
+    def limit(self) -> int | None:
+        """How many tokens it reads at once; None: as many as there are, or not known."""
+
     def length(self, text: str) -> int:
         """How many tokens a text has, or a fair guess: batches are made by it."""
 
@@ -141,3 +158,12 @@ class Model(Protocol):
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         """One batch. What a prompt gets does not depend on the others in the batch."""
+
+
+@runtime_checkable
+class Charging(Protocol):
+    """A model whose answers cost money: it says so before it is asked."""
+
+    def about_to(self, requests: int, read: int, written: int) -> None:
+        """Told how many questions follow, the tokens in them, and those written at most. Raises
+        where the user has not agreed; says the same thing once only."""

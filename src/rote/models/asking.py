@@ -1,8 +1,8 @@
 """Many questions to a model: sorted by length, in batches, each answer kept as soon as it is there.
 
 What a model answered is kept under its signature (`core.kept`), so that a run that was killed
-goes on after the last finished batch, and asking again costs nothing. A batch that does not fit
-into memory is halved.
+goes on after the last finished batch, and asking again costs nothing. Where a batch does not fit
+into memory, it and those after it are halved.
 """
 
 from __future__ import annotations
@@ -10,38 +10,58 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from rote.core.errors import RoteError
 from rote.core.kept import Kept
-from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
+from rote.core.model import (
+    Charging,
+    Continuation,
+    Decoding,
+    Generated,
+    Model,
+    Prompt,
+    Scored,
+)
 from rote.core.progress import Reporter
+from rote.models.batches import batches
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way(Generic[Question, Answer]):
+    """How one kind of question is put, and how its answer is kept."""
+
+    title: str
+    key: Callable[[Question], bytes]
+    length: Callable[[Question], int]
+    """Tokens to read."""
+    written: int
+    """Tokens that may be written for each."""
+    ask: Callable[[Sequence[Question]], list[Answer]]
+    to_bytes: Callable[[Answer], bytes]
+    from_bytes: Callable[[bytes], Answer]
 
 
 def score_all(
     model: Model, wanted: Sequence[Continuation], reporter: Reporter, *, title: str = "scoring"
 ) -> list[Scored]:
     """The scores of all continuations, in their order."""
-
-    def length(one: Continuation) -> int:
-        return model.length(one.context + one.text) + 1
-
-    return _ask(
-        model,
-        wanted,
+    way = _Way(
+        title,
         lambda one: _key("score/1", one.context, one.text),
-        length,
+        lambda one: model.length(one.context + one.text) + 1,
+        0,
         model.score,
         _scored_to_bytes,
         _scored_from_bytes,
-        reporter,
-        title,
     )
+    return _ask(model, wanted, way, reporter)
 
 
 def generate_all(
@@ -59,77 +79,76 @@ def generate_all(
         seed = str(one.seed) if decoding.sampled else ""
         return _key("generate/1", decoding.signature, seed, one.text)
 
-    return _ask(
-        model,
-        wanted,
+    way = _Way(
+        title,
         key,
-        lambda one: model.length(one.text) + decoding.max_tokens + 1,
+        lambda one: model.length(one.text) + 1,
+        decoding.max_tokens,
         lambda some: model.generate(some, decoding),
         _generated_to_bytes,
         _generated_from_bytes,
-        reporter,
-        title,
     )
+    return _ask(model, wanted, way, reporter)
 
 
 def _ask(
-    model: Model,
-    wanted: Sequence[Question],
-    key: Callable[[Question], bytes],
-    length: Callable[[Question], int],
-    ask: Callable[[Sequence[Question]], list[Answer]],
-    written: Callable[[Answer], bytes],
-    read: Callable[[bytes], Answer],
-    reporter: Reporter,
-    title: str,
+    model: Model, wanted: Sequence[Question], way: _Way[Question, Answer], reporter: Reporter
 ) -> list[Answer]:
-    questions = {key(one): one for one in wanted}
+    keys = [way.key(one) for one in wanted]
+    questions = dict(zip(keys, wanted))
     with Kept("answers", model.signature, reporter) as kept:
-        answers = {found: read(data) for found, data in kept.read(list(questions)).items()}
+        before = kept.read(list(questions))
+        answers = {found: way.from_bytes(data) for found, data in before.items()}
         left = [(found, one) for found, one in questions.items() if found not in answers]
         if answers and left:
-            reporter.say(f"{title}: {len(answers):,} of {len(questions):,} were done before")
+            reporter.say(f"{way.title}: {len(answers):,} of {len(questions):,} were done before")
         if left:
-            lengths = [length(one) for _, one in left]
-            with reporter.stage(title, len(left), "") as advance:
-                for batch in _batches(lengths, model.batch):
-                    some = [left[place] for place in batch]
-                    given = _smaller(ask, [one for _, one in some], reporter)
-                    kept.write((found, written(one)) for (found, _), one in zip(some, given))
-                    answers.update((found, one) for (found, _), one in zip(some, given))
-                    advance(len(batch))
-    return [answers[key(one)] for one in wanted]
+            names, asked = [name for name, _ in left], [one for _, one in left]
+            lengths = [way.length(one) for one in asked]
+            if isinstance(model, Charging):
+                model.about_to(len(left), sum(lengths), len(left) * way.written)
+            lengths = [length + way.written for length in lengths]
+            with reporter.stage(way.title, len(left), "texts") as advance:
+                for places, given in _answers(way.ask, asked, lengths, model.batch, reporter):
+                    found = [names[place] for place in places]
+                    kept.write((name, way.to_bytes(one)) for name, one in zip(found, given))
+                    answers.update(zip(found, given))
+                    advance(len(places))
+    return [answers[name] for name in keys]
 
 
-def _batches(lengths: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Places, the longest first, so that what does not fit is noticed at once; equal lengths
-    side by side, so that little is padding."""
-    batch: list[int] = []
-    longest = 0
-    for place in sorted(range(len(lengths)), key=lambda one: (-lengths[one], one)):
-        if batch and longest * (len(batch) + 1) > room:
-            yield batch
-            batch = []
-        if not batch:
-            longest = lengths[place]
-        batch.append(place)
-    if batch:
-        yield batch
-
-
-def _smaller(
-    ask: Callable[[Sequence[Question]], list[Answer]], some: Sequence[Question], reporter: Reporter
-) -> list[Answer]:
-    try:
-        return ask(some)
-    except MemoryError:
-        if len(some) == 1:
-            raise RoteError(
-                "one text alone does not fit into memory: shorten it, or take a smaller model"
-            ) from None
-        half = len(some) // 2
-        reporter.say(f"out of memory: {len(some)} texts at once are too many, {half} are tried")
-        return [*_smaller(ask, some[:half], reporter), *_smaller(ask, some[half:], reporter)]
+def _answers(
+    ask: Callable[[Sequence[Question]], list[Answer]],
+    questions: Sequence[Question],
+    lengths: Sequence[int],
+    room: int,
+    reporter: Reporter,
+) -> Iterator[tuple[list[int], list[Answer]]]:
+    """Places and their answers, a batch at a time; one that is too large makes all smaller."""
+    left = list(range(len(questions)))
+    while left:
+        done: set[int] = set()
+        for batch in batches([lengths[place] for place in left], room):
+            places = [left[place] for place in batch]
+            try:
+                given = ask([questions[place] for place in places])
+            except MemoryError:
+                if len(places) == 1:
+                    raise RoteError(
+                        "one text alone does not fit into memory: shorten it, or take a smaller "
+                        "model or precision"
+                    ) from None
+                half = len(places) // 2
+                reporter.say(
+                    f"out of memory: {len(places)} texts at once are too many, {half} are tried"
+                )
+                room = half * max(lengths[place] for place in places)
+                break
+            if len(given) != len(places):
+                raise RoteError(f"{len(places)} texts were asked for and {len(given)} answered")
+            yield places, given
+            done.update(places)
+        left = [place for place in left if place not in done]
 
 
 def _key(*parts: str) -> bytes:

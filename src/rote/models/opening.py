@@ -19,7 +19,8 @@ def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
     if not colon:
         raise OptionError(
             f"'{named}' is not the folder of a model. Name the backend that runs it: "
-            f"transformers:{named}, openai:URL#{named}, index:FOLDER, numpy:FOLDER"
+            f"numpy:FOLDER, transformers:{named}, openai:URL#{named}, openai-chat:URL#{named}, "
+            "index:FOLDER"
         )
     model: Model = plugins.load("models.backends", backend).open_model(name, options, reporter)
     return model

@@ -18,6 +18,7 @@ class ModelOptions:
         "auto", "Its precision: auto, float32, bfloat16, float16, 4bit (where the machine has it)"
     )
     batch: int = option(8192, "Tokens in one batch, padding included")
+    threads: int = option(0, "Threads of a model run by numpy; 0: one for each core")
     key_variable: str = option(
         "OPENAI_API_KEY",
         "Environment variable that holds the key of an endpoint; the key itself is never written",
@@ -32,5 +33,7 @@ class ModelOptions:
     def __post_init__(self) -> None:
         if self.batch < 1:
             raise OptionError(f"a batch must hold at least one token, not {self.batch}")
+        if self.threads < 0:
+            raise OptionError(f"threads must not be negative, not {self.threads}")
         if self.rate < 0:
             raise OptionError(f"rate must not be negative, not {self.rate}")

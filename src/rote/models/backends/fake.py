@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rote.core.choosing import choose, generator
 from rote.core.errors import InputError
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
 from rote.core.progress import Reporter
-from rote.models.choosing import choose
 from rote.models.options import ModelOptions
 
 _TOKEN = re.compile(r"\s*\S+|\s+")
@@ -32,6 +32,7 @@ class Fake:
 
     table: Mapping[str, Mapping[str, float]]
     batch: int = 4096
+    limit: int | None = None
 
     @property
     def signature(self) -> str:
@@ -76,7 +77,7 @@ class Fake:
         )
 
     def _generate(self, one: Prompt, decoding: Decoding) -> Generated:
-        random = np.random.default_rng(one.seed)
+        random = generator(one)
         last = (one.text.split() or [""])[-1]
         written = ""
         for tokens in range(1, decoding.max_tokens + 1):
@@ -85,9 +86,9 @@ class Fake:
             if not last:
                 return Generated(written, tokens, "end")
             written += f" {last}" if written or one.text else last
-            for stop in decoding.stop:
-                if stop in written:
-                    return Generated(written[: written.index(stop)], tokens, "stop")
+            places = [written.index(stop) for stop in decoding.stop if stop in written]
+            if places:
+                return Generated(written[: min(places)], tokens, "stop")
         return Generated(written, decoding.max_tokens, "length")
 
 
@@ -97,4 +98,15 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
         table = json.loads(Path(name).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"no table of next words: {error}", file=name) from None
+    try:
+        chances = [chance for following in table.values() for chance in following.values()]
+        fits = all(0 < chance <= 1 for chance in chances)
+    except (AttributeError, TypeError):
+        fits = False
+    if not fits:
+        raise InputError(
+            "a table of next words holds, for each word, words and their chances above 0",
+            file=name,
+            remedy='Write {"word": {"next": 0.5, "other": 0.5}}; "" is the start and the end',
+        )
     return Fake(table)

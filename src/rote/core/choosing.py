@@ -1,0 +1,66 @@
+"""The next token from a distribution: greedy, temperature, top-k, top-p, constraining factor.
+
+One implementation for every backend that sees the logits, in double precision and with a random
+generator of its own for every prompt, so that what is drawn depends on nothing but the logits,
+the settings, the prompt and its seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import RoteError
+from rote.core.model import Decoding, Floats, Ints, Prompt
+
+Logits = NDArray[np.floating[Any]]
+
+
+def log_softmax(logits: Logits) -> Floats:
+    """Over the last axis, in double precision."""
+    exact = logits.astype(np.float64)
+    shifted = exact - exact.max(axis=-1, keepdims=True)
+    normal: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return normal
+
+
+def generator(prompt: Prompt) -> np.random.Generator:
+    """The draws of one prompt. Its text counts too: prompts with the same seed would otherwise
+    all draw the same numbers, and texts be alike that have nothing to do with each other."""
+    written = prompt.text.encode("utf-8", "surrogatepass")
+    text = int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little")
+    return np.random.default_rng([prompt.seed % (1 << 64), text])
+
+
+def choose(logits: Logits, decoding: Decoding, random: np.random.Generator) -> int:
+    """One token. Equal logits go to the lower number, as argmax has it."""
+    likeliest = int(np.argmax(logits))
+    if np.isnan(logits[likeliest]):  # argmax stops at the first nan
+        raise RoteError("the model gives numbers that are none (nan): take --dtype float32")
+    if not decoding.sampled:
+        return likeliest
+    if decoding.constraint and random.random() < 1 / decoding.constraint:
+        return likeliest
+    tokens, weights = _weighted(logits, decoding)
+    reached = np.cumsum(weights)
+    place = np.searchsorted(reached, random.random() * reached[-1], "right")
+    return int(tokens[min(place, len(tokens) - 1)])
+
+
+def _weighted(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
+    """The tokens that may be drawn, likeliest first, and how likely each is.
+
+    As usual, temperature comes first, then the k likeliest, then the smallest set of the
+    likeliest that holds `top_p` of what is left.
+    """
+    order = np.argsort(-logits, kind="stable")
+    if decoding.top_k:
+        order = order[: decoding.top_k]
+    chances = np.exp(log_softmax(logits[order].astype(np.float64) / decoding.temperature))
+    if decoding.top_p < 1:
+        before = np.cumsum(chances) - chances
+        order, chances = order[before < decoding.top_p], chances[before < decoding.top_p]
+    return order, chances

@@ -1,0 +1,1 @@
+"""What `generate` is made of: prompts, the grid of settings, the plan, and the file."""

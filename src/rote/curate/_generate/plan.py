@@ -1,0 +1,189 @@
+"""Every text that is to be generated, in the order of the file: who, after what, how, which seed.
+
+A plan depends on nothing but the inputs and the settings, so a run that goes on makes the same
+one, and compares it with what is in the file already.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+from rote.core.errors import OptionError
+from rote.core.model import Decoding, Generated, Prompt
+from rote.curate._generate.grid import is_certain, label
+from rote.curate._generate.prompts import Asked
+from rote.curate.writing import json_line
+
+Source = Literal["auto", "model", "settings", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A model as it was asked for, and as it stands in the records."""
+
+    spec: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One text of the plan."""
+
+    asked: Asked
+    model: Named
+    decoding: Decoding
+    sample: int
+    seed: int
+    source: str
+
+    @property
+    def prompt(self) -> Prompt:
+        return Prompt(self.asked.text, self.seed)
+
+    @property
+    def id(self) -> str:
+        return "/".join((self.asked.id, self.model.name, label(self.decoding), str(self.sample)))
+
+    def settled(self, signature: str) -> dict[str, Any]:
+        """What stands in its record whatever the model writes."""
+        decoding = self.decoding
+        return {
+            "id": self.id,
+            "source": self.source,
+            "doc_id": self.asked.doc_id,
+            "prompt": self.asked.text,
+            **self.asked.fields,
+            "model": self.model.name,
+            "signature": signature,
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            "top_k": decoding.top_k,
+            "constraint": decoding.constraint,
+            "max_tokens": decoding.max_tokens,
+            **({"stop": list(decoding.stop)} if decoding.stop else {}),
+            "sample": self.sample,
+            "seed": self.seed,
+        }
+
+    def record(self, signature: str, made: Generated) -> dict[str, Any]:
+        settled = self.settled(signature)
+        return {
+            "id": settled.pop("id"),
+            "text": made.text,
+            **settled,
+            "ended": made.ended,
+            "incomplete": made.ended == "length",
+            "tokens": made.tokens,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Texts that share a model and settings stand together: they are asked for in batches."""
+
+    prompts: Sequence[Asked]
+    models: Sequence[Named]
+    decodings: Sequence[Decoding]
+    samples: int
+    seed: int
+    source: Source
+
+    def parts(self) -> Iterator[tuple[Named, Decoding, list[Wanted]]]:
+        for model in self.models:
+            for decoding in self.decodings:
+                yield model, decoding, list(self._part(model, decoding))
+
+    def __len__(self) -> int:
+        return len(self.models) * sum(self.texts(decoding) for decoding in self.decodings)
+
+    def texts(self, decoding: Decoding) -> int:
+        return len(self.prompts) * self.times(decoding)
+
+    def times(self, decoding: Decoding) -> int:
+        """How often a prompt is continued: more than once would be the same where nothing is
+        drawn."""
+        return 1 if is_certain(decoding) else self.samples
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are generated at most."""
+        return len(self.models) * sum(self.texts(d) * d.max_tokens for d in self.decodings)
+
+    def _part(self, model: Named, decoding: Decoding) -> Iterator[Wanted]:
+        source = self._source(model, decoding)
+        for asked in self.prompts:
+            for sample in range(1, self.times(decoding) + 1):
+                seed = _seed(self.seed, asked.id, asked.text, label(decoding), sample)
+                yield Wanted(asked, model, decoding, sample, seed, source)
+
+    def _source(self, model: Named, decoding: Decoding) -> str:
+        kind = self.source
+        if kind == "auto":
+            kind = "both" if len(self.decodings) > 1 else "model"
+        parts = {"model": [model.name], "settings": [label(decoding)]}
+        return "|".join(parts.get(kind, [model.name, label(decoding)]))
+
+
+def _seed(*parts: object) -> int:
+    """Of 31 bits, which every endpoint takes. It does not depend on the model, so that two
+    models draw with the same luck."""
+    return int.from_bytes(blake2b(json.dumps(parts).encode(), digest_size=4).digest(), "big") >> 1
+
+
+def named(specs: Sequence[str]) -> list[Named]:
+    """Models with the names of their records: `NAME=MODEL` gives one, else it is the last part
+    of a path or address, as long as no two are the same."""
+    given: list[tuple[str, str | None]] = []
+    for spec in specs:
+        name, equals, rest = spec.partition("=")
+        own = bool(equals) and not set(":/#\\") & set(name) and bool(name) and bool(rest)
+        given.append((rest, name) if own else (spec, None))
+    if not given:
+        raise OptionError("which model? --model names one or several, such as index:FOLDER")
+    short = [name if name is not None else _short(spec) for spec, name in given]
+    clear = len(set(short)) == len(short)
+    found = [
+        Named(spec, nick if clear or name is not None else spec)
+        for (spec, name), nick in zip(given, short)
+    ]
+    if len({one.name for one in found}) < len(found):
+        raise OptionError("--model names a model twice: give them names of their own, NAME=MODEL")
+    return found
+
+
+def _short(spec: str) -> str:
+    backend, _, name = spec.partition(":")
+    if "#" in spec and "://" in spec:
+        return spec.rpartition("#")[2]
+    if backend == "index":
+        folder, _, layer = name.partition("#")
+        return "-".join(filter(None, (Path(folder).resolve().name, layer)))
+    return Path(name or spec).name
+
+
+def fits(line: bytes, wanted: Wanted, signature: str) -> str | None:
+    """None if a line of a file is the record of this text; else what is different."""
+    try:
+        held = json.loads(line)
+    except ValueError:
+        held = None
+    if not isinstance(held, dict):
+        return "a line is no record"
+    # As it would be written, so that tuples, dates and the like compare.
+    settled: Mapping[str, Any] = json.loads(json_line(wanted.settled(signature)))
+    # A setting says more than the id, which is made of settings.
+    for name, value in sorted(settled.items(), key=lambda one: one[0] == "id"):
+        if held.get(name) != value:
+            return f"'{name}' is {_brief(held.get(name))}, not {_brief(value)}"
+    missing = [name for name in ("text", "ended", "tokens") if name not in held]
+    return f"a record has no '{missing[0]}'" if missing else None
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,176 @@
+"""Texts by language models: prompts times settings times models, into one file.
+
+Every text has its seed in its record and depends on nothing but that, the prompt, the settings
+and the model. Whatever a model has answered is kept (`models.asking`), and the file grows by whole
+lines (`_generate.resuming`): a run that was killed goes on and ends with the same bytes as one
+that was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rote.core.errors import OptionError
+from rote.core.metric import option
+from rote.core.model import Charging, Decoding, Model
+from rote.core.progress import Advance, Reporter
+from rote.curate._generate.grid import grid
+from rote.curate._generate.plan import Named, Plan, Source, Wanted, fits
+from rote.curate._generate.prompts import Asked, PromptOptions
+from rote.curate._generate.resuming import growing, lines_held
+from rote.curate.writing import json_line
+
+_AT_ONCE = 64
+"""Texts between two writings to the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """Which texts are made. Several values of a setting make a grid."""
+
+    temperature: tuple[float, ...] = option(
+        (0.0,), "Sampling temperatures; 0 takes the likeliest token (greedy)"
+    )
+    top_p: tuple[float, ...] = option((1.0,), "Draw from the likeliest tokens that hold this share")
+    top_k: tuple[int, ...] = option((0,), "Draw from this many likeliest tokens; 0: all")
+    constraint: tuple[float, ...] = option(
+        (0.0,),
+        "Constraining factors c (GOT): with probability 1/c the likeliest token, otherwise a "
+        "weighted draw; 0: none",
+    )
+    samples: int = option(1, "Texts for each prompt and setting, where something is drawn")
+    max_tokens: int = option(128, "Tokens of a text at most")
+    stop: tuple[str, ...] = option((), r"End before one of these strings (\n is a line's end)")
+    seed: int = option(0, "The seed that those of all texts are made from")
+    source: Source = option(
+        "auto",
+        "What the field `source` names: the model, the settings, or both (auto: both if there "
+        "are several settings)",
+    )
+    about: tuple[str, ...] = option(
+        (), "Texts that every prompt is asked of: the text first, then the prompt",
+        metavar="INPUT,...",
+    )  # fmt: skip
+    words: int = option(50, "Words of a text that `prefix:` takes")
+    reference_words: int = option(0, "Words after them that are kept as the reference; 0: all")
+    most: int = option(0, "Take at most so many texts of each input; 0: all")
+
+    def __post_init__(self) -> None:
+        for name, least in (("samples", 1), ("most", 0), ("reference_words", 0), ("words", 1)):
+            if getattr(self, name) < least:
+                flag = "--" + name.replace("_", "-")
+                raise OptionError(f"{flag} must be at least {least}, not {getattr(self, name)}")
+
+    def decodings(self) -> list[Decoding]:
+        return grid(
+            self.temperature,
+            self.top_p,
+            self.top_k,
+            self.constraint,
+            max_tokens=self.max_tokens,
+            stop=self.stop,
+        )
+
+    def prompts(self) -> PromptOptions:
+        return PromptOptions(self.about, self.words, self.reference_words, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a run did: how many texts the file holds, and how many of them were there before."""
+
+    texts: int
+    before: int
+
+
+def plan_of(prompts: Sequence[Asked], models: Sequence[Named], options: GenerateOptions) -> Plan:
+    """Everything that is to be generated."""
+    return Plan(prompts, models, options.decodings(), options.samples, options.seed, options.source)
+
+
+def check(plan: Plan, models: Mapping[str, Model], path: Path) -> int:
+    """Refuse, before the long work, what cannot be done; say how many texts are there already."""
+    for model in models.values():
+        for decoding in plan.decodings:
+            model.generate([], decoding)  # a backend refuses what it cannot do
+    signatures = {name: model.signature for name, model in models.items()}
+    following = _all(plan)
+
+    def wrong(number: int, line: bytes) -> str | None:
+        wanted = next(following)
+        return fits(line, wanted, signatures[wanted.model.name])
+
+    return lines_held(path, len(plan), wrong)
+
+
+def about_to(plan: Plan, models: Mapping[str, Model], done: int) -> None:
+    """Tell models that cost money what is to come; they refuse where nobody has agreed."""
+    left: dict[str, list[Wanted]] = {name: [] for name in models}
+    for number, wanted in enumerate(_all(plan)):
+        if number >= done:
+            left[wanted.model.name].append(wanted)
+    for name, model in models.items():
+        if isinstance(model, Charging) and left[name]:
+            read = sum(model.length(one.asked.text) for one in left[name])
+            written = sum(one.decoding.max_tokens for one in left[name])
+            model.about_to(len(left[name]), read, written)
+
+
+def generate(plan: Plan, models: Mapping[str, Model], path: Path, reporter: Reporter) -> Made:
+    """Write all texts of the plan to a file of JSON Lines, those that are missing."""
+    from rote.models.asking import generate_all
+
+    before = check(plan, models, path)
+    total = len(plan)
+    if path.exists():
+        return Made(total, before)
+    if before:
+        reporter.say(f"{before:,} of {total:,} texts are there already")
+    about_to(plan, models, before)
+    passed = 0
+    with growing(path) as write, reporter.stage("generating", total, "texts") as advance:
+        advance(before)
+        for named, decoding, wanted in plan.parts():
+            first = max(0, before - passed)
+            passed += len(wanted)
+            model = models[named.name]
+            for start in range(first, len(wanted), _AT_ONCE):
+                some = wanted[start : start + _AT_ONCE]
+                through = _Through(reporter, advance)
+                prompts = [one.prompt for one in some]
+                made = generate_all(model, prompts, decoding, through)
+                advance(len(some) - through.advanced)  # those that were answered before
+                write(
+                    b"".join(
+                        json_line(one.record(model.signature, text))
+                        for one, text in zip(some, made)
+                    )
+                )
+    return Made(total, before)
+
+
+def _all(plan: Plan) -> Iterator[Wanted]:
+    for _, _, wanted in plan.parts():
+        yield from wanted
+
+
+class _Through:
+    """Batches move the bar of the whole run instead of having one of their own."""
+
+    def __init__(self, reporter: Reporter, advance: Advance) -> None:
+        self._reporter, self._advance = reporter, advance
+        self.advanced = 0.0
+
+    @contextmanager
+    def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
+        def advance(amount: float) -> None:
+            self.advanced += amount
+            self._advance(amount)
+
+        yield advance
+
+    def say(self, line: str) -> None:
+        self._reporter.say(line)

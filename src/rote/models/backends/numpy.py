@@ -1,0 +1,133 @@
+"""A small Llama decoder by numpy alone: `numpy:FOLDER`, or the folder itself.
+
+The folder is as transformers saves it: config.json, model.safetensors (float32, float16 or
+bfloat16, computed with in float32), tokenizer.json. Equal to transformers to about 1e-5 nats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rote.core.errors import InputError
+from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
+from rote.core.progress import Reporter
+from rote.models.continuing import Writing, begin
+from rote.models.options import ModelOptions
+from rote.models.pairs import pair
+from rote.models.windows import Parts, Read, Window, answered
+
+if TYPE_CHECKING:
+    from rote.models.llama.weights import Weights
+    from rote.models.tokens.encoding import Tokens
+
+VERSION = "1"
+_TOKENS = 1024
+"""Read at once: what the layers compute with stays in the cache. It is cut by the data alone,
+so that numbers do not depend on how many threads share the work."""
+_TEXTS = 16
+"""Written at once."""
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Numpy:
+    """The model of a folder."""
+
+    signature: str
+    batch: int
+    tokens: Tokens
+    weights: Weights
+    threads: int
+
+    @property
+    def limit(self) -> int:
+        return self.weights.shape.longest
+
+    def length(self, text: str) -> int:
+        return len(self.tokens.encode(text, special=False).ids)
+
+    def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        from rote.models.llama.reading import read_windows
+
+        found = [pair(self.tokens, one) for one in wanted]
+
+        def read(some: Sequence[Window]) -> list[Floats]:
+            return read_windows(self.weights, some)
+
+        def run(work: Read, parts: Parts) -> Iterable[list[Floats]]:
+            return _threaded(work, parts, self.threads)
+
+        return answered(found, self.weights.shape.longest, _TOKENS, read, run)
+
+    def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
+        from rote.models.llama.writing import write
+
+        shape = self.weights.shape
+        texts = [begin(one, decoding, self.tokens, shape.ends, shape.longest) for one in wanted]
+        parts = [texts[first : first + _TEXTS] for first in range(0, len(texts), _TEXTS)]
+
+        def written(part: Sequence[Writing]) -> None:
+            write(self.weights, part)
+
+        _threaded(written, parts, self.threads)
+        return [one.done for one in texts if one.done is not None]
+
+
+def _threaded(
+    work: Callable[[Question], Answer], some: Sequence[Question], threads: int
+) -> list[Answer]:
+    if threads == 1 or len(some) < 2:
+        return [work(one) for one in some]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, some))
+
+
+def _threads(asked: int) -> int:
+    """As many as there are cores, unless numpy's own products use them already."""
+    single = any(
+        os.environ.get(name) == "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    )
+    return asked or ((os.cpu_count() or 1) if single else 1)
+
+
+def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
+    """`numpy:FOLDER`"""
+    from rote.models.llama.shape import read_shape
+    from rote.models.llama.weights import read_weights
+    from rote.models.tokens.reading import read_tokens
+
+    folder = Path(name)
+    if not folder.is_dir():
+        raise InputError(
+            "there is no such folder of a model",
+            file=name,
+            remedy="A model of the hub is run by transformers:NAME",
+        )
+    shape = read_shape(folder)
+    tokens = read_tokens(folder, shape.start)
+    if max(tokens.size, tokens.start + 1, *(end + 1 for end in shape.ends)) > shape.vocabulary:
+        raise InputError(
+            f"the tokenizer knows {tokens.size} tokens, the model {shape.vocabulary}",
+            file=str(folder / "tokenizer.json"),
+            remedy="Keep the files of one model together",
+        )
+    weights = read_weights(folder, shape)
+    signature = f"numpy/{VERSION}-{folder.resolve().name}-{_fingerprint(folder)}"
+    return Numpy(signature, options.batch, tokens, weights, _threads(options.threads))
+
+
+def _fingerprint(folder: Path) -> str:
+    digest = hashlib.blake2b(digest_size=6)
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        with (folder / name).open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()

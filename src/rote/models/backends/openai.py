@@ -1,0 +1,34 @@
+"""Models behind an endpoint that speaks the API of OpenAI: vLLM, llama.cpp, Ollama, OpenAI.
+
+`openai:URL#MODEL` asks `URL/completions`, and `openai:MODEL` OpenAI itself. Texts are scored by
+having them echoed with log-probabilities, where the endpoint does that; `openai-chat:` sends
+prompts as messages to `URL/chat/completions` and generates only.
+"""
+
+from __future__ import annotations
+
+from rote.core.model import Model
+from rote.core.progress import Reporter
+from rote.models.endpoint.address import OPENAI, address
+from rote.models.endpoint.client import Client
+from rote.models.endpoint.cost import check_price
+from rote.models.endpoint.model import Endpoint
+from rote.models.endpoint.pace import Pace
+from rote.models.options import ModelOptions
+
+
+def open_model(
+    name: str, options: ModelOptions, reporter: Reporter, *, chat: bool = False
+) -> Model:
+    """`openai:URL#MODEL` or `openai:MODEL`"""
+    client = Client(address(name), options.key_variable, Pace(options.rate))
+    if client.has_key and client.address.url != OPENAI and not client.address.local:
+        reporter.say(f"the key in {options.key_variable} is sent to {client.address.host}")
+    return Endpoint(
+        client,
+        reporter,
+        chat=chat,
+        batch=options.batch,
+        price=check_price(options.price),
+        yes=options.yes,
+    )

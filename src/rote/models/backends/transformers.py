@@ -1,0 +1,76 @@
+"""Any causal model of the transformers library (extra `lm`): `transformers:NAME`.
+
+NAME is a folder, a model of the hub, or `model@revision`, such as a checkpoint of its training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
+from rote.core.progress import Reporter
+from rote.models.continuing import begin
+from rote.models.options import ModelOptions
+from rote.models.pairs import pair
+from rote.models.windows import Window, answered
+
+if TYPE_CHECKING:
+    from rote.models.hub.loading import Loaded
+    from rote.models.hub.tokens import HubTokens
+
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Transformers:
+    """A loaded model and its tokenizer."""
+
+    loaded: Loaded
+    tokens: HubTokens
+    batch: int
+
+    @property
+    def signature(self) -> str:
+        return self.loaded.signature
+
+    @property
+    def limit(self) -> int:
+        return self.loaded.longest
+
+    def length(self, text: str) -> int:
+        return len(self.tokens.encode(text, special=False).ids)
+
+    def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        from rote.models.hub.computing import memory_watched, read_windows
+
+        found = [pair(self.tokens, one) for one in wanted]
+
+        def read(some: Sequence[Window]) -> list[Floats]:
+            with memory_watched(self.loaded.device):
+                return read_windows(self.loaded, some, self.tokens.start)
+
+        return answered(found, self.loaded.longest, self.batch, read)
+
+    def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
+        from rote.models.hub.computing import memory_watched, write
+
+        texts = [
+            begin(one, decoding, self.tokens, self.loaded.ends, self.loaded.longest)
+            for one in wanted
+        ]
+        if not texts:
+            return []
+        with memory_watched(self.loaded.device):
+            write(self.loaded, texts, self.tokens.start)
+        return [one.done for one in texts if one.done is not None]
+
+
+def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
+    """`transformers:NAME`"""
+    from rote.models.hub.loading import load
+    from rote.models.hub.tokens import hub_tokens
+
+    loaded = load(name, options, reporter, VERSION)
+    return Transformers(loaded, hub_tokens(loaded.tokenizer, name), options.batch)

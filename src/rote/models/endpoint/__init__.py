@@ -1,0 +1,1 @@
+"""Models behind an endpoint that speaks the API of OpenAI: address, requests, answers, cost."""

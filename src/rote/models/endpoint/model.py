@@ -1,0 +1,166 @@
+"""A model behind an endpoint, as `core.model.Model`: the two ways of asking one.
+
+Requests of a batch go out side by side. What a seed does is up to the endpoint: most promise no
+more than to try.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from rote.core.errors import OptionError, RoteError
+from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
+from rote.core.progress import Reporter
+from rote.models.endpoint.answers import CannotScore, generated, scored
+from rote.models.endpoint.client import Client, Refused
+from rote.models.endpoint.cost import Estimate
+
+_SIDE_BY_SIDE = 8
+_CHARACTERS = 4
+"""Of a token in English, about."""
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """One model of one endpoint; `chat` asks with messages instead of plain text."""
+
+    client: Client
+    reporter: Reporter
+    chat: bool = False
+    batch: int = 8192
+    price: tuple[float, float] | None = None
+    yes: bool = False
+    limit: int | None = None
+    _newer: bool = False
+    _said: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def signature(self) -> str:
+        address, way = self.client.address, "chat" if self.chat else "completions"
+        return f"openai/1-{address.url.partition('://')[2]}-{address.model}-{way}"
+
+    @property
+    def where(self) -> str:
+        return self.client.address.url
+
+    def length(self, text: str) -> int:
+        return max(1, round(len(text) / _CHARACTERS))
+
+    def about_to(self, requests: int, read: int, written: int) -> None:
+        """Say what is to come, once; refuse where it costs and nobody has agreed."""
+        with self._lock:
+            if "estimate" in self._said:
+                return
+            self._said.add("estimate")
+        estimate = Estimate(requests, read, written, self.price)
+        if estimate.cost and not self.yes:
+            self._said.discard("estimate")
+            raise OptionError(f"{self.where}: {estimate}. Agree to that with --yes")
+        self.reporter.say(f"{self.where}: {estimate}")
+
+    def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        if self.chat:
+            raise CannotScore(self.where, "messages are never scored; openai:URL#MODEL may be")
+        return self._side_by_side(self._scored, wanted)
+
+    def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
+        if decoding.constraint:
+            raise OptionError(
+                "an endpoint draws by itself, so it knows no constraining factor: run the model "
+                "with transformers:, or leave out --constraint"
+            )
+        return self._side_by_side(lambda one: self._generated(one, decoding), wanted)
+
+    def _scored(self, one: Continuation) -> Scored:
+        body = {
+            "model": self.client.address.model,
+            "prompt": one.context + one.text,
+            "max_tokens": 1,  # not all endpoints take 0; what is generated is left out
+            "temperature": 0,
+            "echo": True,
+            "logprobs": 1,
+        }
+        try:
+            answer = self.client.post("/completions", body)
+        except Refused as error:
+            if "echo" in error.said.lower() or "logprob" in error.said.lower():
+                raise CannotScore(self.where, f"it says: {error.said}") from None
+            raise self._explained(error) from None
+        found = scored(answer, one, self.where)
+        if not one.context and (not len(found.starts) or found.starts[0] > 0):
+            if not len(found.starts):
+                raise CannotScore(self.where, "a text of one token needs something before it")
+            self._once(
+                f"{self.where} gives no log-probability for the first token of a text: texts "
+                "without a context are scored from their second token on"
+            )
+        return found
+
+    def _generated(self, one: Prompt, decoding: Decoding) -> Generated:
+        most = "max_completion_tokens" if self._newer else "max_tokens"
+        body: dict[str, Any] = {
+            "model": self.client.address.model,
+            most: decoding.max_tokens,
+            "temperature": decoding.temperature,
+        }
+        if self.chat:
+            body["messages"] = [{"role": "user", "content": one.text}]
+        else:
+            body["prompt"] = one.text
+        if decoding.sampled:
+            body["seed"] = one.seed
+            if decoding.top_p < 1:
+                body["top_p"] = decoding.top_p
+            if decoding.top_k:
+                body["top_k"] = decoding.top_k
+        if decoding.stop:
+            body["stop"] = list(decoding.stop)
+        try:
+            answer = self.client.post("/chat/completions" if self.chat else "/completions", body)
+        except Refused as error:
+            if self.chat and not self._newer and "max_completion_tokens" in error.said:
+                self._newer = True
+                return self._generated(one, decoding)
+            raise self._explained(error) from None
+        return generated(answer, decoding, self.length, self.where)
+
+    def _explained(self, error: Refused) -> RoteError:
+        """The endpoint's own words, and what to do about them."""
+        if error.status in (401, 403):
+            name = self.client.key_variable
+            state = "was not accepted" if self.client.has_key else "is missing"
+            return RoteError(f"{error}. The key (environment variable {name}) {state}")
+        missing = error.status in (404, 405) or "chat" in error.said.lower()
+        if missing and not self.chat:
+            return RoteError(
+                f"{error}. If it has no completions, or the model only answers messages, generate "
+                f"with openai-chat:{self.where}#{self.client.address.model}"
+            )
+        return error
+
+    def _side_by_side(
+        self, ask: Callable[[Question], Answer], wanted: Sequence[Question]
+    ) -> list[Answer]:
+        if not wanted:
+            return []
+        with ThreadPoolExecutor(min(_SIDE_BY_SIDE, len(wanted))) as pool:
+            waiting = [pool.submit(ask, one) for one in wanted]
+            try:
+                return [one.result() for one in waiting]
+            finally:
+                for one in waiting:
+                    one.cancel()
+
+    def _once(self, line: str) -> None:
+        with self._lock:
+            if line in self._said:
+                return
+            self._said.add(line)
+        self.reporter.say(line)

@@ -1,0 +1,86 @@
+"""What a model reads at once: pairs cut to its context length, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rote.core.model import Floats, Ints, Scored
+from rote.models.batches import batches
+from rote.models.pairs import Pair
+
+Read = Callable[[Sequence["Window"]], list[Floats]]
+"""For each window of a batch four rows: log-probability, greedy (0 or 1), expected and spread of
+the tokens it is asked for."""
+Parts = list[list["Window"]]
+Run = Callable[[Read, Parts], Iterable[list[Floats]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the model reads at once, and which of the tokens that follow each it is asked for.
+
+    `ids` holds one token more than is read: the last is only asked for.
+    """
+
+    ids: list[int]
+    first: int
+
+
+def windows(one: Pair, longest: int) -> Iterator[Window]:
+    """Cut to what the model can read at once, `longest` tokens.
+
+    If the continuation alone fits, one window with as much of the context as there is room for,
+    as lm-evaluation-harness cuts it. If not, windows that overlap: each token is scored once,
+    with half a window before it where there is so much.
+    """
+    asked = len(one.ids) - one.first
+    if not asked:
+        return
+    if len(one.ids) <= longest + 1 or asked <= longest:
+        begin = max(0, len(one.ids) - longest - 1)
+        yield Window(one.ids[begin:], one.first - begin)
+        return
+    first = one.first
+    while first < len(one.ids):
+        # The last window reaches back as far as it can.
+        begin = max(0, min(first - max(longest // 2, 1), len(one.ids) - longest - 1))
+        end = min(begin + longest + 1, len(one.ids))
+        yield Window(one.ids[begin:end], first - begin)
+        first = end
+
+
+def answered(
+    found: Sequence[Pair], longest: int, room: int, read: Read, run: Run = map
+) -> list[Scored]:
+    """The scores of all pairs, by batches of windows that hold `room` tokens each."""
+    cut = [list(windows(one, longest)) for one in found]
+    flat = [window for some in cut for window in some]
+    places = list(batches([len(one.ids) for one in flat], room))
+    numbers: dict[int, Floats] = {}
+    for part, given in zip(places, run(read, [[flat[place] for place in one] for one in places])):
+        numbers.update(zip(part, given))
+    answers = []
+    first = 0
+    for one, some in zip(found, cut):
+        columns = [numbers[place] for place in range(first, first + len(some))]
+        first += len(some)
+        answers.append(_scored(one, np.concatenate([np.empty((4, 0)), *columns], axis=1)))
+    return answers
+
+
+def _scored(one: Pair, numbers: Floats) -> Scored:
+    return Scored(
+        logprobs=numbers[0],
+        starts=_ints(one.starts),
+        ends=_ints(one.ends),
+        greedy=numbers[1] > 0,
+        expected=numbers[2],
+        spread=numbers[3],
+    )
+
+
+def _ints(numbers: list[int]) -> Ints:
+    return np.array(numbers, np.int64)

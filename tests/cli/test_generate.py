@@ -1,0 +1,185 @@
+"""`rote generate` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.commands import generate as command
+from rote.cli.main import rote
+from rote.core.errors import OptionError, RoteError
+from rote.index.opening import build_index
+from rote.measure._speaking import open_model
+from tests.models.endpoint_server import Served, serving, vllm
+
+KEY = "sk-never-to-be-seen-9876543210"
+TABLE = {"": {"one": 0.6, "two": 0.4}, "one": {"two": 0.9, "": 0.1}, "two": {"": 0.5, "one": 0.5}}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    (tmp_path / "table.json").write_text(json.dumps(TABLE))
+    return f"fake:{tmp_path / 'table.json'}"
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, ["generate", *arguments])
+
+
+def done(*arguments: str) -> Result:
+    found = invoke(*arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_run_says_what_comes_and_shows_what_was_made(fake: str, tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+    flags = ["--temperature", "0,1", "--samples", "3", "--max-tokens", "6", "-o", str(path)]
+    found = done("start:4", "--model", f"m={fake}", *flags)
+    assert (
+        "4 prompts x 2 settings x 3 samples (one sample where nothing is drawn): 16 texts, at most "
+        "96 tokens" in found.stderr
+    )
+    assert "4 prompts are the same, and greedy writes the same after them" in found.stderr
+    assert "m|greedy" in found.stdout
+    assert "m|temperature1" in found.stdout
+    assert len(records(path)) == 16
+    again = done("start:4", "--model", f"m={fake}", *flags)
+    assert "nothing was written" in again.stderr
+    assert again.stdout == found.stdout
+    with pytest.raises(OptionError, match="made with other settings"):
+        raise invoke("start:4", "--model", f"m={fake}", *flags, "--seed", "1").exception or OSError
+
+
+def test_the_summary_as_json(fake: str, tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+    found = json.loads(done("start", "--model", f"m={fake}", "-o", str(path), "--json").stdout)
+    assert found["sources"] == [
+        {"source": "m", "texts": 1, "tokens": 3, "words": 2, "incomplete": 0, "empty": 0}
+    ]
+    assert records(path)[0]["text"] == "one two"
+
+
+def test_an_index_continues_the_beginnings_of_texts(tmp_path: Path) -> None:
+    text = "Some seed fell into good ground, and brought forth fruit a hundredfold."
+    build_index([text], tmp_path / "idx", layers=("lower",))
+    given = tmp_path / "in.jsonl"
+    given.write_text(json.dumps({"id": "sower", "text": text, "book": "13"}) + "\n")
+    path = tmp_path / "o.jsonl"
+    done(f"prefix:{given}", "--words", "3", "--model", f"index:{tmp_path / 'idx'}", "-o", str(path))
+    held = records(path)[0]
+    assert held["prompt"] == "Some seed fell"
+    assert held["text"] == held["reference"] == text.removeprefix("Some seed fell")
+    assert (held["doc_id"], held["book"], held["source"]) == ("sower", "13", "idx")
+    assert (held["ended"], held["incomplete"]) == ("end", False)
+    scores = CliRunner().invoke(rote, ["lexical", str(path), "--by", "source", "--json"])
+    assert scores.exit_code == 0
+    assert json.loads(scores.stdout)["sources"]["idx"]["texts"] == 1
+
+
+def test_contradictions_are_refused_first(fake: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "o.jsonl")
+    for flags, reason in (
+        (["start", "-o", out], "which model"),
+        (["start", "--model", fake, "--top-k", "3", "-o", out], "temperature 0 draws nothing"),
+        (["set:none", "--model", fake, "-o", out], "unknown set of prompts"),
+        (["start", "--model", "nobody:x", "-o", out], "unknown model backend"),
+        ([out, "--model", fake, "-o", out], "is one of the inputs"),
+        (["start", "--model", fake, "--samples", "0", "-o", out], "--samples must be at least 1"),
+        (["start", "--model", "index:nowhere", "-o", out], "this is no index"),
+    ):
+        failed = invoke(*flags)
+        assert isinstance(failed.exception, RoteError), failed.output
+        assert reason in str(failed.exception)
+        assert not Path(out).exists()
+
+
+def test_the_key_of_an_endpoint_stands_in_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    with serving(vllm) as served:
+        flags = ["--model", f"openai:{served.url}#m", "--key-variable", "SOME_KEY"]
+        paid = ["--price", "10,20", "-o", str(tmp_path / "o.jsonl")]
+        refused = invoke("set:cnn-dm", *flags, *paid)
+        assert isinstance(refused.exception, OptionError)
+        assert "7 requests" in str(refused.exception)
+        assert "--yes" in str(refused.exception)
+        assert served.requests == []
+        found = done("set:cnn-dm", *flags, *paid, "--yes")
+        assert len(served.requests) == 7
+        assert served.requests[0][2]["Authorization"] == f"Bearer {KEY}"
+    assert "7 requests, about " in found.stderr
+    assert records(tmp_path / "o.jsonl")[0]["text"].startswith(" the end")
+    said = found.output + found.stderr + refused.output + repr(refused.exception)
+    assert KEY not in said
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) >= 2
+    assert not any(KEY.encode() in path.read_bytes() for path in written)
+
+
+def test_whoever_sits_there_is_asked_about_the_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    asked: list[str] = []
+
+    def confirm(text: str, **_: Any) -> bool:
+        asked.append(text)
+        if len(asked) == 1:
+            raise click.Abort
+        return True
+
+    monkeypatch.setattr(command.click, "confirm", confirm)
+    monkeypatch.setattr(command, "sys", type("sys", (), {"stdin": Terminal()}))
+    with serving(vllm) as served:
+        flags = ["start:3", "--model", f"openai:{served.url}#m", "--price", "1000,2000"]
+        flags += ["--max-tokens", "5", "--temperature", "1", "-o", str(tmp_path / "o.jsonl")]
+        assert invoke(*flags).exit_code == 1
+        assert served.requests == []
+        done(*flags)
+        assert len(served.requests) == 3
+    assert asked[0] == (
+        "3 requests, about 3 tokens read and at most 15 written: at most about 0.03. Go on?"
+    )
+
+
+def test_endpoints_and_others_write_into_one_file(fake: str, tmp_path: Path) -> None:
+    def run(served: Served, models: Sequence[str]) -> list[dict[str, Any]]:
+        path = tmp_path / "o.jsonl"
+        done("start:2", "--model", ",".join(models), "--max-tokens", "4", "-o", str(path))
+        return records(path)
+
+    with serving(vllm) as served:
+        held = run(served, [f"f={fake}", f"openai:{served.url}#remote"])
+    assert [one["source"] for one in held] == ["f", "f", "remote", "remote"]
+    assert len({one["id"] for one in held}) == 4
+
+
+def test_a_name_is_opened_wherever_it_leads(fake: str, tmp_path: Path) -> None:
+    from rote.core.progress import Silent
+    from rote.models.options import ModelOptions
+
+    assert open_model(fake, ModelOptions(), Silent()).signature.startswith("fake/1")
+    build_index(["a b"], tmp_path / "idx", layers=("lower",))
+    found = open_model(f"index:{tmp_path / 'idx'}", ModelOptions(), Silent())
+    assert found.signature.startswith("index/1-idx-")

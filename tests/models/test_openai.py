@@ -1,0 +1,426 @@
+"""Endpoints: what is sent and read, what is tried again, and where the key never stands."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rote.core.errors import OptionError, RoteError
+from rote.core.model import Continuation, Decoding, Prompt
+from rote.core.progress import Silent
+from rote.models import opening
+from rote.models.asking import generate_all, score_all
+from rote.models.endpoint.address import OPENAI, address
+from rote.models.endpoint.client import Client, Refused
+from rote.models.endpoint.cost import Estimate
+from rote.models.endpoint.model import Endpoint
+from rote.models.endpoint.pace import Pace, Patience, retry_after
+from rote.models.endpoint.spelling import lay
+from rote.models.options import ModelOptions
+from tests.models.endpoint_server import (
+    Behaviour,
+    Reply,
+    Served,
+    generates_only,
+    gpt2,
+    refuses_echo,
+    serving,
+    tokens_of,
+    vllm,
+)
+
+KEY = "sk-never-to-be-seen-0123456789"
+QUICK = Patience(busy=3, unreachable=2, slow=2, first=0.001, connect=1.0, answer=0.2)
+
+
+class Heard(Silent):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+@pytest.fixture(autouse=True)
+def _no_key_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@contextmanager
+def endpoint(
+    behaviour: Behaviour, *, model: str = "small", chat: bool = False, **options: Any
+) -> Iterator[tuple[Endpoint, Served, Heard]]:
+    with serving(behaviour) as served:
+        backend = "openai-chat" if chat else "openai"
+        heard = Heard()
+        made = opening.open_model(f"{backend}:{served.url}#{model}", ModelOptions(**options), heard)
+        assert isinstance(made, Endpoint)
+        made.client.patience = QUICK
+        yield made, served, heard
+
+
+def after(failures: list[Reply], behaviour: Behaviour) -> Behaviour:
+    """Behaves after these replies were given."""
+    left = list(failures)
+    return lambda path, asked: left.pop(0) if left else behaviour(path, asked)
+
+
+def test_scores_are_those_of_the_echoed_continuation() -> None:
+    with endpoint(vllm) as (model, served, heard):
+        found = model.score([Continuation("To be", " or not"), Continuation("", "To the end")])
+    assert found[0].logprobs.tolist() == [-3.0, -4.0]
+    assert list(zip(found[0].starts, found[0].ends)) == [(0, 3), (3, 7)]
+    assert found[0].greedy.tolist() == [True, True]
+    assert found[1].logprobs.tolist() == [-2.0, -4.0, -4.0]
+    assert all(math.isnan(one) for one in (*found[0].expected, *found[0].spread))
+    path, body, headers = served.requests[0]
+    assert path == "/v1/completions"
+    assert (body["echo"], body["logprobs"], body["max_tokens"]) == (True, 1, 1)
+    assert "Authorization" not in headers
+    assert heard.lines == []
+
+
+def test_a_token_that_is_less_likely_than_the_top_one_is_not_greedy() -> None:
+    with endpoint(vllm) as (model, _, _):
+        found = model.score([Continuation("", "a longer word")])[0]
+    assert found.greedy.tolist() == [True, False, False]
+
+
+def test_a_first_token_without_a_start_token_is_left_out_and_that_is_said() -> None:
+    with endpoint(gpt2) as (model, _, heard):
+        found = model.score([Continuation("", "To be or"), Continuation("", "Not to be")])
+        assert found[0].starts.tolist() == [2, 5]
+        assert len(heard.lines) == 1
+        assert "second token" in heard.lines[0]
+        assert model.score([Continuation("To", " be")])[0].logprobs.tolist() == [-3.0]
+        with pytest.raises(RoteError, match="one token"):
+            model.score([Continuation("", "To")])
+
+
+@pytest.mark.parametrize("behaviour", [generates_only, refuses_echo])
+def test_an_endpoint_that_cannot_score_is_told_from_one_that_can(behaviour: Behaviour) -> None:
+    with endpoint(behaviour) as (model, _, _):
+        with pytest.raises(RoteError, match="can generate but not score"):
+            model.score([Continuation("To be", " or not")])
+        assert model.generate([Prompt("To be")], Decoding(2))[0].text == " the end"
+
+
+@pytest.mark.parametrize(
+    "logprobs", [None, {}, {"tokens": ["To", " be"]}, {"tokens": ["To"], "token_logprobs": []}]
+)
+def test_missing_log_probabilities_are_an_error(logprobs: Any) -> None:
+    answer = {"choices": [{"text": "To be", "logprobs": logprobs}]}
+    with (
+        endpoint(lambda path, asked: (200, answer)) as (model, _, _),
+        pytest.raises(RoteError, match="not score"),
+    ):
+        model.score([Continuation("", "To be")])
+
+
+def test_generation_sends_the_settings_that_matter() -> None:
+    decoding = Decoding(3, temperature=0.7, top_p=0.9, top_k=5, stop=("end",))
+    with endpoint(vllm) as (model, served, _):
+        drawn = model.generate([Prompt("To be", 7)], decoding)[0]
+        greedy = model.generate([Prompt("To be", 7)], Decoding(2))[0]
+    assert (drawn.text, drawn.tokens, drawn.ended) == (" the ", 3, "stop")
+    assert (greedy.text, greedy.tokens, greedy.ended) == (" the end", 2, "length")
+    sent = {"model": "small", "prompt": "To be", "max_tokens": 3, "temperature": 0.7}
+    sent |= {"seed": 7, "top_p": 0.9, "top_k": 5, "stop": ["end"]}
+    assert served.requests[0][1] == sent
+    assert set(served.requests[1][1]) == {"model", "prompt", "max_tokens", "temperature"}
+
+
+def test_what_a_prompt_gets_stands_at_its_place() -> None:
+    def slow_for_some(path: str, asked: dict[str, Any]) -> Reply:
+        time.sleep(0.02 * (int(asked["prompt"]) % 3))
+        return 200, {"choices": [{"text": asked["prompt"] * 2, "finish_reason": "stop"}]}
+
+    with endpoint(slow_for_some) as (model, _, _):
+        found = model.generate([Prompt(str(i)) for i in range(12)], Decoding(1))
+    assert [one.text for one in found] == [str(i) * 2 for i in range(12)]
+    assert {one.ended for one in found} == {"end"}
+
+
+def test_messages_are_sent_where_chat_is_asked_for() -> None:
+    with endpoint(vllm, chat=True) as (model, served, _):
+        found = model.generate([Prompt("Hello", 3)], Decoding(9, temperature=1.0))[0]
+        assert (found.text, found.ended) == ("You said: Hello", "end")
+        assert served.requests[0][0] == "/v1/chat/completions"
+        assert served.requests[0][1]["messages"] == [{"role": "user", "content": "Hello"}]
+        with pytest.raises(RoteError, match="not score"):
+            model.score([Continuation("a", "b")])
+        assert "-chat" in model.signature
+    with endpoint(vllm, chat=True, model="newer") as (model, served, _):
+        model.generate([Prompt("Hello")], Decoding(9))
+        model.generate([Prompt("Hello")], Decoding(9))
+    assert [body.get("max_completion_tokens") for _, body, _ in served.requests] == [None, 9, 9]
+
+
+def test_an_endpoint_without_completions_is_told_apart() -> None:
+    message = "This is a chat model and not supported in the v1/completions endpoint."
+    reply = 404, {"error": {"message": message, "type": "invalid_request_error", "code": None}}
+    with endpoint(lambda path, asked: reply) as (model, served, _):
+        with pytest.raises(RoteError, match=r"openai-chat:http://127\.0\.0\.1"):
+            model.generate([Prompt("Hello")], Decoding(1))
+        assert len(served.requests) == 1
+
+
+def test_what_an_endpoint_cannot_do_is_refused_before_it_is_asked() -> None:
+    with endpoint(vllm) as (model, served, _):
+        with pytest.raises(OptionError, match="constraining factor"):
+            model.generate([], Decoding(1, temperature=1.0, constraint=3.0))
+        assert model.generate([], Decoding(1)) == []
+        assert served.requests == []
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [
+        [(429, {"error": {"message": "slow down"}}, {"Retry-After": "0"})] * 2,
+        [(500, b"oops"), (503, {"error": "overloaded"})],
+        [(0, b"")],
+    ],
+)
+def test_trouble_that_passes_is_waited_for(failures: list[Reply]) -> None:
+    with endpoint(after(failures, vllm)) as (model, served, _):
+        assert model.generate([Prompt("To be")], Decoding(1))[0].text == " the"
+        assert len(served.requests) == len(failures) + 1
+
+
+def test_trouble_that_stays_is_an_error_with_its_reason() -> None:
+    busy = 429, {"error": {"message": "too many requests"}}, {"Retry-After": "0.001"}
+    with endpoint(lambda path, asked: busy) as (model, served, _):
+        with pytest.raises(RoteError, match="429: too many requests; given up after 3 attempts"):
+            model.generate([Prompt("To be")], Decoding(1))
+        assert len(served.requests) == 3
+    quota = 429, {"error": {"message": "no money left", "code": "insufficient_quota"}}
+    with endpoint(lambda path, asked: quota) as (model, served, _):
+        with pytest.raises(RoteError, match="no money left"):
+            model.generate([Prompt("To be")], Decoding(1))
+        assert len(served.requests) == 1
+
+
+def test_a_late_answer_is_given_up() -> None:
+    def asleep(path: str, asked: dict[str, Any]) -> Reply:
+        time.sleep(0.4)
+        return 200, {}
+
+    with (
+        endpoint(asleep) as (model, _, _),
+        pytest.raises(RoteError, match="no answer in time; given up after 2 attempts"),
+    ):
+        model.generate([Prompt("To be")], Decoding(1))
+
+
+def test_an_endpoint_that_is_not_there_is_noticed_in_seconds() -> None:
+    with serving(vllm) as served:
+        gone = served.url
+    model = opening.open_model(f"openai:{gone}#small", ModelOptions(), Silent())
+    assert isinstance(model, Endpoint)
+    waits = [model.client.patience.wait(attempt, None) for attempt in range(1, 4)]
+    most = model.client.patience.unreachable * model.client.patience.connect + sum(waits)
+    assert most < 30
+    model.client.patience = QUICK
+    with pytest.raises(RoteError, match=r"cannot be reached .* given up after 2 attempts"):
+        model.generate([Prompt("To be")], Decoding(1))
+
+
+@pytest.mark.parametrize("answer", [b"<html>hello</html>", b"[1]", b"\xff"])
+def test_what_is_no_json_is_an_error(answer: bytes) -> None:
+    with (
+        endpoint(lambda path, asked: (200, answer)) as (model, _, _),
+        pytest.raises(RoteError, match="something else than JSON"),
+    ):
+        model.generate([Prompt("To be")], Decoding(1))
+    with (
+        endpoint(lambda path, asked: (200, {"choices": []})) as (model, _, _),
+        pytest.raises(RoteError, match="without choices"),
+    ):
+        model.generate([Prompt("To be")], Decoding(1))
+
+
+def test_waits_double_and_are_those_that_were_asked_for() -> None:
+    patience = Patience(first=0.5, longest=60)
+    assert [patience.wait(n, None) for n in (1, 2, 3, 9)] == [0.5, 1.0, 2.0, 60.0]
+    assert [patience.wait(1, asked) for asked in (0.0, 7.0, 900.0, -3.0)] == [0.0, 7.0, 60.0, 0.0]
+    assert retry_after(None) is None
+    assert retry_after("soon") is None
+    assert retry_after("2.5") == 2.5
+    date = email.utils.formatdate(time.time() + 30, usegmt=True)
+    assert retry_after(date) == pytest.approx(30, abs=2)
+
+
+def test_requests_keep_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, slept = [100.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", slept.append)
+    pace = Pace(120)
+    for _ in range(3):
+        pace.wait()
+    now[0] = 200.0
+    pace.wait()
+    assert slept == [0.0, 0.5, 1.0, 0.0]
+    Pace(0).wait()
+    assert len(slept) == 4
+
+
+def test_the_key_is_sent_and_stands_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path))
+
+    def rude(path: str, asked: dict[str, Any]) -> Reply:
+        return 401, {"error": {"message": f"Incorrect API key provided: {KEY}", "code": KEY}}
+
+    with endpoint(vllm, price=(1.0, 2.0), yes=True) as (model, served, heard):
+        generate_all(model, [Prompt("To be")], Decoding(2), heard)
+        score_all(model, [Continuation("To be", " or not")], heard)
+        assert {headers["Authorization"] for _, _, headers in served.requests} == {f"Bearer {KEY}"}
+        model.about_to(1, 10, 10)
+        shown = [repr(model), repr(model.client), model.signature, *heard.lines]
+    with endpoint(rude) as (model, _, heard):
+        with pytest.raises(RoteError) as refused:
+            model.generate([Prompt("To be")], Decoding(1))
+        shown += [str(refused.value), repr(refused.value), *heard.lines]
+    with endpoint(lambda path, asked: (500, KEY.encode())) as (model, _, _):
+        with pytest.raises(RoteError) as broken:
+            model.generate([Prompt("To be")], Decoding(1))
+        shown.append(str(broken.value))
+    with endpoint(lambda path, asked: (200, f"key: {KEY}".encode())) as (model, _, _):
+        with pytest.raises(RoteError) as odd:
+            model.generate([Prompt("To be")], Decoding(1))
+        shown.append(str(odd.value))
+    assert any("(environment variable OPENAI_API_KEY) was not accepted" in one for one in shown)
+    assert not any(KEY in one for one in shown)
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert written
+    assert not any(KEY.encode() in path.read_bytes() for path in written)
+
+
+def test_a_key_goes_nowhere_that_it_should_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionError, match="OPENAI_API_KEY is not set"):
+        opening.open_model("openai:davinci-002", ModelOptions(), Silent())
+    monkeypatch.setenv("OTHER_KEY", KEY)
+    options = ModelOptions(key_variable="OTHER_KEY")
+    with pytest.raises(OptionError, match="unencrypted"):
+        opening.open_model("openai:http://example.org/v1#m", options, Silent())
+    heard = Heard()
+    opening.open_model("openai:https://example.org/v1#m", options, heard)
+    assert heard.lines == ["the key in OTHER_KEY is sent to example.org"]
+    found = opening.open_model("openai:davinci-002", options, Heard())
+    assert found.signature == "openai/1-api.openai.com/v1-davinci-002-completions"
+
+
+def test_addresses() -> None:
+    found = address("http://localhost:8000/v1/#org/model")
+    assert (found.url, found.host, found.port) == ("http://localhost:8000/v1", "localhost", 8000)
+    assert (found.path, found.model, found.local) == ("/v1", "org/model", True)
+    assert address("https://example.org#m").port == 443
+    assert address("gpt-x").url == OPENAI
+    for wrong in (
+        "http://localhost:8000/v1", "ftp://host#m", "localhost:8000#m", "http://host#",
+        "http://name:secret@host/v1#m", "https://host/v1?key=secret#m", "http://host:port/v1#m",
+    ):  # fmt: skip
+        with pytest.raises(OptionError) as refused:
+            address(wrong)
+        assert "secret" not in str(refused.value)
+
+
+def test_costs_are_said_first_and_agreed_to() -> None:
+    assert Estimate(3, 2_000_000, 500_000, (0.5, 1.5)).cost == pytest.approx(1.75)
+    assert Estimate(3, 1, 1, None).cost is None
+    with endpoint(vllm, price=(1.0, 2.0)) as (model, _, heard):
+        with pytest.raises(OptionError, match=r"3 requests.*at most about 3\.00.*--yes"):
+            model.about_to(3, 1_000_000, 1_000_000)
+        assert heard.lines == []
+    with endpoint(vllm, price=(1.0, 2.0), yes=True) as (model, _, heard):
+        model.about_to(3, 1_000_000, 1_000_000)
+        model.about_to(3, 1_000_000, 1_000_000)
+        assert len(heard.lines) == 1
+        assert "3.00" in heard.lines[0]
+    with endpoint(vllm) as (model, _, heard):
+        model.about_to(3, 10, 20)
+        assert "3 requests, about 10 tokens read" in heard.lines[0]
+    with pytest.raises(OptionError, match="two numbers"), endpoint(vllm, price=(1.0,)):
+        pass
+
+
+def test_what_was_answered_is_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path))
+    prompts = [Prompt(f"number {i}") for i in range(6)]
+    asked: list[str] = []
+
+    def dies(path: str, body: dict[str, Any]) -> Reply:
+        asked.append(body["prompt"])
+        return (400, {"error": "dead"}) if len(asked) > 3 else vllm(path, body)
+
+    with serving(after([], dies)) as served:
+        model = opening.open_model(f"openai:{served.url}#m", ModelOptions(batch=1), Silent())
+        with pytest.raises(Refused):
+            generate_all(model, prompts, Decoding(2), Silent())
+        asked.clear()
+        found = generate_all(model, prompts[:3], Decoding(2), Silent())
+    assert [one.text for one in found] == [" the end"] * 3
+    assert asked == []
+
+
+@given(st.lists(st.sampled_from(["ab", " cd", "é", " 🙂", "\n", "x"]), max_size=8), st.booleans())
+def test_tokens_are_laid_along_their_text(tokens: list[str], started: bool) -> None:
+    text = "".join(tokens)
+    cut: list[str] = []
+    expected: list[tuple[int, int]] = []
+    place = 0
+    for token in tokens:
+        if "🙂" in token:  # comes in two pieces, neither of which can be written
+            cut += ["\ufffd", "\ufffd"]
+            expected += [(place, place + len(token))] * 2
+        else:
+            cut.append(token)
+            expected.append((place, place + len(token)))
+        place += len(token)
+    # Broken ones side by side share what they spell together.
+    joined: list[tuple[int, int]] = []
+    for i, span in enumerate(expected):
+        first = i
+        while first and cut[first] == cut[first - 1] == "\ufffd":
+            first -= 1
+        last = i
+        while last + 1 < len(cut) and cut[last] == cut[last + 1] == "\ufffd":
+            last += 1
+        whole = (expected[first][0], expected[last][1])
+        joined.append(whole if cut[i] == "\ufffd" else span)
+    start = ["<s>"] if started else []
+    found = lay([*start, *cut, " generated"], text)
+    assert found == [(0, 0)] * (len(start) if text else 0) + joined
+
+
+def test_tokens_that_spell_another_text_are_noticed() -> None:
+    assert lay(["To", " be"], "To be") == [(0, 2), (2, 5)]
+    assert lay([" To", " be"], "To be") == [(0, 2), (2, 5)]
+    assert lay(["To"], "To be") is None
+    assert lay(["to", " be"], "To be") is None
+    assert lay([" the"], "To be") is None
+    assert lay([], "To be") is None
+    assert lay(["\ufffd", " no", " way"], "é, not here") is None
+    assert lay(tokens_of("To be or"), "To be or") == [(0, 2), (2, 5), (5, 8)]
+
+
+def test_a_client_does_not_show_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    client = Client(address("http://localhost:1/v1#m"), "OPENAI_API_KEY", Pace(0))
+    assert client.has_key
+    assert KEY not in repr(client)
