@@ -250,6 +250,24 @@ def test_a_prompt_that_leaves_no_room_is_cut_on_the_left(tmp_path: Path) -> None
     assert model.generate([Prompt("qqqq")], Decoding(max_tokens=32))[0].tokens <= 32
 
 
+def test_what_is_cut_is_said_once(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    class Listening(Silent):
+        def say(self, line: str) -> None:
+            said.append(line)
+
+    folder = tiny.write_model(tmp_path / "model", tiny.PLAIN)
+    model = open_model(str(folder), ModelOptions(), Listening())
+    model.score([Continuation("q" * 20, "the"), Continuation("", "q" * 32)])
+    model.generate([Prompt("q" * 23)], Decoding(10))
+    assert said == []
+    for _ in range(2):
+        model.score([Continuation("q" * 40, "the"), Continuation("", "q" * 33)])
+        model.generate([Prompt("q" * 24)], Decoding(10))
+    assert [line.split()[0] for line in said] == ["texts", "contexts", "prompts"]
+
+
 def test_the_signature_is_that_of_the_weights(tmp_path: Path) -> None:
     first = opened(tiny.write_model(tmp_path / "a", tiny.PLAIN, seed=1)).signature
     again = opened(tiny.write_model(tmp_path / "b" / "a", tiny.PLAIN, seed=1)).signature

@@ -1,4 +1,4 @@
-"""The shipped open model: its truth is its training text's, its files are whole and say what is so."""
+"""The open model as it is shipped: its truth is that of its training text, its files are whole."""
 
 from __future__ import annotations
 

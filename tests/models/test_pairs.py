@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.model import Continuation
+from rote.core.progress import Silent
 from rote.models.batches import batches
 from rote.models.pairs import Pair, pair, prompt
+from rote.models.telling import Once
 from rote.models.tokens.encoding import Encoded, Tokens
 from rote.models.tokens.reading import read_tokens
 from rote.models.windows import answered, windows
@@ -146,6 +148,7 @@ def test_what_was_cut_is_put_together_again(
             np.array([one.ids[one.first :]] + [[0] * (len(one.ids) - one.first)] * 3, float)
             for one in some
         ],
+        Once(Silent()),
     )
     assert [list(one.logprobs) for one in answers] == [one.ids[one.first :] for one in found]
     assert [list(one.starts) for one in answers] == [one.starts for one in found]

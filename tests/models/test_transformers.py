@@ -86,8 +86,8 @@ def test_the_open_model_is_the_same_in_both() -> None:
 @pytest.fixture(scope="module")
 def absolute(tmp_path_factory: pytest.TempPathFactory) -> Transformers:
     """GPT-2, whose positions are learned: padding that shifts them would show."""
-    transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
     torch.manual_seed(4)
     folder = tiny.write_model(tmp_path_factory.mktemp("gpt2"), tiny.PLAIN)
     (folder / "model.safetensors").unlink()
@@ -195,6 +195,7 @@ def test_settings_that_cannot_be_had_are_refused(tmp_path: Path) -> None:
 def test_what_cannot_be_loaded_is_a_readable_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("torch")
     pytest.importorskip("huggingface_hub")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for named in ("nobody/nothing@main", str(tmp_path), "//"):
@@ -208,6 +209,7 @@ def test_what_cannot_be_loaded_is_a_readable_error(
 
 
 def test_log_likelihoods_are_those_of_the_harness(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     models = pytest.importorskip("lm_eval.models.huggingface")
     from lm_eval.api.instance import Instance
 

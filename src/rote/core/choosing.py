@@ -51,11 +51,14 @@ def choose(logits: Logits, decoding: Decoding, random: np.random.Generator) -> i
 
 
 def _weighted(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
-    """The tokens that may be drawn, likeliest first, and how likely each is.
+    """The tokens that may be drawn, and how likely each is.
 
     As usual, temperature comes first, then the k likeliest, then the smallest set of the
-    likeliest that holds `top_p` of what is left.
+    likeliest that holds `top_p` of what is left. Where all may be drawn nothing is sorted.
     """
+    if not decoding.top_k and decoding.top_p == 1:
+        chances = np.exp(log_softmax(logits.astype(np.float64) / decoding.temperature))
+        return np.arange(len(logits)), chances
     order = np.argsort(-logits, kind="stable")
     if decoding.top_k:
         order = order[: decoding.top_k]

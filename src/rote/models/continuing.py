@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,6 +13,7 @@ from rote.core.choosing import choose, generator
 from rote.core.errors import OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.models import pairs
+from rote.models.telling import Once
 from rote.models.tokens.encoding import Tokens
 
 
@@ -53,14 +55,27 @@ class Writing:
 
 
 def begin(
-    prompt: Prompt, decoding: Decoding, tokens: Tokens, ends: frozenset[int], longest: int
-) -> Writing:
-    """A prompt ready to be continued; one that leaves no room is cut on its left side."""
+    wanted: Sequence[Prompt],
+    decoding: Decoding,
+    tokens: Tokens,
+    ends: frozenset[int],
+    longest: int,
+    tell: Once,
+) -> list[Writing]:
+    """Prompts ready to be continued; one that leaves no room is cut on its left side."""
     room = longest - decoding.max_tokens + 1  # the last token is written and not read
     if room < 1:
         raise OptionError(
             f"the model reads {longest} tokens at most: max_tokens can be {longest} and no more, "
             f"not {decoding.max_tokens}"
         )
-    before = pairs.prompt(tokens, prompt.text)[-room:]
-    return Writing(before, decoding, tokens, ends, generator(prompt))
+    texts = []
+    for one in wanted:
+        before = pairs.prompt(tokens, one.text)
+        if len(before) > room:
+            tell(
+                f"prompts that leave no room for {decoding.max_tokens} more tokens (the model "
+                f"reads {longest}) are cut on their left side"
+            )
+        texts.append(Writing(before[-room:], decoding, tokens, ends, generator(one)))
+    return texts

@@ -10,6 +10,7 @@ import numpy as np
 from rote.core.model import Floats, Ints, Scored
 from rote.models.batches import batches
 from rote.models.pairs import Pair
+from rote.models.telling import Once
 
 Read = Callable[[Sequence["Window"]], list[Floats]]
 """For each window of a batch four rows: log-probability, greedy (0 or 1), expected and spread of
@@ -53,10 +54,14 @@ def windows(one: Pair, longest: int) -> Iterator[Window]:
 
 
 def answered(
-    found: Sequence[Pair], longest: int, room: int, read: Read, run: Run = map
+    found: Sequence[Pair], longest: int, room: int, read: Read, tell: Once, run: Run = map
 ) -> list[Scored]:
     """The scores of all pairs, by batches of windows that hold `room` tokens each."""
     cut = [list(windows(one, longest)) for one in found]
+    if any(len(some) > 1 for some in cut):
+        tell(f"texts longer than the model reads ({longest} tokens) are scored in windows")
+    if any(len(some) == 1 and len(some[0].ids) < len(one.ids) for one, some in zip(found, cut)):
+        tell(f"contexts longer than the model reads ({longest} tokens) are cut on their left side")
     flat = [window for some in cut for window in some]
     places = list(batches([len(one.ids) for one in flat], room))
     numbers: dict[int, Floats] = {}

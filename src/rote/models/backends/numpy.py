@@ -20,6 +20,7 @@ from rote.core.progress import Reporter
 from rote.models.continuing import Writing, begin
 from rote.models.options import ModelOptions
 from rote.models.pairs import pair
+from rote.models.telling import Once
 from rote.models.windows import Parts, Read, Window, answered
 
 if TYPE_CHECKING:
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from rote.models.tokens.encoding import Tokens
 
 VERSION = "1"
+_FILES = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "model.safetensors",
+)
+"""What the numbers and texts depend on; two of them need not be there."""
 _TOKENS = 1024
 """Read at once: what the layers compute with stays in the cache. It is cut by the data alone,
 so that numbers do not depend on how many threads share the work."""
@@ -46,6 +55,7 @@ class Numpy:
     tokens: Tokens
     weights: Weights
     threads: int
+    tell: Once
 
     @property
     def limit(self) -> int:
@@ -65,13 +75,13 @@ class Numpy:
         def run(work: Read, parts: Parts) -> Iterable[list[Floats]]:
             return _threaded(work, parts, self.threads)
 
-        return answered(found, self.weights.shape.longest, _TOKENS, read, run)
+        return answered(found, self.limit, _TOKENS, read, self.tell, run)
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         from rote.models.llama.writing import write
 
-        shape = self.weights.shape
-        texts = [begin(one, decoding, self.tokens, shape.ends, shape.longest) for one in wanted]
+        ends = self.weights.shape.ends
+        texts = begin(wanted, decoding, self.tokens, ends, self.limit, self.tell)
         parts = [texts[first : first + _TEXTS] for first in range(0, len(texts), _TEXTS)]
 
         def written(part: Sequence[Writing]) -> None:
@@ -121,12 +131,16 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
         )
     weights = read_weights(folder, shape)
     signature = f"numpy/{VERSION}-{folder.resolve().name}-{_fingerprint(folder)}"
-    return Numpy(signature, options.batch, tokens, weights, _threads(options.threads))
+    threads = _threads(options.threads)
+    return Numpy(signature, options.batch, tokens, weights, threads, Once(reporter))
 
 
 def _fingerprint(folder: Path) -> str:
     digest = hashlib.blake2b(digest_size=6)
-    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+    for name in _FILES:
+        if not (folder / name).is_file():
+            continue
+        digest.update(f"{name}\n".encode())
         with (folder / name).open("rb") as file:
             while block := file.read(1 << 20):
                 digest.update(block)

@@ -14,6 +14,7 @@ from rote.core.progress import Reporter
 from rote.models.continuing import begin
 from rote.models.options import ModelOptions
 from rote.models.pairs import pair
+from rote.models.telling import Once
 from rote.models.windows import Window, answered
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Transformers:
     loaded: Loaded
     tokens: HubTokens
     batch: int
+    tell: Once
 
     @property
     def signature(self) -> str:
@@ -51,15 +53,12 @@ class Transformers:
             with memory_watched(self.loaded.device):
                 return read_windows(self.loaded, some, self.tokens.start)
 
-        return answered(found, self.loaded.longest, self.batch, read)
+        return answered(found, self.limit, self.batch, read, self.tell)
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         from rote.models.hub.computing import memory_watched, write
 
-        texts = [
-            begin(one, decoding, self.tokens, self.loaded.ends, self.loaded.longest)
-            for one in wanted
-        ]
+        texts = begin(wanted, decoding, self.tokens, self.loaded.ends, self.limit, self.tell)
         if not texts:
             return []
         with memory_watched(self.loaded.device):
@@ -73,4 +72,5 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     from rote.models.hub.tokens import hub_tokens
 
     loaded = load(name, options, reporter, VERSION)
-    return Transformers(loaded, hub_tokens(loaded.tokenizer, name), options.batch)
+    tokens = hub_tokens(loaded.tokenizer, name)
+    return Transformers(loaded, tokens, options.batch, Once(reporter))
