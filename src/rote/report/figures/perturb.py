@@ -1,6 +1,7 @@
 """Figures of a perturbation, drawn from the tables alone: a result read from JSON will do.
 
-`frequencies` is figure 2 of paper D, `popularity` figure 4, `similarity` figure 3.
+`frequencies` is figure 2 of paper D, `popularity` figure 4, `similarity` figure 3; `answers` shows
+its tables 1 and 2.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def figures(result: Result) -> dict[str, Any]:
         "popularity": popularity(result),
         "frequencies": frequencies(result),
         "similarity": similarity(result),
+        "answers": answers(result),
     }
     drawn = {name: chart for name, chart in charts.items() if chart is not None}
     if not drawn:
@@ -73,7 +75,7 @@ def similarity(result: Result) -> Any:
     """ROUGE-L, and the cosine of embeddings where there is one, of each item with its original."""
     import altair as alt
 
-    titles = {"rouge_l": "ROUGE-L", "cosine": "cosine of embeddings"}
+    titles = {"rouge_l": "ROUGE-L", "cosine": "cosine of embeddings", "bertscore": "BERTScore F"}
     rows = [
         {"task": harmless(row["task"]), "measure": title, "value": row[name]}
         for row in result.tables.get("items", ())
@@ -95,6 +97,61 @@ def similarity(result: Result) -> Any:
     )
 
 
+def answers(result: Result) -> Any:
+    """Accuracy before and after, task by task, a panel for each model that was asked."""
+    import altair as alt
+
+    panels = []
+    told = [row for row in result.tables.get("answers", ()) if row["source"]]
+    for source in dict.fromkeys(row["source"] for row in told):
+        own = [row for row in told if row["source"] == source]
+        main = [row for row in own if row["pos"] == own[0]["pos"]]
+        rows = [
+            {
+                "task": harmless(row["task"]),
+                "items": name,
+                "accuracy": row[f"accuracy_{when}"],
+                # A share without an interval has one of no width: one mark for all.
+                **{
+                    end: known if _known(known := row[f"accuracy_{when}_{end}"]) else share
+                    for end in ("low", "high")
+                    for share in (row[f"accuracy_{when}"],)
+                },
+            }
+            for row in main
+            for when, name in (("before", "original"), ("after", "perturbed"))
+            if _known(row[f"accuracy_{when}"])
+        ]
+        if not rows:
+            continue
+        base = alt.Chart(alt.Data(values=rows)).encode(
+            y=alt.Y("task:N", sort=None, title=None, axis=alt.Axis(labelLimit=220)),
+            yOffset=alt.YOffset("items:N", sort=list(_COLOURS)),
+            color=_colour(),
+        )
+        x = alt.X(
+            "accuracy:Q", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1]),
+            title="accuracy",
+        )  # fmt: skip
+        layers = [base.mark_rule().encode(x="low:Q", x2="high:Q"), base.mark_circle().encode(x=x)]
+        panels.append(
+            alt.layer(*layers).properties(
+                width=_WIDTH, height=28 * len(main), title=harmless(source)
+            )
+        )
+    return alt.concat(*panels, columns=2) if panels else None
+
+
+def _colour() -> Any:
+    import altair as alt
+
+    return alt.Color(
+        "items:N",
+        scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())),
+        legend=alt.Legend(title=None),
+    )
+
+
 def _histogram(rows: Rows, title: str, unit: str) -> Any:
     import altair as alt
 
@@ -104,11 +161,7 @@ def _histogram(rows: Rows, title: str, unit: str) -> Any:
         .encode(
             x=alt.X("value:Q", bin=alt.Bin(maxbins=_BINS), title=title),
             y=alt.Y("sum(weight):Q", stack=None, title=unit),
-            color=alt.Color(
-                "items:N",
-                scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())),
-                legend=alt.Legend(title=None),
-            ),
+            color=_colour(),
         )
         .properties(width=_WIDTH, height=_HEIGHT)
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rote.core.facets import JOINT
 from rote.core.result import Result, SourceResult
 from rote.report._grid import rounded
 from rote.report.tables import popularity
@@ -15,18 +16,19 @@ from rote.report.tables._latex import escaped
 _COLUMNS = {
     "items": "items",
     "accuracy": "accuracy",
-    "accuracy_norm": "by characters",
+    "accuracy_norm": "norm.",
     "perplexity": "perplexity",
     "chance": "chance",
     "majority": "majority",
     "unanswered": "unanswered",
 }
 _SHARES = ("accuracy", "accuracy_norm", "chance", "majority")
-_SURE = ("accuracy", "perplexity")
+_SURE = ("accuracy",)
 """Values that stand with their interval; a line has no room for more."""
+_SOURCE = "source"
 _LEGEND = {
     "accuracy": "accuracy in percent, of the items that were answered",
-    "accuracy_norm": "by characters: log-likelihoods divided by the length of their option",
+    "accuracy_norm": "norm.: log-likelihoods divided by the characters of their option first",
     "perplexity": "perplexity: exp(- mean log-likelihood) of the last word as a whole",
     "majority": "chance, majority: by lot, and by the place where the right option is most often",
 }
@@ -37,7 +39,11 @@ as_csv = popularity.as_csv
 
 def print_result(result: Result, console: Any) -> None:
     """Print a line for each group, the tests between models, what was not answered."""
-    console.print(table({", ".join(result.by): "left", **_heads(result)}, _lines(result)))
+    for title, names, groups in _parts(result):
+        if title:
+            console.print(f" {title}:", style="bold", highlight=False, markup=False)
+        lines = [[groups[group], *_cells(result, group)] for group in groups]
+        console.print(table({names: "left", **_heads(result)}, lines))
     shown = _shown(result)
     for name, line in _LEGEND.items():
         if name in shown:
@@ -122,12 +128,27 @@ def _heads(result: Result) -> dict[str, str]:
     return {_COLUMNS[name]: "right" for name in _shown(result)}
 
 
+def _parts(result: Result) -> list[tuple[str, str, dict[str, str]]]:
+    """Groups that stand in one table, under the name of their model where they have one: its
+    title, what names its lines, and the lines by their groups."""
+    if _SOURCE not in result.by or len(result.by) == 1:
+        return [("", ", ".join(result.by), {group: group for group in result.sources})]
+    place = result.by.index(_SOURCE)
+    names = ", ".join(name for name in result.by if name != _SOURCE)
+    found: dict[str, dict[str, str]] = {}
+    for group in result.sources:
+        fields = group.split(JOINT)
+        model = fields.pop(place)
+        found.setdefault(model, {})[group] = JOINT.join(fields)
+    return [(model, names, groups) for model, groups in found.items()]
+
+
 def _lines(result: Result) -> list[Sequence[str]]:
-    shown = _shown(result)
-    return [
-        [name, *(_cell(found, column) for column in shown)]
-        for name, found in result.sources.items()
-    ]
+    return [[name, *_cells(result, name)] for name in result.sources]
+
+
+def _cells(result: Result, group: str) -> list[str]:
+    return [_cell(result.sources[group], column) for column in _shown(result)]
 
 
 def _cell(found: SourceResult, name: str) -> str:
@@ -149,6 +170,6 @@ def _large(number: float) -> str:
     """A perplexity: no digits behind the point that nobody could mean."""
     if math.isinf(number):
         return "∞"
-    if number >= 1e5:
-        return f"{number:.2e}"
+    if number >= 1e6:
+        return f"{number:.1e}".replace("e+0", "e").replace("e+", "e")
     return f"{number:,.0f}" if number >= 1000 else rounded(number)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.report._grid import rounded
+from rote.report.tables import perturb_answers as answers
 from rote.report.tables import results as tables
 from rote.report.tables._blocks import plain_text, table
 
@@ -26,9 +27,15 @@ _SHOWN = 15
 def print_result(result: Result, console: Any) -> None:
     """Print the values of each task, then the tests, the frequencies, what stayed and why."""
     tables.print_results([result], console)
+    spoken = answers.of_models(result)
+    if spoken:
+        answers.print_answers(spoken, console)
+    _print("judge: items that mean the same", *_judged(result), console)
     for test, title in _TESTS.items():
         rows = [row for row in result.tables.get("tests", ()) if row["test"] == test]
-        _print(title, rows, _COLUMNS[test], console)
+        if test == "mcnemar" and spoken:
+            continue  # it stands beside the answers
+        _print(title, rows, _columns(rows, test), console)
     _print(
         "words and synonyms in the corpus (log10 of 1 + occurrences)",
         result.tables.get("frequencies", ()),
@@ -50,7 +57,18 @@ def as_csv(result: Result) -> str:
 
 
 def as_latex(result: Result) -> str:
-    return tables.as_latex([result])
+    """The values, then the tables of the paper where models answered."""
+    return "\n".join([tables.as_latex([result]), *answers.as_latex(result)])
+
+
+def _columns(rows: Rows, test: str) -> tuple[str, ...]:
+    """Those of several models begin with theirs."""
+    named = any("source" in row for row in rows)
+    return (("source",) if named else ()) + _COLUMNS[test]
+
+
+def _judged(result: Result) -> tuple[Rows, tuple[str, ...]]:
+    return result.tables.get("judge", ()), ("task", "judged", "same", "low", "high")
 
 
 def _print(title: str, rows: Rows, columns: Sequence[str], console: Any) -> None:
@@ -62,7 +80,7 @@ def _print(title: str, rows: Rows, columns: Sequence[str], console: Any) -> None
 
 
 def _is_text(rows: Rows, name: str) -> bool:
-    return isinstance(rows[0].get(name), str)
+    return any(isinstance(row.get(name), str) for row in rows)
 
 
 def _shown(value: Any) -> str:

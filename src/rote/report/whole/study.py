@@ -20,7 +20,7 @@ SCHEMA = 1
 class Given:
     """One thing that was measured, or measured against: a file of texts, an index, training text.
 
-    `role` is "texts", "corpus" or "train"; `fingerprint` says which version of it.
+    `role` is "texts", "items", "corpus" or "train"; `fingerprint` says which version of it.
     """
 
     role: str
@@ -48,7 +48,7 @@ class Mark:
     end: int
     label: str
     kind: str
-    """template, cited, common or original."""
+    """template, cited, common, original, or copied (a run of words that the corpus holds)."""
     sources: Sequence[Mapping[str, Any]] = ()
     """Where it stands elsewhere: document, author, excerpt, ..."""
 
@@ -112,7 +112,13 @@ class Study:
         }
 
     def to_json(self, indent: int | None = 2) -> str:
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        # Half a surrogate pair cannot be written in UTF-8; \\udc80 is how JSON spells it.
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    @classmethod
+    def from_json(cls, text: str) -> Study:
+        return cls.from_dict(json.loads(text))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Study:
@@ -126,9 +132,13 @@ class Study:
             tools=tuple(Tool(**one) for one in data["tools"]),
             results=tuple(Result.from_dict(one) for one in data["panel"]),
             evidence=tuple(
-                Evidence(**{**one, "marks": tuple(Mark(**mark) for mark in one["marks"])})
+                Evidence(**{**one, "marks": tuple(map(_mark, one["marks"]))})
                 for one in data["evidence"]
             ),
             omitted=tuple(Omission(**one) for one in data["omitted"]),
             notes=tuple(data["notes"]),
         )
+
+
+def _mark(data: Mapping[str, Any]) -> Mark:
+    return Mark(**{**data, "sources": tuple(data["sources"])})

@@ -1,0 +1,128 @@
+"""Charts as SVG that may stand inside a page: nothing in it acts, nothing in it clashes.
+
+The drawing is taken apart and put together again from the elements and attributes that are known;
+so whatever a name holds, it is text. Backgrounds are left out, for the page has its own.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape, quoteattr
+
+from rote.report.texts.highlight import readable
+
+_ELEMENTS = frozenset(
+    "svg g path text tspan rect line circle ellipse polygon polyline defs clipPath "
+    "linearGradient stop".split()
+)
+_ATTRIBUTES = frozenset(
+    "d x y x1 y1 x2 y2 dx dy cx cy r rx ry width height viewBox transform points offset fill "
+    "fill-opacity stroke stroke-width stroke-opacity stroke-dasharray stroke-dashoffset "
+    "stroke-linecap stroke-linejoin stroke-miterlimit opacity display text-anchor font-family "
+    "font-size font-weight font-style dominant-baseline stop-color stop-opacity clip-path "
+    "gradientUnits gradientTransform clipPathUnits id".split()
+)
+_POINTING = ("fill", "stroke", "clip-path")
+_SCALE = 2.0
+
+
+def spec(chart: Any) -> str:
+    """An Altair chart as text; half a character, which no file can hold, becomes a sign for it."""
+    written = json.dumps(chart.to_dict(validate=False), ensure_ascii=False)
+    return written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def svg(spec: str, prefix: str, title: str, says: str) -> str:
+    """The figure as an element of a page; `prefix` begins its ids."""
+    root = ElementTree.fromstring(svg_file(spec))
+    across, down = _size(root)
+    first = next(iter(root), None)
+    if first is not None and _local(first) == "rect" and first.get("fill") in ("white", "#fff"):
+        root.remove(first)
+    inside = "".join(_written(child, prefix) for child in root)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{prefix}-t '
+        f'{prefix}-d" width="{across}" height="{down}" viewBox="0 0 {across} {down}">'
+        f'<title id="{prefix}-t">{_text(title)}</title>'
+        f'<desc id="{prefix}-d">{_text(says)}</desc>{inside}</svg>'
+    )
+
+
+def width(spec: str) -> int:
+    """In pixels."""
+    return _size(ElementTree.fromstring(svg_file(spec)))[0]
+
+
+def png(spec: str) -> bytes:
+    """The figure as a picture on white, fine enough for print."""
+    import vl_convert
+
+    made: bytes = vl_convert.vegalite_to_png(json.loads(spec), scale=_SCALE)
+    return made
+
+
+@lru_cache(maxsize=128)
+def svg_file(spec: str) -> str:
+    """The figure as a file of its own, on white. A page that is opened again is not drawn again."""
+    import vl_convert
+
+    made: str = vl_convert.vegalite_to_svg(json.loads(spec))
+    return made
+
+
+def _size(root: ElementTree.Element) -> tuple[int, int]:
+    return round(float(root.get("width", "0"))), round(float(root.get("height", "0")))
+
+
+def _written(element: ElementTree.Element, prefix: str) -> str:
+    name = _local(element)
+    if name not in _ELEMENTS or _nothing(element, name):
+        return ""
+    attributes = "".join(
+        f" {key}={quoteattr(_pointed(key, value, prefix))}"
+        for key, value in element.attrib.items()
+        if key in _ATTRIBUTES and not (key == "opacity" and value == "1")
+    )
+    inside = _text(element.text or "") + "".join(
+        _written(child, prefix) + _text(child.tail or "") for child in element
+    )
+    if name == "g" and not inside:
+        return ""
+    if name == "g" and not attributes:
+        return inside
+    return f"<{name}{attributes}>{inside}</{name}>" if inside else f"<{name}{attributes}/>"
+
+
+def _nothing(element: ElementTree.Element, name: str) -> bool:
+    """What is not seen: Vega leaves many empty groups and frames."""
+    if element.get("display") == "none" or element.get("opacity") == "0":
+        return True
+    # The frame of a group is a path without colours of its own, inside fill="none".
+    plain = element.get("fill") is None and element.get("stroke") is None
+    return name == "path" and (not element.get("d") or (plain and "background" in _class(element)))
+
+
+def _class(element: ElementTree.Element) -> str:
+    return element.get("class", "")
+
+
+def _pointed(key: str, value: str, prefix: str) -> str:
+    """Ids are the page's: those of two figures must not be the same."""
+    if key == "id":
+        return f"{prefix}-{value}"
+    if "url(" in value:
+        start, _, name = value.partition("#")
+        inside = key in _POINTING and start in ("url(", 'url("', "url('")
+        return f"url(#{prefix}-{name}" if inside else "none"
+    return value
+
+
+def _local(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _text(text: str) -> str:
+    return escape(readable(text))

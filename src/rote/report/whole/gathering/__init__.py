@@ -1,0 +1,1 @@
+"""How a study is gathered: what is read, which measures it allows, what shows it."""

@@ -1,0 +1,123 @@
+"""What a whole picture is asked for, and how much text each measure gets.
+
+Most measures are computed again for hundreds of half-samples and permutations, so that the time
+they take is set by the amount of text and not by what a reader can see in it. Each measure has a
+share of work; sources that hold more text than that are drawn down to the same number of texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rote.annotate import embeddings
+from rote.core.errors import OptionError
+from rote.core.metric import option
+
+PERMUTATIONS = 199
+"""Of each test where the user names no number: the smallest p of five sources is 0.025 then."""
+
+WORDS = {"light": 3_000_000, "medium": 600_000, "heavy": 200_000}
+"""By effort, how many words of all sources together a measure gets."""
+_FEWEST = 50
+"""Texts of a source that are always taken: with fewer there is nothing to test."""
+_PAIRS = 4_900
+"""Texts of all sources together whose pairs are kept, so that homogenization can be tested."""
+_SECONDS = {"light": 1.5e-5, "medium": 3e-5, "heavy": 2.6e-4}
+"""A word takes about so long on one core of a virtual machine of 2024, by effort."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What the report is about; the shell's flags and the browser's form are made from this."""
+
+    corpus: str | None = option(
+        None,
+        "Index, or a small file of texts, that the texts are held against: novelty, originality, "
+        "contamination; for test items popularity",
+        metavar="IDX",
+    )
+    train: str | None = option(
+        None,
+        "Training set, an index or files of texts: how much of the texts or references it holds",
+        metavar="TRAIN",
+    )
+    measures: tuple[str, ...] = option(
+        (), "Only these measures  [default: all that the inputs allow]", metavar="NAME,..."
+    )
+    examples: int = option(4, "Texts that are shown with marks, for each source and section")
+    all_texts: bool = option(
+        False,
+        "Give all texts to every measure, however long it takes; without it, and without --sample, "
+        "costly measures get a part of large inputs, and the report says how much",
+    )
+    sentences: int = option(
+        2_000, "At most this many sentences of each source for meanings, precision and recall"
+    )
+    embedder: str = option(
+        embeddings.DEFAULT, "Who makes the vectors: minilm (English), sentence-transformers:NAME"
+    )
+    title: str | None = option(None, "Title of the report")
+
+    def __post_init__(self) -> None:
+        if self.examples < 0:
+            raise OptionError(f"examples must not be negative, not {self.examples}")
+        if self.sentences < 10:
+            raise OptionError(f"sentences must be at least 10, not {self.sentences}")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many texts a source has, and how many words."""
+
+    texts: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many texts of each source a measure gets, by effort; None: all of them."""
+
+    texts: Mapping[str, int | None]
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, Size], *, sample: int | None, everything: bool) -> Limits:
+        """`sample` is the number that was asked for; `everything` that none is wanted."""
+        if sample is not None or everything:
+            return cls(dict.fromkeys(WORDS, sample))
+        return cls({effort: _texts_for(effort, sizes) for effort in WORDS})
+
+    def seconds(self, efforts: Sequence[str], sizes: Mapping[str, Size]) -> float:
+        """About how long measures of these efforts take on one core."""
+        total = 0.0
+        for effort in efforts:
+            count = self.texts[effort]
+            for size in sizes.values():
+                share = 1.0 if count is None else min(1.0, count / max(size.texts, 1))
+                total += size.words * share * _SECONDS[effort]
+        return total
+
+
+def _texts_for(effort: str, sizes: Mapping[str, Size]) -> int | None:
+    most = max((size.texts for size in sizes.values()), default=0)
+    if most <= _FEWEST:
+        return None
+
+    def fits(count: int) -> bool:
+        taken = {source: min(count, size.texts) for source, size in sizes.items()}
+        words = sum(n * sizes[s].words / sizes[s].texts for s, n in taken.items() if sizes[s].texts)
+        return words <= WORDS[effort] and (effort == "light" or sum(taken.values()) <= _PAIRS)
+
+    if fits(most):
+        return None
+    low, high = _FEWEST, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return _rounded(low)
+
+
+def _rounded(count: int) -> int:
+    """A number that can be remembered: 1,234 becomes 1,200."""
+    step = int(10 ** max(0, len(str(count)) - 2))
+    return max(_FEWEST, count - count % step)

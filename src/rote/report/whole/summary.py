@@ -1,0 +1,142 @@
+"""What a person should know after a minute: what differs from the reference, by how much, how sure.
+
+    for statement in summary(study):
+        print(statement.text)
+
+Every statement is a sentence of its own and carries its numbers. Nothing is said about causes; a
+difference that was not found is said to be not found, with how large it may be all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rote.core.result import Result
+from rote.report._grid import SIGNIFICANT
+from rote.report.whole.saying import findings
+from rote.report.whole.saying.beside_reference import of_source
+from rote.report.whole.saying.contrasts import contrasts
+from rote.report.whole.saying.headlines import HEADLINES
+from rote.report.whole.saying.scene import Scene, scenes
+from rote.report.whole.saying.statement import Statement
+from rote.report.whole.study import Study
+
+TOO_FEW, FEW = 5, 10
+_DETAILS = 6
+"""Single differences that are told, of all sources together; at least two of each source."""
+
+
+def summary(study: Study) -> list[Statement]:
+    """The statements, most important first."""
+    texts = [result for result in study.results if result.measure != "popularity"]
+    said: list[Statement] = []
+    every = scenes(texts)
+    # With many facets fewer single differences are told of each.
+    details = max(2, _DETAILS // max(1, len(every)))
+    for scene in every:
+        own = _compared(scene, details) if scene.reference else _beside(scene)
+        title = scene.facet.title
+        said += [
+            replace(one, text=f"{title}: {one.text}", facet=title) if title else one for one in own
+        ]
+    said += findings.popularity(study.result("popularity"))
+    if any(one.p is not None for one in said):
+        said.append(_on_chance(every))
+    said[:0] = _on_permutations(texts)
+    return said
+
+
+def _compared(scene: Scene, details: int) -> list[Statement]:
+    reference = str(scene.reference)
+    said = _on_sizes(scene)
+    few = scene.size(reference)[0] < TOO_FEW
+    told: list[tuple[int, list[Statement]]] = []
+    each = max(2, details // max(1, len(scene.others)))
+    for source in scene.others:
+        if few or scene.size(source)[0] < TOO_FEW:
+            continue
+        own = [
+            contrast
+            for result in scene.results
+            for headline in HEADLINES
+            if headline.measure == result.measure
+            for contrast in contrasts(result, headline)
+            if contrast.source == source
+        ]
+        told.append(of_source(scene, source, own, each))
+    if not scene.others:
+        said.append(Statement(f"There is no source beside {reference} to compare.", "scope"))
+    # Those that differ most come first; the order of the input decides between equals.
+    for _, statements in sorted(told, key=lambda pair: -pair[0]):
+        said += statements
+    return said + findings.of_texts(scene.results, reference, scene.others, scene.group)
+
+
+def _on_sizes(scene: Scene) -> list[Statement]:
+    said = []
+    for name in (*([scene.reference] if scene.reference else []), *scene.others):
+        texts = scene.size(name)[0]
+        group = scene.group(name)
+        if texts < TOO_FEW:
+            text = f"{name} has {texts} text{'s' * (texts != 1)}: too few to say what differs."
+            said.append(Statement(text, "scope", source=group))
+        elif texts < FEW:
+            text = (
+                f"{name} has {texts} texts: intervals are rough, and a difference that is not "
+                "found may well be there."
+            )
+            said.append(Statement(text, "scope", source=group))
+    if scene.reference is None:
+        return said
+    for source in scene.others:
+        if longer := scene.longer(source):
+            text = f"The texts of {source} are {longer} than those of {scene.reference}."
+            said.append(Statement(text, "scope", source=scene.group(source)))
+    return said
+
+
+def _beside(scene: Scene) -> list[Statement]:
+    """Sources side by side, where none is the reference."""
+    said = _on_sizes(scene)
+    sources = scene.others
+    if len(sources) < 2:
+        text = "There is one source and no reference: nothing is compared."
+    else:
+        text = (
+            "There is no reference: sources stand side by side, and nothing was tested. "
+            "--reference names one to compare with."
+        )
+    said.insert(0, Statement(text, "scope"))
+    for result in scene.results:
+        for headline in HEADLINES:
+            if headline.measure == result.measure:
+                said += findings.extremes(result, headline, sources)
+    return said + findings.of_texts(scene.results, None, sources, scene.group)
+
+
+def _on_permutations(results: Sequence[Result]) -> list[Statement]:
+    """Too few permutations find nothing, whatever there is."""
+    counts = [int(row["permutations"]) for result in results for row in result.comparisons]
+    if not counts or 1 / (min(counts) + 1) < SIGNIFICANT:
+        return []
+    text = (
+        f"With {min(counts)} permutations no p-value can be below {SIGNIFICANT}: no difference "
+        "can be found."
+    )
+    return [Statement(text, "scope")]
+
+
+def _on_chance(scenes: Sequence[Scene]) -> Statement:
+    values = sum(
+        bool(contrasts(result, headline))
+        for result in scenes[0].results
+        for headline in HEADLINES
+        if headline.measure == result.measure
+    )
+    several = " and facets" if len(scenes) > 1 else ""
+    text = (
+        f"p-values are corrected over the sources of each value, not over the {values} "
+        f"values{several}: where nothing differs, one in twenty still has p below 0.05."
+    )
+    return Statement(text, "scope")
