@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from fastapi import FastAPI
 
 from rote.core import plugins
+from rote.web import failing, keeping
+from rote.web.first import begin
+from rote.web.history import History
+from rote.web.jobs import Jobs
 from rote.web.opened import Opened
+from rote.web.safety import Safety
+
+_ABOUT = """The functions of the app for other programs, with the same settings as its pages.
+
+Everything that changes something is a POST. Where the app was started with a token, send it as
+`Authorization: Bearer TOKEN`. Errors are `{"error": {"kind", "message"}}`.
+"""
 
 
 def make_app(opened: Opened) -> FastAPI:
     """An ASGI app over what was opened."""
+    from importlib.metadata import version
+
+    keeping.prepare(opened.store)
     # The pages of FastAPI's own documentation load their script from elsewhere: left out.
-    app = FastAPI(title="rote", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="rote",
+        version=version("rote"),
+        description=_ABOUT,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_living,
+    )
     app.state.opened = opened
+    app.state.history = History(opened.store)
+    app.state.jobs = Jobs(opened)
     for name in plugins.members("web.routes"):
         app.include_router(plugins.load("web.routes", name).router)
+    failing.attach(app)
+    app.add_middleware(Safety, opened=opened)
     return app
+
+
+@asynccontextmanager
+async def _living(app: FastAPI) -> AsyncIterator[None]:
+    """Work that runs ends with the app, and says so on its page when the app is back."""
+    jobs: Jobs = app.state.jobs
+    begin(app.state.opened, app.state.history, jobs)
+    try:
+        yield
+    finally:
+        jobs.stop()

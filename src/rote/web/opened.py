@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rote.core.errors import UnknownName
+from rote.web.uploads import uploaded
+
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +28,14 @@ class Opened:
     """Cores that one piece of work may use."""
     upload_limit: int = 64 * 2**20
     """Bytes of one request."""
-    hosts: Sequence[str] = ("localhost", "127.0.0.1", "[::1]")
-    """Names by which a browser may call the app."""
+    hosts: Sequence[str] = LOCAL
+    """Names by which a browser may call the app; "*": by any."""
     token: str | None = None
     """Asked for where the app listens to other machines."""
+    at_once: int = 2
+    """Pieces of long work that run side by side; others wait."""
+    first: bool = False
+    """Whether an empty history begins with the first file: so it is with the bundled texts."""
 
     def index(self, key: str) -> Path:
         if key not in self.indexes:
@@ -36,6 +43,13 @@ class Opened:
         return self.indexes[key]
 
     def file(self, key: str) -> Path:
-        if key not in self.files:
-            raise UnknownName("file", key, self.files)
-        return self.files[key]
+        if key in self.files:
+            return self.files[key]
+        known = self.all_files()
+        if key not in known:
+            raise UnknownName("file", key, known)
+        return known[key]
+
+    def all_files(self) -> dict[str, Path]:
+        """Those of the start, then those that were uploaded."""
+        return {**self.files, **uploaded(self.store)}

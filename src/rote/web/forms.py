@@ -1,0 +1,121 @@
+"""Forms made from options dataclasses, and read back: the fields are those of the shell's flags.
+
+Only kinds of values that cannot name a file are taken from a request: numbers, choices, and the
+few strings that name a field, a layer or a source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rote.core.errors import OptionError
+
+_NAMES = frozenset(
+    "by reference within inputs layer tags to on codecs scores control normalize_to "
+    "document_field reference_field".split()
+)
+"""Strings that name something inside the texts. Others (an index, a model, a file) are left out."""
+_YES = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input of a form; values are strings, as the browser has them."""
+
+    name: str
+    label: str
+    help: str
+    kind: str
+    """number, text or choice."""
+    default: str
+    choices: tuple[str, ...] = ()
+    step: str = ""
+
+
+def fields_of(options: type, only: Iterable[str] | None = None) -> list[Field]:
+    """The fields that a form can have, in their order."""
+    hints = typing.get_type_hints(options)
+    chosen = None if only is None else set(only)
+    found = (
+        _field(one, hints[one.name])
+        for one in dataclasses.fields(options)
+        if chosen is None or one.name in chosen
+    )
+    return [field for field in found if field is not None]
+
+
+def read(
+    options: type, given: Mapping[str, str], only: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """The values that differ from the defaults; a wrong one is named."""
+    hints = typing.get_type_hints(options)
+    found = {}
+    for field in fields_of(options, only):
+        text = given.get(field.name)
+        if text is not None and text.strip() != field.default:
+            found[field.name] = _value(hints[field.name], text.strip(), field)
+    return found
+
+
+def written(value: Any) -> str:
+    """A value as it stands in a form."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(written, value))
+    return str(value)
+
+
+def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
+    kind, _ = _bare(hint)
+    help = one.metadata["help"]
+    label = one.name.replace("_", " ").capitalize()
+    base = {
+        "name": one.name,
+        "label": label if len(one.name) > 1 else one.name,
+        "help": help[0].upper() + help[1:],
+        "default": written(one.default),
+    }
+    if kind is bool:
+        return Field(**base, kind="choice", choices=("yes", "no"))
+    if typing.get_origin(kind) is typing.Literal:
+        return Field(**base, kind="choice", choices=tuple(map(str, typing.get_args(kind))))
+    if kind in (int, float):
+        return Field(**base, kind="number", step="1" if kind is int else "any")
+    item = typing.get_args(kind)[0] if typing.get_origin(kind) is tuple else kind
+    if item is str and one.name not in _NAMES:
+        return None
+    return Field(**base, kind="text") if item in (int, str) else None
+
+
+def _bare(hint: Any) -> tuple[Any, bool]:
+    """The type without its `| None`, and whether that was there."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        rest = [part for part in typing.get_args(hint) if part is not type(None)]
+        return rest[0], True
+    return hint, False
+
+
+def _value(hint: Any, text: str, field: Field) -> Any:
+    kind, optional = _bare(hint)
+    if not text and optional:
+        return None
+    if field.choices and text not in field.choices:
+        raise OptionError(f"{field.name} is one of {', '.join(field.choices)}, not '{text}'")
+    if kind is bool:
+        return _YES[text]
+    try:
+        if typing.get_origin(kind) is tuple:
+            item = typing.get_args(kind)[0]
+            return tuple(item(part.strip()) for part in text.split(",") if part.strip())
+        return kind(text) if kind in (int, float) else text
+    except ValueError:
+        wanted = "whole numbers with commas" if field.kind == "text" else "a number"
+        raise OptionError(f"{field.name} wants {wanted}, not '{text}'") from None

@@ -1,0 +1,66 @@
+"""The app's own file: one SQLite database in the store, for jobs and for history.
+
+Every call opens it anew, which takes far less than a millisecond, so that threads, the processes
+that do the long work, and several apps on one store need not know of each other.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rote.core.errors import OptionError
+
+FILE = "rote.sqlite"
+_TABLES = """
+create table if not exists jobs (
+  id text primary key, kind text, title text, settings text, files text, indexes text, key text,
+  state text, progress text, remarks text, error text, result text,
+  made text, started text, ended text, server text
+);
+create index if not exists jobs_by_key on jobs (key, state);
+create table if not exists results (
+  id text primary key, title text, kind text, made text, settings text, files text,
+  signatures text, sources text, address text, form text, data blob
+);
+create table if not exists texts (
+  result text, place integer, source text, id text, words integer, excerpt text, numbers text
+);
+create table if not exists sections (result text primary key, maker text, data blob);
+create index if not exists texts_by_result on texts (result, place, source);
+"""
+
+
+@contextmanager
+def connected(store: Path) -> Iterator[sqlite3.Connection]:
+    """One transaction: what is written inside stands there as a whole, or not at all."""
+    # Others may hold the file for as long as they write a large result.
+    file = sqlite3.connect(store / FILE, timeout=60)
+    file.row_factory = sqlite3.Row
+    try:
+        with file:
+            yield file
+    finally:
+        file.close()
+
+
+def prepare(store: Path) -> None:
+    """Make the folder and the tables."""
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        with connected(store) as file:
+            # Readers and a writer do not wait for each other, and a crash leaves the file whole.
+            file.execute("pragma journal_mode = wal")
+            file.executescript(_TABLES)
+    except (OSError, sqlite3.Error) as error:
+        raise OptionError(
+            f"the store {store} cannot be used ({error}): name another folder with --store"
+        ) from None
+
+
+def now() -> str:
+    """The time as it is kept: ISO 8601, UTC, to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

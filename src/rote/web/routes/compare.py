@@ -1,0 +1,241 @@
+"""Compare: choose files and measures, and start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Request, Response, UploadFile
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
+from starlette.datastructures import FormData
+from starlette.datastructures import UploadFile as Uploaded
+
+from rote.core import plugins
+from rote.core.errors import OptionError, RoteError
+from rote.measure import Settings
+from rote.web import forms, uploads
+from rote.web.comparing import SHARED, USUAL, Comparison, from_query, grounds, guessed, offered
+from rote.web.failing import status_of
+from rote.web.glimpses import glimpse
+from rote.web.jobs import Jobs, job_response
+from rote.web.ledger import Job
+from rote.web.opened import Opened
+from rote.web.showing import page
+
+router = APIRouter()
+_MOST_FILES = 100
+_LABELS = {
+    "by": "Sources by field",
+    "reference": "Reference source",
+    "within": "Sets by field",
+    "matched": "Equal sizes",
+    "interval": "Level of intervals",
+}
+
+
+@router.get("/compare", include_in_schema=False)
+def compare_page(request: Request, tidy: bool = False) -> Response:
+    opened: Opened = request.app.state.opened
+    query = request.query_params
+    if not query:
+        first = tuple(opened.files)[:1]
+        return _form(request, Comparison(first, settings=guessed(first, opened)))
+    comparison = from_query(query.multi_items())
+    if not query.getlist("measure"):
+        comparison = replace(comparison, measures=USUAL)
+    if "by" not in query:
+        settings = {**guessed(comparison.files, opened), **comparison.settings}
+        comparison = replace(comparison, settings=settings)
+    # A form sends every field; the address that is passed on holds what differs.
+    return RedirectResponse(comparison.address, 303) if tidy else _form(request, comparison)
+
+
+@router.post("/compare", include_in_schema=False)
+async def start_page(request: Request) -> Response:
+    """Start the work, or show the form again with what is wrong."""
+    async with request.form(max_files=_MOST_FILES) as form:
+        return await run_in_threadpool(_started, request, form)
+
+
+@router.post("/uploads", include_in_schema=False)
+async def upload_page(request: Request) -> Response:
+    """Keep the files and show the form again with them chosen."""
+    async with request.form(max_files=_MOST_FILES) as form:
+        return await run_in_threadpool(_kept, request, form)
+
+
+@router.post("/uploads/remove", include_in_schema=False)
+async def remove_page(request: Request) -> Response:
+    form = await request.form()
+    await run_in_threadpool(uploads.remove, request.app.state.opened.store, str(form.get("key")))
+    return RedirectResponse("/compare", 303)
+
+
+def _started(request: Request, form: FormData) -> Response:
+    pairs = _pairs(form)
+    comparison = Comparison(())
+    try:
+        pairs += [("file", key) for key in _keep(request, form)]
+        comparison = from_query(pairs)
+        again = dict(pairs).get("again") == "yes"
+        return job_response(request, _start(request, comparison, again))
+    except RoteError as error:
+        return _form(request, comparison, str(error), status_of(error))
+
+
+def _kept(request: Request, form: FormData) -> Response:
+    pairs = _pairs(form)
+    try:
+        pairs += [("file", key) for key in _keep(request, form)]
+        return RedirectResponse(from_query(pairs).address + "#files", 303)
+    except RoteError as error:
+        return _form(request, from_query(pairs), str(error), status_of(error))
+
+
+def _pairs(form: FormData) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+
+
+def _keep(request: Request, form: FormData) -> list[str]:
+    """The keys of what was uploaded; an empty file field sends a file without a name."""
+    store = request.app.state.opened.store
+    sent = (one for one in form.getlist("upload") if isinstance(one, Uploaded) and one.filename)
+    return [uploads.keep(store, str(one.filename), one.file) for one in sent]
+
+
+def _start(request: Request, comparison: Comparison, again: bool = False) -> Job:
+    comparison.check(request.app.state.opened)
+    jobs: Jobs = request.app.state.jobs
+    files, indexes = comparison.places()
+    return jobs.start(
+        "compare",
+        comparison.title,
+        comparison.to_dict(),
+        files=files,
+        indexes=indexes,
+        again=again,
+    )
+
+
+def _form(
+    request: Request, comparison: Comparison, problem: str = "", status: int = 200
+) -> Response:
+    opened: Opened = request.app.state.opened
+    known = opened.all_files()
+    looks = {key: glimpse(path) for key, path in known.items()}
+    chosen = [looks[key] for key in comparison.files if key in looks] or list(looks.values())
+    return page(
+        request,
+        "compare.html",
+        status,
+        comparison=comparison,
+        problem=problem,
+        files=looks,
+        given=set(opened.files),
+        measures=[_measure(name, comparison) for name in offered()],
+        shared=_filled(_shared(), comparison.settings),
+        grounds=grounds(opened),
+        fields=sorted({name for look in chosen for name in look.fields}),
+        sources=sorted({value for look in chosen for _, some in look.values for value in some}),
+        before=_before(request, comparison),
+        limit=opened.upload_limit,
+    )
+
+
+def _shared() -> list[forms.Field]:
+    """In the order in which they are asked for, with names that need no context."""
+    found = {one.name: one for one in forms.fields_of(Settings, SHARED)}
+    return [replace(found[name], label=_LABELS.get(name, found[name].label)) for name in SHARED]
+
+
+def _before(request: Request, comparison: Comparison) -> Job | None:
+    """The job that measured exactly this, if one did."""
+    opened: Opened = request.app.state.opened
+    jobs: Jobs = request.app.state.jobs
+    try:
+        comparison.check(opened)
+        files, indexes = comparison.places()
+        return jobs.finished(jobs.key("compare", comparison.to_dict(), files, indexes))
+    except (RoteError, OSError):
+        return None
+
+
+def _measure(name: str, comparison: Comparison) -> dict[str, Any]:
+    metric = plugins.load("measure", name).METRIC
+    own = comparison.own.get(name, {})
+    return {
+        "name": name,
+        "title": metric.title,
+        "says": plugins.summary("measure", name),
+        "fields": _filled(forms.fields_of(metric.options), own),
+        "changed": bool(own),
+        "usual": name in USUAL,
+        "needs": _needs(metric),
+    }
+
+
+def _needs(metric: Any) -> str:
+    """What has to be chosen beside the texts."""
+    names = set(metric.options.__dataclass_fields__)
+    if "against" in names:
+        return "needs a corpus"
+    if "train" in names:
+        return "needs training texts"
+    return "" if metric.tested else "needs a reference"
+
+
+def _filled(fields: list[forms.Field], given: Any) -> list[tuple[forms.Field, str]]:
+    return [(f, forms.written(given[f.name]) if f.name in given else f.default) for f in fields]
+
+
+class Asked(BaseModel):
+    """What is to be measured."""
+
+    files: list[str] = Field(description="Keys of files, as /api/opened lists them")
+    measures: list[str] = Field(default=list(USUAL), description="Names, as /api/measures has them")
+    corpus: str = Field(
+        default="", description="index:KEY or file:KEY, for novelty and originality"
+    )
+    train: str = Field(default="", description="index:KEY or file:KEY, for overlap")
+    settings: dict[str, str] = Field(
+        default={}, description="by, reference, sample, permutations, seed, interval, matched"
+    )
+    options: dict[str, dict[str, str]] = Field(
+        default={}, description="Options of single measures: measure -> name -> value"
+    )
+    again: bool = Field(default=False, description="Compute even if the same was done before")
+
+
+@router.post("/api/compare", tags=["compare"], summary="Measure files; gives the job that does it")
+def start_comparison(request: Request, asked: Asked) -> dict[str, Any]:
+    pairs = [("file", key) for key in asked.files]
+    pairs += [("measure", name) for name in asked.measures]
+    pairs += [("corpus", asked.corpus), ("train", asked.train), *asked.settings.items()]
+    for measure, own in asked.options.items():
+        if measure not in asked.measures:
+            raise OptionError(f"options are given for '{measure}', which is not among the measures")
+        pairs += [(f"{measure}.{name}", value) for name, value in own.items()]
+    job = _start(request, from_query(pairs), asked.again)
+    return {**job.to_dict(), "open": job.open, "address": job.address}
+
+
+@router.get("/api/measures", tags=["compare"], summary="The measures and their options")
+def list_measures() -> list[dict[str, Any]]:
+    shown = []
+    for name in offered():
+        about = _measure(name, Comparison(()))
+        options = [
+            {"name": f.name, "help": f.help, "default": f.default, "choices": list(f.choices)}
+            for f, _ in about["fields"]
+        ]
+        kept = {key: about[key] for key in ("name", "title", "says", "needs")}
+        shown.append({**kept, "options": options})
+    return shown
+
+
+@router.post("/api/uploads", tags=["files"], summary="Upload files of texts; gives their keys")
+def upload_files(request: Request, upload: list[UploadFile]) -> dict[str, list[str]]:
+    store = request.app.state.opened.store
+    return {"files": [uploads.keep(store, one.filename or "", one.file) for one in upload]}

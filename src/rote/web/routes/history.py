@@ -1,0 +1,133 @@
+"""History: what was measured before; searched, reopened, put side by side, deleted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+
+from rote.core.errors import OptionError
+from rote.web.history import History
+from rote.web.showing import page
+from rote.web.side_by_side import side_by_side
+
+router = APIRouter()
+_TAGS: list[Any] = ["history"]
+_LISTED = 25
+_MOST = 8
+"""Results side by side: more than these nobody can read."""
+
+
+@router.get("/history", include_in_schema=False)
+def history_page(
+    request: Request, q: str = "", page_number: Annotated[int, Query(alias="page", ge=1)] = 1
+) -> Response:
+    history = _history(request)
+    total, at = history.count(q), page_number
+    return page(
+        request,
+        "history.html",
+        query=q,
+        entries=history.entries(q, limit=_LISTED, offset=(at - 1) * _LISTED),
+        total=total,
+        at=at,
+        pages=max(1, math.ceil(total / _LISTED)),
+    )
+
+
+@router.get("/history/compare", include_in_schema=False)
+def compare_page(request: Request, id: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
+    return page(request, "history_compare.html", **_compared(request, id))
+
+
+@router.post("/history/delete", include_in_schema=False)
+async def delete_page(request: Request) -> Response:
+    """Asks first, then deletes."""
+    form = await request.form()
+    ids = [value for value in form.getlist("id") if isinstance(value, str)]
+    history = _history(request)
+    if not ids:
+        raise OptionError("no result is chosen: tick those that should go")
+    if form.get("sure") == "yes":
+        await run_in_threadpool(history.delete, ids)
+        return RedirectResponse("/history", 303)
+    entries = await run_in_threadpool(lambda: [history.get(id) for id in ids])
+    return page(request, "history_delete.html", entries=entries)
+
+
+@router.get("/api/results", tags=_TAGS, summary="Results that were made before, the newest first")
+def list_results(request: Request, q: str = "", limit: int = 50, offset: int = 0) -> dict[str, Any]:
+    history = _history(request)
+    entries = history.entries(q, limit=max(0, min(limit, 500)), offset=max(0, offset))
+    return {"total": history.count(q), "results": [_public(entry) for entry in entries]}
+
+
+@router.get("/api/results/compare", tags=_TAGS, summary="Results side by side, by measure")
+def compare_results(request: Request, id: Annotated[list[str], Query()]) -> list[dict[str, Any]]:
+    blocks = [asdict(block) for block in _compared(request, id)["blocks"]]
+    for block in blocks:
+        block["entries"] = [entry["id"] for entry in block["entries"]]
+        for line in block["lines"]:
+            line["entry"] = line["entry"]["id"]
+    return blocks
+
+
+@router.get("/api/results/{id}", tags=_TAGS, summary="One result as JSON (schema 1)")
+def get_result(request: Request, id: str) -> dict[str, Any]:
+    return _history(request).study(id).to_dict()
+
+
+@router.get("/api/results/{id}/texts", tags=_TAGS, summary="The values of single texts")
+def get_texts(
+    request: Request,
+    id: str,
+    place: int,
+    source: str | None = None,
+    sort: str | None = None,
+    down: bool = False,
+    limit: int = 50,
+    offset: int = 0,
+) -> dict[str, Any]:
+    """`place` is the number of the measure in the result's panel, from 0."""
+    _history(request).get(id)
+    rows, total = _history(request).texts.page(
+        id,
+        place,
+        source=source,
+        sort=sort,
+        descending=down,
+        limit=max(0, min(limit, 1000)),
+        offset=max(0, offset),
+    )
+    return {"total": total, "texts": [asdict(row) for row in rows]}
+
+
+@router.post("/api/results/{id}/delete", tags=_TAGS, summary="Delete a result")
+def delete_result(request: Request, id: str) -> dict[str, int]:
+    return {"deleted": _history(request).delete([id])}
+
+
+def _compared(request: Request, ids: list[str]) -> dict[str, Any]:
+    chosen = list(dict.fromkeys(ids))
+    if len(chosen) < 2:
+        raise OptionError("choose at least two results to put side by side")
+    if len(chosen) > _MOST:
+        raise OptionError(f"choose at most {_MOST} results: more cannot be read side by side")
+    history = _history(request)
+    held = [(history.get(id), history.results(id)) for id in chosen]
+    return {"entries": [entry for entry, _ in held], "blocks": side_by_side(held)}
+
+
+def _public(entry: Any) -> dict[str, Any]:
+    """Without the paths of the machine."""
+    shown = asdict(entry)
+    return {**shown, "files": list(shown["files"])}
+
+
+def _history(request: Request) -> History:
+    found: History = request.app.state.history
+    return found

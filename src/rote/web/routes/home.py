@@ -1,0 +1,87 @@
+"""The first page: what is opened, what was measured last, and where to go from here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from rote.core.errors import RoteError
+from rote.index.index import Index
+from rote.web.glimpses import glimpse
+from rote.web.history import Entry, History
+from rote.web.index_access import index_of
+from rote.web.jobs import Jobs
+from rote.web.sectioning import glance_of
+from rote.web.showing import page, query
+
+router = APIRouter()
+_RECENT = 6
+_QUICK = 20_000_000
+"""Words up to which the most frequent phrases are found while a page waits."""
+
+
+@router.get("/", include_in_schema=False)
+def home(request: Request) -> Response:
+    opened = request.app.state.opened
+    history: History = request.app.state.history
+    jobs: Jobs = request.app.state.jobs
+    recent = history.entries(limit=_RECENT)
+    return page(
+        request,
+        "home.html",
+        indexes=[_index(request, key) for key in opened.indexes],
+        files=[(key, glimpse(path)) for key, path in opened.all_files().items()],
+        given=set(opened.files),
+        recent=recent,
+        total=history.count(),
+        picture=_picture(history, recent),
+        running=[job for job in jobs.list() if job.open],
+    )
+
+
+@router.get("/api/opened", tags=["files"], summary="The indexes and files that the app can read")
+def list_opened(request: Request) -> dict[str, Any]:
+    opened = request.app.state.opened
+    files = {
+        key: {"fields": look.fields, "values": dict(look.values), "problem": look.problem or None}
+        for key, path in opened.all_files().items()
+        for look in (glimpse(path),)
+    }
+    return {"indexes": [_index(request, key) for key in opened.indexes], "files": files}
+
+
+def _index(request: Request, key: str) -> dict[str, Any]:
+    """What it holds; one that cannot be opened says why, and the page is shown all the same."""
+    try:
+        held = index_of(request, key)
+        layers = list(held.index.sorted_layers)
+        examples = held.once("home examples", lambda: _examples(key, held.index, layers))
+        return {**held.about(key), "layers": layers, "examples": examples, "problem": None}
+    except (RoteError, OSError, TimeoutError) as error:
+        return {"index": key, "problem": str(error)}
+
+
+def _examples(key: str, index: Index, layers: Sequence[str]) -> list[dict[str, str]]:
+    """Questions that this index has an answer to: taken from what is frequent in it."""
+    found = []
+    if "lower" in layers and index.items_held("lower") <= _QUICK:
+        for words, _ in index.top(4, 2, "lower"):
+            text = " ".join(words)
+            place = query({"index": key, "q": text})
+            found.append({"title": text, "address": f"/search?{place}"})
+    for layer in ("pos", "upos"):
+        if layer in layers:
+            place = query({"index": key, "layer": layer, "n": 6})
+            found.append({"title": "frequent patterns", "address": f"/search/top?{place}"})
+            break
+    return found
+
+
+def _picture(history: History, recent: Sequence[Entry]) -> dict[str, Any] | None:
+    """The newest result that has something to be seen at once."""
+    for entry in recent:
+        if glance := glance_of(history, entry.id):
+            return {"entry": entry, "glance": glance.html}
+    return None

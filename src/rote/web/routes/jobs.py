@@ -1,0 +1,117 @@
+"""Long work: how far it is, as a page, as JSON, and as a stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse, StreamingResponse
+
+from rote.web.jobs import Jobs
+from rote.web.showing import page
+
+router = APIRouter()
+_TAGS: list[Any] = ["jobs"]
+_OFTEN, _ALIVE = 0.3, 15.0
+"""Seconds between two looks at a job, and after which a silent stream says that it lives."""
+
+
+@router.get("/jobs", include_in_schema=False)
+def jobs_page(request: Request) -> Response:
+    return page(request, "jobs.html", jobs=_jobs(request).list())
+
+
+@router.get("/jobs/{id}", include_in_schema=False)
+def job_page(request: Request, id: str, stay: bool = False) -> Response:
+    """A job that is done leads on to what came out of it."""
+    job = _jobs(request).get(id)
+    if job.state == "done" and job.result and not stay:
+        return RedirectResponse(job.result, 303)
+    return page(request, "job.html", job=job, before=_jobs(request).before(id))
+
+
+@router.post("/jobs/{id}/cancel", include_in_schema=False)
+def cancel_and_show(request: Request, id: str) -> Response:
+    _jobs(request).cancel(id)
+    return RedirectResponse(f"/jobs/{id}", 303)
+
+
+@router.post("/jobs/{id}/again", include_in_schema=False)
+def again_and_show(request: Request, id: str) -> Response:
+    return RedirectResponse(_jobs(request).again(id).address, 303)
+
+
+@router.post("/jobs/{id}/forget", include_in_schema=False)
+def forget_and_show(request: Request, id: str) -> Response:
+    _jobs(request).get(id)
+    _jobs(request).forget(id)
+    return RedirectResponse("/jobs", 303)
+
+
+@router.get("/api/jobs", tags=_TAGS, summary="The last jobs, the newest first")
+def list_jobs(request: Request, limit: int = 50) -> list[dict[str, Any]]:
+    return [_shown(_jobs(request), job.id) for job in _jobs(request).list(min(limit, 500))]
+
+
+@router.get("/api/jobs/{id}", tags=_TAGS, summary="One job: its state, progress, remarks, result")
+def get_job(request: Request, id: str) -> dict[str, Any]:
+    return _shown(_jobs(request), id)
+
+
+@router.post("/api/jobs/{id}/cancel", tags=_TAGS, summary="Cancel a job that waits or runs")
+def cancel_job(request: Request, id: str) -> dict[str, Any]:
+    _jobs(request).cancel(id)
+    return _shown(_jobs(request), id)
+
+
+@router.post("/api/jobs/{id}/again", tags=_TAGS, summary="Do the same once more, as a new job")
+def repeat_job(request: Request, id: str) -> dict[str, Any]:
+    return _shown(_jobs(request), _jobs(request).again(id).id)
+
+
+@router.get(
+    "/api/jobs/{id}/events",
+    tags=_TAGS,
+    summary="The progress of a job as server-sent events, until it ends",
+    response_class=StreamingResponse,
+)
+async def job_events(request: Request, id: str) -> StreamingResponse:
+    await run_in_threadpool(_jobs(request).get, id)  # an unknown one is an error, not a stream
+    return StreamingResponse(
+        _events(request, id),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _events(request: Request, id: str) -> AsyncIterator[str]:
+    """A line whenever something has changed; each holds the whole job."""
+    last, silent = "", 0.0
+    while not await request.is_disconnected():
+        # In a thread: the job may have to be read while others write.
+        shown = await run_in_threadpool(_shown, _jobs(request), id)
+        text = json.dumps(shown)
+        if text != last:
+            last, silent = text, 0.0
+            yield f"data: {text}\n\n"
+        elif silent >= _ALIVE:
+            silent = 0.0
+            yield ": still here\n\n"
+        if not shown["open"]:
+            return
+        await asyncio.sleep(_OFTEN)
+        silent += _OFTEN
+
+
+def _shown(jobs: Jobs, id: str) -> dict[str, Any]:
+    job = jobs.get(id)
+    return {**job.to_dict(), "open": job.open, "address": job.address, "before": jobs.before(id)}
+
+
+def _jobs(request: Request) -> Jobs:
+    found: Jobs = request.app.state.jobs
+    return found

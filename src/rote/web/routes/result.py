@@ -1,0 +1,246 @@
+"""What a comparison found: the whole picture, down to single texts; and files to take away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from rote.core.errors import InputError, OptionError, RoteError
+from rote.core.result import Result
+from rote.report._grid import rounded
+from rote.web.comparing import Comparison
+from rote.web.history import Entry, History
+from rote.web.marking import find_text, marked
+from rote.web.opened import Opened
+from rote.web.sectioning import sections_of
+from rote.web.showing import page
+
+router = APIRouter()
+_ROWS = 50
+_PIECE = 1000
+
+
+@router.get("/compare/result/{id}", include_in_schema=False)
+def result_page(request: Request, id: str, found: str = "") -> Response:
+    history = _history(request)
+    entry = history.get(id)
+    return page(
+        request,
+        "compare_result.html",
+        entry=entry,
+        sections=sections_of(history, id),
+        texts=_ways_down(history, id),
+        again=_address(entry),
+        found=found,
+    )
+
+
+@router.get("/compare/result/{id}/texts", include_in_schema=False)
+def texts_page(
+    request: Request,
+    id: str,
+    place: int,
+    source: str | None = None,
+    sort: str | None = None,
+    down: bool = False,
+    page_number: Annotated[int, Query(alias="page", ge=1)] = 1,
+) -> Response:
+    history = _history(request)
+    entry, results = history.get(id), history.results(id)
+    result = _at(results, place)
+    at = page_number
+    rows, total = history.texts.page(
+        id,
+        place,
+        source=source,
+        sort=sort,
+        descending=down,
+        limit=_ROWS,
+        offset=(at - 1) * _ROWS,
+    )
+    places = history.texts.places(id)
+    names = list(rows[0].numbers) if rows else []
+    titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
+    return page(
+        request,
+        "compare_texts.html",
+        entry=entry,
+        result=result,
+        place=place,
+        source=source,
+        sources=places.get(place, []),
+        others=[(other, results[other].measure) for other in places],
+        rows=[(row, [_shown(row.numbers.get(name)) for name in names]) for row in rows],
+        columns=[(name, titles.get(name, name.replace("_", " "))) for name in names],
+        sort=sort,
+        down=down,
+        at=at,
+        pages=max(1, math.ceil(total / _ROWS)),
+        total=total,
+    )
+
+
+@router.get("/compare/result/{id}/text", include_in_schema=False)
+def text_page(request: Request, id: str, source: str, text: str) -> Response:
+    from rote.report.whole.fragments import marked_text
+
+    history = _history(request)
+    entry, results = history.get(id), history.results(id)
+    problem, shown, document = "", None, None
+    try:
+        document = find_text(_paths(request.app.state.opened, entry), text)
+        shown = marked_text(marked(document, source, results))
+    except RoteError as error:
+        problem = str(error)
+    held = history.texts.one(id, source, text)
+    values = [
+        (results[place].measure, name, _shown(number))
+        for place, numbers in held.items()
+        for name, number in numbers.items()
+    ]
+    return page(
+        request,
+        "compare_text.html",
+        entry=entry,
+        source=source,
+        text=text,
+        shown=shown,
+        whole=document.text if document else "",
+        meta=_meta(document.meta) if document else [],
+        values=values,
+        problem=problem,
+    )
+
+
+@router.get("/compare/result/{id}/{name}", include_in_schema=False)
+def download(request: Request, id: str, name: str) -> Response:
+    """The result as a file: result.json, values.csv or report.html."""
+    history = _history(request)
+    entry = history.get(id)
+    if name == "result.json":
+        content, kind = history.study(id).to_json(), "application/json"
+    elif name == "values.csv":
+        from rote.report.tables.results import as_csv
+
+        content, kind = as_csv(history.results(id)), "text/csv; charset=utf-8"
+    elif name == "report.html":
+        from rote.report.whole.page import html_page
+
+        content, kind = html_page(history.study(id)), "text/html; charset=utf-8"
+    else:
+        raise InputError(
+            "there is no such file",
+            file=name,
+            remedy="There are result.json, values.csv, report.html",
+        )
+    stem, _, ending = name.partition(".")
+    return Response(
+        content.encode("utf-8", "replace"),
+        media_type=kind,
+        headers={"Content-Disposition": f'attachment; filename="rote-{stem}-{entry.id}.{ending}"'},
+    )
+
+
+@router.get("/compare/result/{id}/texts/values.csv", include_in_schema=False)
+def download_texts(request: Request, id: str, place: int, source: str | None = None) -> Response:
+    """The values of all texts, as they come: there may be many."""
+    history = _history(request)
+    _at(history.results(id), place)
+    return StreamingResponse(
+        _lines(history, id, place, source),
+        media_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="rote-texts-{id}.csv"'},
+    )
+
+
+def _lines(history: History, id: str, place: int, source: str | None) -> Iterator[str]:
+    offset, names = 0, list[str]()
+    while True:
+        rows, _ = history.texts.page(id, place, source=source, limit=_PIECE, offset=offset)
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        if rows and not offset:
+            names = list(rows[0].numbers)
+            writer.writerow(("source", "id", "words", *names))
+        for row in rows:
+            writer.writerow((row.source, row.id, row.words, *map(row.numbers.get, names)))
+        yield out.getvalue()
+        if len(rows) < _PIECE:
+            return
+        offset += _PIECE
+
+
+def _ways_down(history: History, id: str) -> list[dict[str, Any]]:
+    """For each measure with values per text: its sources, and their values, each a link."""
+    results = history.results(id)
+    found = []
+    for place, sources in history.texts.places(id).items():
+        result = results[place]
+        first, _ = history.texts.page(id, place, limit=1)
+        values = [
+            # Some values are of a source as a whole; its texts can be seen, in no order.
+            {**row, "sorted": row["value"] in first[0].numbers}
+            for row in result.tables.get("values", ())
+        ]
+        rows = [
+            {
+                "source": source,
+                "texts": result.sources[source].texts if source in result.sources else None,
+                "cells": [_of(result, source, row["value"]) for row in values],
+            }
+            for source in sources
+        ]
+        found.append({"place": place, "measure": result.measure, "values": values, "rows": rows})
+    return found
+
+
+def _of(result: Result, source: str, value: str) -> str:
+    held = result.sources.get(source)
+    return _shown(held.values.get(value)) if held else "–"
+
+
+def _address(entry: Entry) -> str | None:
+    """The form with the settings of a result, where it was made here."""
+    if entry.kind != "compare" or not entry.settings:
+        return None
+    return Comparison.from_dict(entry.settings).address
+
+
+def _paths(opened: Opened, entry: Entry) -> list[Any]:
+    """The files of a result, if they are open now: another of the same name will not do."""
+    if not entry.files:
+        raise InputError("the texts of this result are not here: it was read from a file")
+    paths = []
+    for key, path in entry.files.items():
+        if key not in opened.all_files() or str(opened.file(key)) != path:
+            raise InputError(
+                f"'{key}' is not open now, so the text cannot be shown",
+                remedy="Start `rote serve` with this file",
+            )
+        paths.append(opened.file(key))
+    return paths
+
+
+def _at(results: Sequence[Result], place: int) -> Result:
+    if not 0 <= place < len(results):
+        raise OptionError(f"there is no measure number {place} in this result")
+    return results[place]
+
+
+def _meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, str(value)[:500]) for name, value in meta.items() if value is not None]
+
+
+def _shown(number: float | None) -> str:
+    return "–" if number is None else rounded(number)
+
+
+def _history(request: Request) -> History:
+    found: History = request.app.state.history
+    return found

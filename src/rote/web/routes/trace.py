@@ -1,0 +1,266 @@
+"""Trace: a pasted text against an index: what is original, to be cited, common; and whence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
+
+from rote.core.document import Document
+from rote.core.errors import OptionError, RoteError
+from rote.corpus import open_corpus
+from rote.index.tracing.options import KINDS, TraceOptions
+from rote.index.tracing.trace import Trace, trace
+from rote.web import forms
+from rote.web.asking.answers import About, json_response
+from rote.web.bounded import bounded
+from rote.web.index_access import OpenIndex, index_of
+from rote.web.links import link
+from rote.web.recent import recent_of
+from rote.web.showing import page
+from rote.web.traced import view as views
+from rote.web.traced.judged import Judged, judged
+from rote.web.traced.texts import LONGEST, keep, kept
+
+router = APIRouter()
+_MOST_RELAXED = 1_000
+_FIELDS = ("min_words", "min_bits", "gap", "seed_words", "seed_count", "sort", "limit", "places")
+_MOST = {"limit": 1_000, "places": 50, "gap": 50, "context": 1_000}
+"""What one request may ask for, where the command line has no limit."""
+View = Literal["fragments", "matches"]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A text held against an index; `judged` is None where the index cannot say, `why`."""
+
+    traced: Trace
+    judged: Judged | None
+    why: str
+
+
+class TraceQuestion(BaseModel):
+    """A text, and how it is held against an index."""
+
+    index: str = Field(description="Key of an index, as /api/indexes names it")
+    text: str = Field(description=f"At most {LONGEST:,} characters")
+    kinds: list[str] = Field([], description="verbatim, lemma, gapped; empty: all it can match")
+    relax: int = Field(1, ge=1, le=_MOST_RELAXED, description="Sources that need a citation")
+    min_words: int = 8
+    min_bits: float = 24.0
+    gap: int = 3
+    seed_words: int = 4
+    seed_count: int = 100
+    sort: Literal["longest", "unlikely"] = "longest"
+    limit: int = 100
+    places: int = 3
+
+
+class TraceAnswer(About):
+    """What was found in a text."""
+
+    id: str = Field(description="The text is kept under this id: /trace/ID, /api/trace/ID")
+    settings: dict[str, Any]
+    words_in_text: int
+    covered: int = Field(description="Words that lie in a match of any kind")
+    coverage: dict[str, float | None] = Field(description="Share of words in copied runs of L")
+    creativity: float | None
+    found: dict[str, int] = Field(description="All matches by kind")
+    spans: list[dict[str, Any]] = Field(description="The listed matches with their places")
+    sentences: list[dict[str, Any]] = Field(description="Each with its verdict")
+    fragments: list[dict[str, Any]] = Field(
+        description="The fragments that decide: original, cited (the first 300 with places), common"
+    )
+    notes: list[str]
+
+
+@router.get("/trace", include_in_schema=False)
+async def trace_form(request: Request, index: str = "") -> Response:
+    return _form(request, index, {})
+
+
+@router.post("/trace", include_in_schema=False)
+async def trace_pasted(request: Request) -> Response:
+    """Keep the text and go to its page, whose address can be sent."""
+    form = await request.form()
+    given = {name: str(value) for name, value in form.items() if name != "kinds"}
+    # Browsers send line ends of their own.
+    text = given.get("text", "").replace("\r\n", "\n")
+    kinds = [str(kind) for kind in form.getlist("kinds")]
+    try:
+        settings = _settings(given, kinds)
+        identity = await bounded(request, keep, request.app.state.opened.store, text)
+    except RoteError as error:
+        return _form(request, given.get("index", ""), {**given, "kinds": kinds}, str(error))
+    chosen = {**settings, "index": given.get("index", ""), "relax": given.get("relax", "")}
+    return RedirectResponse(link(f"/trace/{identity}", **chosen), 303)
+
+
+@router.get("/trace/{identity}", include_in_schema=False)
+async def trace_page(
+    request: Request,
+    identity: str,
+    index: str = "",
+    view: View = "fragments",
+    relax: Annotated[int, Query(ge=1, le=_MOST_RELAXED)] = 1,
+) -> Response:
+    key = index or next(iter(request.app.state.opened.indexes), "")
+    options = _options(request.query_params)
+
+    def work() -> dict[str, Any]:
+        text, opened = kept(request.app.state.opened.store, identity), index_of(request, key)
+        held = _held(request, opened, text, options, relax)
+        found: dict[str, Any] = {
+            "summary": views.summary(held.judged, held.traced),
+            "notes": [*held.traced.notes, *(held.judged.notes if held.judged else [])],
+            "why": held.why,
+            "text": text,
+            "words": held.traced.texts[0].words,
+        }
+        if view == "matches":
+            return found | {"matches": views.matches(held.traced, key)}
+        if held.judged is not None:
+            fragments = held.judged.fragments
+            found |= {
+                "paragraphs": views.fragment_paragraphs(text, fragments),
+                "citations": views.citations(text, fragments, key),
+                "owed": len(views.cited(fragments)),
+                "sentences": held.judged.sentences,
+                "sources": held.judged.sources,
+            }
+        return found
+
+    shown = await bounded(request, work)
+    asked = {n: v for n, v in request.query_params.items() if n not in ("view", "kinds", "index")}
+    api = link(f"/api/trace/{identity}", index=key, kinds=",".join(options.kinds), **asked)
+    return page(
+        request, "trace_text.html", key=key, view=view, relax=relax, identity=identity,
+        kinds=options.kinds or KINDS, fields=_fields(request.query_params),
+        all_kinds=KINDS, api=api, **shown,
+    )  # fmt: skip
+
+
+@router.post(
+    "/api/trace",
+    tags=["trace"],
+    summary="Hold a text against an index: fragments, verdicts, matches and their sources",
+    response_model=TraceAnswer,
+)
+async def trace_text(request: Request, question: Annotated[TraceQuestion, Body()]) -> Response:
+    given = question.model_dump(exclude={"text", "index", "relax"})
+    options = _checked(TraceOptions(**{**given, "kinds": tuple(question.kinds)}))
+
+    def work() -> dict[str, Any]:
+        opened = index_of(request, question.index)
+        identity = keep(request.app.state.opened.store, question.text)
+        held = _held(request, opened, question.text, options, question.relax)
+        return {**opened.about(question.index), "id": identity, **_answer(held, question.relax)}
+
+    return json_response(await bounded(request, work))
+
+
+@router.get(
+    "/api/trace/{identity}",
+    tags=["trace"],
+    summary="The same for a text that was traced before; settings as parameters",
+    response_model=TraceAnswer,
+)
+async def trace_again(
+    request: Request,
+    identity: str,
+    index: str,
+    relax: Annotated[int, Query(ge=1, le=_MOST_RELAXED)] = 1,
+) -> Response:
+    options = _options(request.query_params)
+
+    def work() -> dict[str, Any]:
+        text, opened = kept(request.app.state.opened.store, identity), index_of(request, index)
+        held = _held(request, opened, text, options, relax)
+        return {**opened.about(index), "id": identity, **_answer(held, relax)}
+
+    return json_response(await bounded(request, work))
+
+
+def _form(request: Request, index: str, given: Mapping[str, Any], problem: str = "") -> Response:
+    return page(
+        request, "trace.html", 400 if problem else 200,
+        key=index, given=given, problem=problem, longest=LONGEST, all_kinds=KINDS,
+        kinds=given.get("kinds", KINDS), fields=_fields(given), relax=given.get("relax", "1"),
+        indexes=list(request.app.state.opened.indexes),
+    )  # fmt: skip
+
+
+def _fields(given: Mapping[str, Any]) -> list[tuple[forms.Field, str]]:
+    """The settings of a trace with what was chosen."""
+    return [
+        (field, str(given.get(field.name, field.default)))
+        for field in forms.fields_of(TraceOptions, _FIELDS)
+    ]
+
+
+def _settings(given: Mapping[str, str], kinds: list[str]) -> dict[str, Any]:
+    """What differs from the defaults, checked, as an address carries it."""
+    chosen = forms.read(TraceOptions, given, _FIELDS)
+    _checked(TraceOptions(**chosen, kinds=tuple(kinds)))
+    named = {name: forms.written(value) for name, value in chosen.items()}
+    return named | ({"kinds": ",".join(kinds)} if set(kinds) not in ({*KINDS}, set()) else {})
+
+
+def _options(given: Any) -> TraceOptions:
+    # A form names each kind by itself, an address all of them at once.
+    kinds = tuple(part for part in ",".join(given.getlist("kinds")).split(",") if part)
+    return _checked(TraceOptions(**forms.read(TraceOptions, given, _FIELDS), kinds=kinds))
+
+
+def _checked(options: TraceOptions) -> TraceOptions:
+    for name, most in _MOST.items():
+        value = getattr(options, name)
+        if value > most or (name == "limit" and value == 0):
+            raise OptionError(f"{name} is at most {most:,} here, and {value:,} was asked for")
+    return options
+
+
+def _held(
+    request: Request, opened: OpenIndex, text: str, options: TraceOptions, relax: int
+) -> Held:
+    """The same again is remembered, as long as the index has not grown."""
+    generation = (opened.manifest.fingerprint, opened.manifest.generation)
+    asked = ("trace", str(opened.index.path), generation, text, options, relax)
+    return recent_of(request.app).get(asked, lambda: _hold(opened, text, options, relax))
+
+
+def _hold(opened: OpenIndex, text: str, options: TraceOptions, relax: int) -> Held:
+    traced = trace(opened.index, open_corpus([Document("text", text)]), options)
+    try:
+        return Held(traced, judged(opened, text, relax), "")
+    except OptionError as error:
+        # Without the layer that sentences are judged by, matches are still worth showing.
+        return Held(traced, None, str(error))
+
+
+def _answer(held: Held, relax: int) -> dict[str, Any]:
+    traced, found = held.traced, held.judged
+    text = traced.texts[0]
+    left_out = ("match", "items", "number", "id")
+    spans = [
+        {name: value for name, value in asdict(replace(span)).items() if name not in left_out}
+        | {"recased": span.recased}
+        for span in traced.spans
+    ]
+    return {
+        "settings": {**asdict(traced.options), "relax": relax},
+        "words_in_text": text.words,
+        "covered": text.covered,
+        "coverage": {str(n): share for n, share in found.coverage.items()} if found else {},
+        "creativity": found.creativity if found else math.nan,
+        "found": traced.found,
+        "spans": spans,
+        "sentences": found.sentences if found else [],
+        "fragments": [asdict(one) for one in found.fragments] if found else [],
+        "notes": [*traced.notes, *(found.notes if found else [held.why])],
+    }

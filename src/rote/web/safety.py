@@ -1,0 +1,218 @@
+"""What stands before every request: who may call, from where, with how much; and what the
+browser is told about the answer.
+
+The app reads the user's files, so any page on the web must be kept from using the user's browser
+to reach it: by another name for this machine (Host), by a form or script of another site (Origin,
+Sec-Fetch-Site), by a frame. Where other machines can call, they need the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from rote.web.opened import Opened
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    # Not no-referrer: browsers then say `Origin: null` with the forms of our own pages.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "private, no-cache",
+}
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_OWN = (None, "same-origin", "none")
+_YEAR = 31_536_000
+
+
+class Safety:
+    """ASGI middleware around the whole app."""
+
+    def __init__(self, app: Any, opened: Opened) -> None:
+        self._app, self._opened = app, opened
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Answer(scope, send)
+        headers = _Headers(scope["headers"])
+        if problem := self._foreign(scope, headers):
+            await answer.refuse(403, problem)
+        elif self._opened.token and not self._knows(scope, headers, self._opened.token):
+            if self._brings(scope, self._opened.token):
+                await answer.welcome(headers.port, self._opened.token)
+            else:
+                await answer.refuse(
+                    401, "this app asks for a token: open the address that `rote serve` printed"
+                )
+        elif (length := headers.one("content-length")) and _number(length) > self._limit:
+            await answer.refuse(413, self._too_much())
+        else:
+            await self._counted(scope, receive, answer)
+
+    async def _counted(self, scope: Any, receive: Any, answer: _Answer) -> None:
+        """A body without a length is counted as it comes."""
+        size = 0
+
+        async def counting() -> Any:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self._limit:
+                # Whatever the app makes of a body that breaks off, this is the answer.
+                answer.instead = (413, self._too_much())
+                return {"type": "http.disconnect"}
+            return message
+
+        try:
+            await self._app(scope, counting, answer.send)
+        except Exception:
+            if answer.instead is None or answer.started:
+                raise
+        if answer.instead and not answer.started:
+            await answer.refuse(*answer.instead)
+
+    def _foreign(self, scope: Any, headers: _Headers) -> str | None:
+        """Why a request is not one of this app's own pages', or None."""
+        hosts = headers.all("host")
+        if len(hosts) != 1 or not self._is_ours(headers.name):
+            return (
+                "this address is not known here: open the app by the address that it printed at "
+                "its start"
+            )
+        site, mode = headers.one("sec-fetch-site"), headers.one("sec-fetch-mode")
+        if scope["method"] in _SAFE:
+            # Another page may lead here by a link, but not load parts of the app.
+            elsewhere = site not in _OWN and mode != "navigate"
+            return "parts of this app are for its own pages" if elsewhere else None
+        origin = headers.one("origin")
+        if origin is not None:
+            place = urlsplit(origin)
+            own = place.scheme in ("http", "https") and place.netloc.lower() == hosts[0].lower()
+        else:
+            own = site in _OWN
+        return None if own else "this was sent from another site: send it from the app's own page"
+
+    def _is_ours(self, name: str) -> bool:
+        return "*" in self._opened.hosts or name in (host.lower() for host in self._opened.hosts)
+
+    def _knows(self, scope: Any, headers: _Headers, token: str) -> bool:
+        bearer = headers.one("authorization") or ""
+        given = bearer[7:] if bearer[:7].lower() == "bearer " else ""
+        return _same(given, token) or _same(headers.cookie(_cookie(headers.port)), token)
+
+    def _brings(self, scope: Any, token: str) -> bool:
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        return scope["method"] in ("GET", "HEAD") and _same(query.get("token", ""), token)
+
+    @property
+    def _limit(self) -> int:
+        return self._opened.upload_limit
+
+    def _too_much(self) -> str:
+        return (
+            f"more than {self._limit:,} bytes: give a large file to `rote serve` at its start, or "
+            "raise --upload-limit"
+        )
+
+
+class _Headers:
+    """Header names are compared in small letters, values are text."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._pairs = [(n.decode("latin-1").lower(), v.decode("latin-1")) for n, v in raw]
+        host = self.one("host") or ""
+        name, colon, port = host.rpartition(":")
+        bracketed = host.endswith("]")
+        self.name = (name if colon and not bracketed else host).lower()
+        self.port = port if colon and not bracketed else ""
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self._pairs if key == name]
+
+    def one(self, name: str) -> str | None:
+        found = self.all(name)
+        return found[0] if found else None
+
+    def cookie(self, name: str) -> str:
+        for part in "; ".join(self.all("cookie")).split(";"):
+            key, _, value = part.strip().partition("=")
+            if key == name:
+                return value
+        return ""
+
+
+class _Answer:
+    """Sends what the app answers, with the headers that every answer has."""
+
+    def __init__(self, scope: Any, send: Any) -> None:
+        self._scope, self._send = scope, send
+        self.started = False
+        self.instead: tuple[int, str] | None = None
+
+    async def send(self, message: Any) -> None:
+        if self.instead and not self.started:
+            return  # it is refused once the app has come to its end
+        if message["type"] == "http.response.start":
+            self.started = True
+            given = {name.lower() for name, _ in message["headers"]}
+            own = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in given]
+            message = {**message, "headers": [*message["headers"], *own]}
+        await self._send(message)
+
+    async def refuse(self, status: int, problem: str) -> None:
+        """Plain words: nothing of the app, nor of the request, is in them."""
+        self.instead = None
+        if self._scope["path"].startswith("/api/"):
+            kind, text = "application/json", json.dumps({"error": {"message": problem}})
+        else:
+            kind, text = "text/plain; charset=utf-8", f"{problem}\n"
+        headers = [(b"content-type", kind.encode()), (b"connection", b"close")]
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": text.encode()})
+
+    async def welcome(self, port: str, token: str) -> None:
+        """The token goes into a cookie, and out of the address, where others could read it."""
+        query = parse_qsl(self._scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        rest = urlencode([(name, value) for name, value in query if name != "token"])
+        # A path that begins with two slashes would name another machine.
+        path = "/" + self._scope.get("raw_path", b"/").decode("latin-1").lstrip("/\\")
+        cookie = f"{_cookie(port)}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age={_YEAR}"
+        place = path + ("?" + rest if rest else "")
+        headers = [(b"location", place.encode("latin-1")), (b"set-cookie", cookie.encode())]
+        await self.send({"type": "http.response.start", "status": 303, "headers": headers})
+        await self.send({"type": "http.response.body", "body": b""})
+
+
+def _cookie(port: str) -> str:
+    # Cookies do not know ports: two apps on one machine must not take each other's.
+    return f"rote-token-{port or 'default'}"
+
+
+def _same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode(), token.encode())
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 2**63

@@ -1,0 +1,189 @@
+"""Starts the app: what it opens, where it listens, and what it tells the user."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rote.core.errors import MissingExtra, OptionError
+from rote.core.metric import option
+from rote.core.progress import Reporter
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ANY = ("0.0.0.0", "::")
+_TRIED = 50
+"""Ports behind the one that is taken."""
+_DEMO = Path("rote-demo")
+_EXAMPLE = "example:answers"
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Where the app listens, and where it keeps its things."""
+
+    host: str = option(
+        "127.0.0.1", "Address to listen at; any but this machine's own needs a token"
+    )
+    port: int = option(8765, "Port; the next free one is taken if another program has it")
+    token: str | None = option(
+        None, "Token that a browser has to bring; made up where one is needed and none is given"
+    )
+    store: Path | None = option(
+        None, "Folder for history, jobs and uploads (the user's own data folder)", metavar="DIR"
+    )
+    jobs: int = option(1, "How many cores one piece of work may use")
+    at_once: int = option(2, "How many pieces of long work run side by side; others wait")
+    upload_limit: int = option(64 * 2**20, "Largest request, such as an upload (512M, 2G)")
+    open: bool = option(True, "Open the app in the browser")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port < 65536:
+            raise OptionError(f"port must lie between 0 and 65535, not {self.port}")
+        for name in ("jobs", "at_once", "upload_limit"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.token is not None and not (self.token.isascii() and self.token.isalnum()):
+            raise OptionError("a token consists of letters and digits")
+
+
+def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> None:
+    """Run until interrupted."""
+    check_installed()
+    import uvicorn
+
+    from rote.web.app import make_app
+    from rote.web.history import History
+    from rote.web.keeping import prepare
+    from rote.web.opened import LOCAL, Opened
+    from rote.web.recognizing import recognize
+
+    found = recognize(names or _shown_first())
+    store = (options.store or default_store()).resolve()
+    prepare(store)
+    for path in found.results:
+        History(store).read_in(path)
+        reporter.say(f"{path.name} is in the history")
+    token = options.token
+    if token is None and options.host not in _LOOPBACK:
+        token = secrets.token_hex(16)
+    given = f"[{options.host}]" if ":" in options.host else options.host
+    hosts = ("*",) if options.host in _ANY else (*LOCAL, given)
+    opened = Opened(
+        indexes=found.indexes,
+        files=found.files,
+        store=store,
+        jobs=options.jobs,
+        upload_limit=options.upload_limit,
+        hosts=hosts,
+        token=token,
+        at_once=options.at_once,
+        first=not names,
+    )
+    listening = listen(options.host, options.port)
+    port = listening.getsockname()[1]
+    if options.port and port != options.port:
+        reporter.say(f"port {options.port} is taken: {port} is used")
+    app = make_app(opened)
+    address = f"http://{_name(options.host)}:{port}/" + (f"?token={token}" if token else "")
+    for line in _told(opened, address, options.host):
+        reporter.say(line)
+    if options.open:
+        _open_soon(address)
+    # The log of requests would hold the token; errors go to standard error.
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False
+    )
+    server = uvicorn.Server(config)
+    _end_work_first(server, app.state.jobs)
+    server.run(sockets=[listening])
+
+
+def _end_work_first(server: Any, jobs: Any) -> None:
+    """Pages that follow a job hold a connection, for which the server would wait in vain."""
+    shutdown = server.shutdown
+
+    async def ending(*given: Any, **named: Any) -> None:
+        import asyncio
+
+        await asyncio.to_thread(jobs.stop)
+        await shutdown(*given, **named)
+
+    server.shutdown = ending
+
+
+def check_installed() -> None:
+    """Before anything else: without the extra there is nothing to start."""
+    from importlib.util import find_spec
+
+    for package in ("fastapi", "uvicorn", "python_multipart"):
+        if find_spec(package) is None:
+            raise MissingExtra(package.replace("_", "-"), "web", "the web app")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at this port, or at the next one that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    last: OSError | None = None
+    for one in range(port, min(port + _TRIED, 65536)):
+        found = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind((host, one))
+            found.listen(128)
+            return found
+        except OSError as error:
+            found.close()
+            last = error
+    raise OptionError(f"{host} cannot be listened at, port {port} and later: {last}")
+
+
+def default_store() -> Path:
+    """The user's own data folder: a history is no cache that may be deleted at any time."""
+    if named := os.environ.get("ROTE_STORE"):
+        return Path(named)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "rote"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "rote"
+
+
+def _shown_first() -> list[str]:
+    """Without arguments: the bundled answers, and what `rote demo` has made here."""
+    from rote.index.folders.manifest import is_index
+
+    made = sorted(_DEMO.iterdir()) if _DEMO.is_dir() else []
+    return [_EXAMPLE, *(str(path) for path in made if path.is_dir() and is_index(path))]
+
+
+def _name(host: str) -> str:
+    if host in _ANY:
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
+
+
+def _told(opened: object, address: str, host: str) -> list[str]:
+    from rote.web.opened import Opened
+
+    assert isinstance(opened, Opened)
+    named = [*(f"index {key}" for key in opened.indexes), *opened.files]
+    lines = [f"rote is at {address}", f"open: {', '.join(named) or 'nothing'}"]
+    if host not in _LOOPBACK:
+        lines.append(
+            "other machines can reach it with this address; nothing is encrypted on the way"
+        )
+    return [*lines, f"kept in {opened.store}; Ctrl-C ends it"]
+
+
+def _open_soon(address: str) -> None:
+    """Once the server answers: it is listening already, so the browser waits for it."""
+    import threading
+    import webbrowser
+
+    # Without a screen, Python would start a browser for text in this very terminal.
+    if sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
+        threading.Timer(0.5, webbrowser.open, [address]).start()

@@ -1,0 +1,1 @@
+"""The page Templates: what is asked, measured and shown."""

@@ -1,0 +1,133 @@
+"""Measure files, and keep the study in the history."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rote.core.progress import Reporter
+from rote.core.result import Result
+from rote.measure import Settings
+from rote.report.whole.study import Study
+from rote.web.comparing import Comparison, path_of
+from rote.web.glimpses import documents
+from rote.web.history import History
+from rote.web.opened import Opened
+from rote.web.sectioning import sections_of
+from rote.web.text_values import TEXTS
+
+_PER_TEXT = 512 * 2**20
+"""Bytes of input up to which every text has its values kept."""
+_EXCERPT = 160
+
+
+def run(settings: Mapping[str, Any], opened: Opened, reporter: Reporter) -> str:
+    comparison = Comparison.from_dict(settings)
+    comparison.check(opened)
+    paths = [opened.file(key) for key in comparison.files]
+    per_text = sum(map(_size, paths)) <= _PER_TEXT
+    if not per_text:
+        reporter.say(
+            "these are too many texts to keep the values of each: take a sample to see them"
+        )
+    study = _study(comparison, paths, per_text, opened, reporter)
+    history = History(opened.store)
+    id = history.add(
+        study,
+        title=comparison.title,
+        settings=settings,
+        files={key: str(opened.file(key)) for key in comparison.files},
+        excerpts=_excerpts(study.results, paths, reporter),
+    )
+    _draw(history, id, reporter)
+    return f"/compare/result/{id}"
+
+
+def _draw(history: History, id: str, reporter: Reporter) -> None:
+    """Ahead of the first look. The numbers are kept by now: no picture is worth losing them."""
+    try:
+        with reporter.stage("drawing", None):
+            sections_of(history, id)
+    except Exception as error:
+        traceback.print_exc()
+        reporter.say(f"the figures could not be drawn ({error}); the numbers are kept")
+
+
+def _study(
+    comparison: Comparison,
+    paths: Sequence[Path],
+    per_text: bool,
+    opened: Opened,
+    reporter: Reporter,
+) -> Study:
+    from rote.measure._compute import compute
+    from rote.report.whole.gather import gather
+    from rote.report.whole.options import ReportOptions
+
+    settings = replace(Settings(**comparison.settings), per_text=per_text, jobs=opened.jobs)
+    study = gather(
+        list(paths),
+        ReportOptions(
+            corpus=path_of(comparison.corpus, opened),
+            train=path_of(comparison.train, opened),
+            measures=comparison.measures,
+            title=comparison.title,
+        ),
+        settings=settings,
+        reporter=reporter,
+    )
+    if not comparison.own:
+        return study
+    changed = [(name, _options(name, comparison, opened)) for name in comparison.own]
+    own = compute(changed, list(paths), settings=settings, reporter=reporter)
+    return _replaced(study, own)
+
+
+def _options(name: str, comparison: Comparison, opened: Opened) -> Any:
+    """Those of a measure whose settings were changed; what it is held against is one of them."""
+    options = comparison.options(name)
+    for field, place in (("against", comparison.corpus), ("train", comparison.train)):
+        if hasattr(options, field) and place:
+            options = replace(options, **{field: path_of(place, opened)})
+    return options
+
+
+def _replaced(study: Study, own: Sequence[Result]) -> Study:
+    """The study with these results in the place of its own of the same measure."""
+    left = {result.measure: result for result in own}
+    names, results = set(left), []
+    for result in study.results:
+        if result.measure not in names:
+            results.append(result)
+        elif result.measure in left:
+            results.append(left.pop(result.measure))
+    # The marks of examples belong to the settings that are gone.
+    evidence = tuple(one for one in study.evidence if one.section not in names)
+    return replace(study, results=(*results, *left.values()), evidence=evidence)
+
+
+def _excerpts(
+    results: Sequence[Result], paths: Sequence[Path], reporter: Reporter
+) -> dict[str, str]:
+    """How the texts begin that have values of their own."""
+    wanted = {row["id"] for result in results for row in result.tables.get(TEXTS, ())}
+    found: dict[str, str] = {}
+    if not wanted:
+        return found
+    with reporter.stage("reading the texts again", len(wanted)) as advance:
+        for path in paths:
+            for document in documents(path):
+                if document.id in wanted:
+                    found[document.id] = " ".join(document.text[: 4 * _EXCERPT].split())[:_EXCERPT]
+                    advance(1)
+    return found
+
+
+def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+    return os.path.getsize(path) if path.exists() else 0

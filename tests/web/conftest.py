@@ -1,0 +1,64 @@
+"""Apps over small files, called without a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+from rote.web.app import make_app
+from rote.web.jobs import Jobs
+from rote.web.opened import Opened
+from tests.web.fake_work import COMMAND
+
+HERE = {"base_url": "http://127.0.0.1:8765"}
+TEXTS = [
+    {"id": f"{source}-{number}", "source": source, "text": f"{line} Text {number} of {source}."}
+    for source in ("human", "model")
+    for number, line in enumerate(("The cat sat there.", "A dog ran off.", "It rained all day."))
+]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    path = tmp_path / "given" / "texts.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps(record) + "\n" for record in TEXTS))
+    return path
+
+
+@pytest.fixture
+def opened(tmp_path: Path, texts: Path) -> Opened:
+    return Opened({}, {"texts.jsonl": texts}, tmp_path / "store", upload_limit=20_000)
+
+
+Calling = Callable[..., TestClient]
+
+
+@pytest.fixture
+def calling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calling]:
+    """Makes clients of apps, and ends their work."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    made: list[Jobs] = []
+
+    def call(opened: Opened) -> TestClient:
+        app = make_app(opened)
+        app.state.jobs.stop()
+        app.state.jobs = Jobs(opened, COMMAND)
+        made.append(app.state.jobs)
+        return TestClient(app, **HERE, follow_redirects=False)
+
+    yield call
+    for jobs in made:
+        jobs.stop()
+
+
+@pytest.fixture
+def client(opened: Opened, calling: Calling) -> TestClient:
+    return calling(opened)

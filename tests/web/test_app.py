@@ -1,0 +1,127 @@
+"""The app as a whole: its pages, its API, its static files."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from fastapi.testclient import TestClient
+
+from rote.web.opened import Opened
+from rote.web.showing import address, environment
+from tests.web.conftest import Calling
+
+PAGES = ("/", "/compare", "/trace", "/templates", "/search", "/history", "/jobs", "/api")
+
+
+@pytest.mark.parametrize("place", PAGES)
+def test_every_page_has_what_a_reader_needs(client: TestClient, place: str) -> None:
+    page = client.get(place).text
+    assert '<html lang="en">' in page
+    assert page.count("<h1") == 1
+    assert '<a class="skip" href="#main">' in page
+    assert '<main id="main"' in page
+    assert re.search(r"<title>[^<]+ · rote</title>", page)
+    for found in re.findall(r"<(?:input|select|textarea)[^>]*>", page):
+        named = re.search(r'\bid="([^"]*)"', found)
+        inside = re.search(r"<label[^>]*>\s*" + re.escape(found), page)
+        labelled = "aria-label" in found or (named and f'for="{named[1]}"' in page) or inside
+        assert labelled or 'type="hidden"' in found, found
+
+
+@pytest.mark.parametrize("place", PAGES)
+def test_pages_ask_nothing_of_the_network(client: TestClient, place: str) -> None:
+    page = client.get(place).text
+    for found in re.findall(r'(?:src|href|action)="([^"]*)"', page):
+        assert found.startswith(("/", "#", "?")), found
+
+
+def test_the_current_page_is_marked(client: TestClient) -> None:
+    assert '<a href="/history" aria-current="page">' in client.get("/history").text
+
+
+def test_static_files_are_cached_by_their_hash(client: TestClient) -> None:
+    page = client.get("/history").text
+    for place in re.findall(r'(?:src|href)="(/static/[^"]+)"', page):
+        response = client.get(place)
+        assert response.status_code == 200
+        assert "immutable" in response.headers["cache-control"]
+        again = client.get(place, headers={"If-None-Match": response.headers["etag"]})
+        assert again.status_code == 304
+    assert client.get("/static/style.css").headers["cache-control"] == "no-cache"
+    assert client.get("/static/style.css").headers["content-type"].startswith("text/css")
+    assert client.get("/static/app.js").headers["content-type"].startswith("text/javascript")
+    assert client.get("/favicon.ico").headers["content-type"] == "image/svg+xml"
+
+
+def test_every_endpoint_is_described(client: TestClient) -> None:
+    described = client.get("/api/openapi.json").json()
+    page = client.get("/api").text
+    for path, methods in described["paths"].items():
+        assert path.startswith("/api/"), path
+        assert f"<code>{path}</code>" in page
+        for method, one in methods.items():
+            assert one["tags"], path
+            # FastAPI makes one of the function's name if none is given.
+            assert one["summary"] != one["operationId"].split("_api_")[0].replace("_", " ").title()
+            assert method in ("get", "post")
+
+
+def test_errors_are_pages_or_json(client: TestClient) -> None:
+    assert "There is no such page" in client.get("/nowhere").text
+    assert client.get("/api/nowhere").json()["error"]["message"] == "There is no such page."
+    assert client.get("/compare/result/unknown").status_code == 404
+    assert "page" in client.get("/history?page=x").text
+    assert client.get("/api/results?limit=x").status_code == 400
+    assert client.put("/history").status_code == 405
+
+
+def test_what_is_open_is_told(client: TestClient) -> None:
+    told = client.get("/api/opened").json()
+    assert told["indexes"] == []
+    assert told["files"]["texts.jsonl"]["values"]["source"] == ["human", "model"]
+
+
+def test_an_app_without_anything_still_answers(opened: Opened, calling: Calling) -> None:
+    client = calling(Opened({}, {}, opened.store))
+    for place in PAGES:
+        assert client.get(place).status_code == 200, place
+
+
+def test_addresses_keep_the_other_settings(client: TestClient) -> None:
+    from fastapi import Request
+
+    scope = {
+        "type": "http",
+        "path": "/history",
+        "query_string": b"q=a%26b&id=1&id=2&page=3",
+        "headers": [(b"host", b"x")],
+        "server": ("x", 80),
+        "scheme": "http",
+    }
+    request = Request(scope)
+    assert address(request, page=4) == "/history?q=a%26b&id=1&id=2&page=4"
+    assert address(request, page=None, id=["7"]) == "/history?q=a%26b&id=7"
+
+
+def test_templates_make_texts_harmless() -> None:
+    shown = environment().from_string("{{ text }}").render(text="<b>\u202e\x1b[1m\nnext")
+    assert "&lt;b&gt;" in shown
+    assert "\u202e" not in shown
+    assert "\x1b" not in shown
+    assert "\nnext" in shown
+
+
+@pytest.mark.parametrize(
+    ("filtered", "shown"),
+    [
+        ("{{ 1234567|thousands }}", "1,234,567"),
+        ("{{ 'a  b c'|short(4) }}", "a b…"),
+        ("{{ '2026-11-05T03:04:05+00:00'|date }}", "5 Nov 2026, 03:04 UTC"),
+        ("{{ 'no date'|date }}", "no date"),
+        ("{{ 59.6|span }} {{ 61|span }} {{ 7300|span }}", "1 min 0 s 1 min 1 s 2 h 1 min"),
+        ("{{ query({'a': 'ü&', 'b': none}) }}", "a=%C3%BC%26"),
+    ],
+)
+def test_numbers_and_dates_are_written_for_people(filtered: str, shown: str) -> None:
+    assert environment().from_string(filtered).render() == shown

@@ -1,0 +1,259 @@
+"""The page Compare: settings in the address, uploads, work, and the way down to single texts."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+
+from rote.core import plugins
+from rote.core.errors import OptionError, UnknownName
+from rote.core.progress import Silent
+from rote.web import forms
+from rote.web.app import make_app
+from rote.web.comparing import USUAL, Comparison, from_query, guessed, offered
+from rote.web.first import begin
+from rote.web.history import History
+from rote.web.keeping import prepare
+from rote.web.opened import Opened
+from rote.web.work import compare as work
+from tests.web.conftest import HERE, Calling
+from tests.web.test_history import with_texts
+
+
+def test_an_address_says_all_settings() -> None:
+    comparison = Comparison(
+        files=("a b.jsonl", "ü&x.csv"),
+        measures=("lexical", "templates"),
+        corpus="index:kjv",
+        settings={"by": ("task", "source"), "reference": "human", "seed": 3, "matched": False},
+        own={"lexical": {"window": 99}, "templates": {"lengths": (4, 5)}},
+    )
+    query = parse_qsl(urlsplit(comparison.address).query, keep_blank_values=True)
+    assert from_query(query) == comparison
+    assert Comparison.from_dict(json.loads(json.dumps(comparison.to_dict()))) == comparison
+
+
+def test_fields_at_their_defaults_do_not_count() -> None:
+    pairs = [
+        ("file", "a"),
+        ("measure", "lexical"),
+        ("lexical.window", "50"),
+        ("seed", "0"),
+        ("by", ""),
+    ]
+    assert from_query(pairs) == Comparison(("a",), ("lexical",))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("seed", "x"), ("matched", "maybe"), ("interval", "much"), ("lexical.window", "1.5")],
+)
+def test_a_wrong_value_is_named(pair: tuple[str, str]) -> None:
+    with pytest.raises(OptionError, match=pair[0].split(".")[-1]):
+        from_query([("measure", "lexical"), pair])
+
+
+def test_an_unknown_measure_is_refused() -> None:
+    with pytest.raises(UnknownName, match="lexical"):
+        from_query([("measure", "lexicall")])
+
+
+@pytest.mark.parametrize("name", offered())
+def test_every_measure_has_a_form_that_gives_its_defaults(name: str) -> None:
+    options = plugins.load("measure", name).METRIC.options
+    fields = forms.fields_of(options)
+    assert all(field.help and field.label for field in fields)
+    assert forms.read(options, {field.name: field.default for field in fields}) == {}
+
+
+def test_the_usual_measures_come_first() -> None:
+    assert offered()[: len(USUAL)] == USUAL
+
+
+def test_sources_are_guessed_from_the_records(opened: Opened) -> None:
+    assert guessed(["texts.jsonl"], opened) == {"by": ("source",), "reference": "human"}
+
+
+class TestPage:
+    def test_the_form_shows_files_fields_and_measures(self, client: TestClient) -> None:
+        page = client.get("/compare").text
+        assert "texts.jsonl" in page
+        assert "Lexical diversity" in page
+        assert 'name="lexical.window"' in page
+        assert 'value="human"' in page
+
+    def test_a_link_fills_the_form(self, client: TestClient) -> None:
+        address = Comparison(
+            ("texts.jsonl",), ("lexical",), own={"lexical": {"window": 77}}
+        ).address
+        page = client.get(address).text
+        assert 'value="77"' in page
+        assert page.count(" checked") == 2
+
+    def test_the_tidy_address_holds_what_differs(self, client: TestClient) -> None:
+        form = "file=texts.jsonl&measure=lexical&by=source&seed=0&lexical.window=77&tidy=true"
+        place = client.get(f"/compare?{form}").headers["location"]
+        assert place == "/compare?file=texts.jsonl&measure=lexical&by=source&lexical.window=77"
+
+    def test_what_is_wrong_is_said_above_the_form(self, client: TestClient) -> None:
+        for data, said in (
+            ({"measure": "lexical"}, "no file is chosen"),
+            ({"file": "texts.jsonl"}, "no measure is chosen"),
+            ({"file": "texts.jsonl", "measure": "lexical", "seed": "-1"}, "seed"),
+        ):
+            response = client.post("/compare", data=data)
+            assert response.status_code == 400
+            assert said in response.text
+            assert 'role="alert"' in response.text
+
+    def test_starting_leads_to_the_job(self, client: TestClient) -> None:
+        data = {"file": "texts.jsonl", "measure": ["lexical"], "by": "source"}
+        response = client.post("/compare", data=data)
+        assert response.status_code == 303
+        assert response.headers["location"].startswith("/jobs/")
+
+    def test_the_api_starts_the_same(self, client: TestClient) -> None:
+        asked = {"files": ["texts.jsonl"], "measures": ["lexical"], "settings": {"by": "source"}}
+        job = client.post("/api/compare", json=asked).json()
+        assert job["title"] == "texts.jsonl"
+        wrong = {**asked, "options": {"templates": {"n": "4"}}}
+        assert client.post("/api/compare", json=wrong).status_code == 400
+        assert client.post("/api/compare", json={}).status_code == 400
+        assert client.get("/api/measures").json()[0]["options"]
+
+
+class TestUploads:
+    def test_an_upload_is_listed_and_can_be_chosen(
+        self, client: TestClient, opened: Opened
+    ) -> None:
+        record = json.dumps({"id": "1", "text": "Some words here."}).encode()
+        response = client.post(
+            "/uploads",
+            files=[("upload", ("new texts.jsonl", record)), ("upload", ("b.txt", b"Plain."))],
+            data={"file": "texts.jsonl", "measure": "lexical", "seed": "4"},
+        )
+        chosen = from_query(parse_qsl(urlsplit(response.headers["location"]).query))
+        assert [key.split("~")[0] for key in chosen.files] == [
+            "texts.jsonl",
+            "new-texts.jsonl",
+            "b.txt",
+        ]
+        assert chosen.settings == {"seed": 4}
+        assert chosen.measures == ("lexical",)
+        assert "new-texts.jsonl" in client.get("/compare").text
+        again = client.post("/api/uploads", files={"upload": ("new texts.jsonl", record)}).json()
+        assert again["files"] == [chosen.files[1]]
+        assert len(opened.all_files()) == 3
+
+    def test_a_file_that_cannot_be_read_is_not_kept(
+        self, client: TestClient, opened: Opened
+    ) -> None:
+        for name, content, said in (
+            ("bad.jsonl", b'{"text": "a"}\n{oops\n', "bad.jsonl, line 2"),
+            ("x.exe", b"MZ", "unknown suffix"),
+            ("empty.jsonl", b"", "empty.jsonl"),
+        ):
+            response = client.post("/uploads", files={"upload": (name, content)})
+            assert response.status_code == 400
+            assert said in response.text
+            assert str(opened.store) not in response.text
+        assert list(opened.all_files()) == ["texts.jsonl"]
+        assert not list((opened.store / "uploads").glob("**/*.*l"))
+
+    def test_an_upload_can_be_removed(self, client: TestClient, opened: Opened) -> None:
+        (key,) = client.post("/api/uploads", files={"upload": ("b.txt", b"Plain.")}).json()["files"]
+        client.post("/uploads/remove", data={"key": key})
+        client.post("/uploads/remove", data={"key": "texts.jsonl"})
+        assert list(opened.all_files()) == ["texts.jsonl"]
+
+
+def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened: Opened) -> None:
+    """The work itself, in this process, and every page that shows what came out."""
+    prepare(opened.store)
+    comparison = Comparison(
+        ("texts.jsonl",),
+        ("lexical", "templates"),
+        settings={"by": ("source",), "reference": "human", "permutations": 9},
+        own={"lexical": {"window": 5}},
+    )
+    place = work.run(json.loads(json.dumps(comparison.to_dict())), opened, Silent())
+    page = client.get(place).text
+    assert "Summary" in page
+    assert comparison.address.replace("&", "&amp;") in page
+    assert "window:5" in client.get("/history").text
+    texts = client.get(f"{place}/texts?place=0&source=human&sort=mattr&down=true")
+    assert texts.status_code == 200
+    assert "human-0" in texts.text
+    assert "The cat sat there." in texts.text
+    assert client.get(f"{place}/texts?place=9").status_code == 400
+    text = client.get(f"{place}/text?source=human&text=human-0").text
+    assert "human-0" in text
+    assert "cat" in text
+    lines = client.get(f"{place}/texts/values.csv?place=0").text.splitlines()
+    assert lines[0].startswith("source,id,words")
+    assert len(lines) == 7
+    for name, kind in (
+        ("result.json", "application/json"),
+        ("values.csv", "text/csv"),
+        ("report.html", "text/html"),
+    ):
+        response = client.get(f"{place}/{name}")
+        assert response.headers["content-type"].startswith(kind)
+        assert "attachment" in response.headers["content-disposition"]
+    assert client.get(f"{place}/passwd").status_code == 400
+    assert client.get(f"{place}/text?source=human&text=gone").status_code == 200
+    found = client.get(f"/api/results/{place.split('/')[-1]}/texts?place=0&limit=2").json()
+    assert (found["total"], len(found["texts"])) == (6, 2)
+    assert "The last result" in client.get("/").text
+
+
+def test_the_text_of_a_file_that_is_not_open_is_not_shown(
+    client: TestClient, opened: Opened, tmp_path: Path
+) -> None:
+    other = tmp_path / "texts.jsonl"
+    other.write_text(json.dumps({"id": "t1", "text": "A secret."}))
+    history = History(opened.store)
+    for files in ({"texts.jsonl": str(other)}, {}):
+        id = history.add([with_texts()], title="x", files=files)
+        page = client.get(f"/compare/result/{id}/text?source=human&text=t1").text
+        assert "secret" not in page
+        assert "not" in page
+
+
+def test_the_whole_way_in_another_process(opened: Opened) -> None:
+    """As the browser goes it, with the real work."""
+    app = make_app(opened)
+    with TestClient(app, **HERE, follow_redirects=False) as client:
+        data = {"file": "texts.jsonl", "measure": "self-repetition", "by": "source"}
+        place = client.post("/compare", data=data).headers["location"]
+        while client.get(f"/api{place}").json()["open"]:
+            time.sleep(0.1)
+        done = client.get(f"/api{place}").json()
+        assert done["state"] == "done", done["error"]
+        assert client.get(place).headers["location"] == done["result"]
+        assert client.get(done["result"]).status_code == 200
+        again = client.post("/compare", data=data).headers["location"]
+        assert again == f"{done['result']}?found={done['id']}"
+        assert "were measured before" in client.get(again).text
+        assert "see the result" in client.get(f"/compare?{urlencode(data)}").text
+
+
+def test_an_empty_history_begins_with_the_first_file(opened: Opened, calling: Calling) -> None:
+    client = calling(opened)
+    history, jobs = History(opened.store), client.app.state.jobs  # type: ignore[attr-defined]
+    begin(opened, history, jobs)
+    assert jobs.list() == [], "the user's own files are not measured unasked"
+    begin(replace(opened, first=True), history, jobs)
+    (job,) = jobs.list()
+    comparison = Comparison.from_dict(job.settings)
+    assert comparison.files == ("texts.jsonl",)
+    assert comparison.settings["reference"] == "human"
+    begin(replace(opened, first=True), history, jobs)
+    assert len(jobs.list()) == 1
+    assert "Under way" in client.get("/").text

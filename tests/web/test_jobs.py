@@ -1,0 +1,237 @@
+"""Long work runs beside the app, is seen from every page, and ends when it is told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from rote.core.errors import UnknownName
+from rote.web.jobs import Jobs
+from rote.web.keeping import prepare
+from rote.web.ledger import Job
+from rote.web.opened import Opened
+from rote.web.working import PipeReporter, progress
+from tests.web.fake_work import COMMAND
+
+_PATIENCE = 30.0
+
+
+@pytest.fixture
+def jobs(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    prepare(opened.store)
+    made = Jobs(replace(opened, at_once=1), COMMAND)
+    yield made
+    made.stop()
+
+
+def test_a_job_runs_to_its_end(jobs: Jobs) -> None:
+    job = ended(jobs, start(jobs, "finish"))
+    assert job.state == "done"
+    assert job.result == "/history"
+    assert job.remarks == ("asked to finish",)
+    assert job.progress.stage == "counting"
+    assert job.progress.share == 1
+
+
+def test_an_error_for_the_user_is_shown_in_its_own_words(jobs: Jobs) -> None:
+    job = ended(jobs, start(jobs, "fail"))
+    assert job.state == "failed"
+    assert job.error == "a.jsonl, line 3: there is no text. Add one"
+
+
+def test_an_unforeseen_error_is_named_and_no_more(jobs: Jobs) -> None:
+    job = ended(jobs, start(jobs, "break"))
+    assert job.state == "failed"
+    assert "ZeroDivisionError" in str(job.error)
+    assert "not foreseen" not in str(job.error)
+
+
+def test_a_process_that_dies_is_noticed(jobs: Jobs) -> None:
+    job = ended(jobs, start(jobs, "die"))
+    assert job.state == "failed"
+    assert "exit code 3" in str(job.error)
+
+
+def test_cancelling_kills_the_process(jobs: Jobs, tmp_path: Path) -> None:
+    job = start(jobs, "sleep", here=str(tmp_path / "pid"))
+    pid = int(appears(tmp_path / "pid"))
+    assert jobs.cancel(job.id).state == "cancelled"
+    until(lambda: not alive(pid))
+    assert jobs.get(job.id).state == "cancelled"
+    assert jobs.cancel(job.id).state == "cancelled"
+
+
+def test_others_wait_until_there_is_room(jobs: Jobs, tmp_path: Path) -> None:
+    first = start(jobs, "sleep", here=str(tmp_path / "pid"))
+    second, third = start(jobs, "finish", n=1), start(jobs, "finish", n=2)
+    assert [jobs.get(job.id).state for job in (second, third)] == ["waiting", "waiting"]
+    assert [jobs.before(job.id) for job in (second, third)] == [0, 1]
+    assert jobs.cancel(third.id).state == "cancelled"
+    appears(tmp_path / "pid")
+    jobs.cancel(first.id)
+    assert ended(jobs, second).state == "done"
+    assert jobs.get(third.id).state == "cancelled"
+
+
+def test_the_same_on_the_same_files_is_not_done_twice(
+    jobs: Jobs, opened: Opened, texts: Path
+) -> None:
+    first = ended(jobs, start(jobs, "finish"))
+    assert start(jobs, "finish").id == first.id
+    assert start(jobs, "finish", n=2).id != first.id
+    again = jobs.again(first.id)
+    assert again.id != first.id
+    ended(jobs, again)
+    texts.write_text(texts.read_text() + texts.read_text().replace("human-", "more-"))
+    assert start(jobs, "finish").id not in (first.id, again.id)
+
+
+def test_what_is_under_way_is_joined(jobs: Jobs, tmp_path: Path) -> None:
+    job = start(jobs, "sleep", here=str(tmp_path / "pid"))
+    assert start(jobs, "sleep", here=str(tmp_path / "pid")).id == job.id
+
+
+def test_a_stopped_app_leaves_jobs_interrupted(opened: Opened, jobs: Jobs, tmp_path: Path) -> None:
+    job = start(jobs, "sleep", here=str(tmp_path / "pid"))
+    pid = int(appears(tmp_path / "pid"))
+    jobs.stop()
+    until(lambda: not alive(pid))
+    later = Jobs(opened, COMMAND)
+    assert later.get(job.id).state == "interrupted"
+    later.stop()
+
+
+def test_a_killed_app_leaves_jobs_interrupted(opened: Opened, jobs: Jobs, tmp_path: Path) -> None:
+    """The lock of its server is gone, whatever the store says."""
+    job = start(jobs, "sleep", here=str(tmp_path / "pid"))
+    appears(tmp_path / "pid")
+    lost = replace(jobs.get(job.id), id="lost", server="a-server-that-was-killed")
+    jobs._ledger.put(lost)
+    other = Jobs(opened, COMMAND)
+    assert other.get("lost").state == "interrupted"
+    assert other.get(job.id).state == "running", "its server lives"
+    other.stop()
+
+
+def test_a_job_ends_with_the_app_that_started_it(
+    opened: Opened, jobs: Jobs, tmp_path: Path
+) -> None:
+    start(jobs, "sleep", here=str(tmp_path / "pid"))
+    pid = int(appears(tmp_path / "pid"))
+    (process,) = jobs._processes.values()
+    assert process.stdin is not None
+    process.stdin.close()  # as the kernel does for an app that was killed
+    until(lambda: not alive(pid))
+
+
+def test_an_unknown_job_is_an_error(jobs: Jobs) -> None:
+    with pytest.raises(UnknownName):
+        jobs.get("no-such-job")
+    with pytest.raises(UnknownName):
+        jobs.start("no-such-work", "x", {})
+
+
+class TestPages:
+    def test_the_page_shows_progress_and_then_what_came_out(
+        self, client: TestClient, tmp_path: Path
+    ) -> None:
+        jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+        job = start(jobs, "sleep", here=str(tmp_path / "pid"))
+        appears(tmp_path / "pid")
+        page = client.get(f"/jobs/{job.id}").text
+        assert "Counting" in page
+        assert 'http-equiv="refresh"' in page, "works without script"
+        assert client.get(f"/api/jobs/{job.id}").json()["open"] is True
+        assert client.post(f"/jobs/{job.id}/cancel").status_code == 303
+        page = client.get(f"/jobs/{job.id}").text
+        assert "Cancelled" in page
+        assert "Start again" in page
+        done = ended(jobs, start(jobs, "finish"))
+        assert client.get(f"/jobs/{done.id}").headers["location"] == "/history"
+        assert "Done." in client.get(f"/jobs/{done.id}?stay=true").text
+        assert len(client.get("/api/jobs").json()) == 2
+        assert client.get("/jobs").text.count("/jobs/") >= 2
+
+    def test_events_tell_until_the_end(self, client: TestClient) -> None:
+        jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+        job = start(jobs, "finish")
+        with client.stream("GET", f"/api/jobs/{job.id}/events") as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            lines = [line for line in response.iter_lines() if line.startswith("data: ")]
+        last = json.loads(lines[-1][6:])
+        assert last["state"] == "done"
+        assert last["result"] == "/history"
+
+    def test_unknown_jobs_are_not_found(self, client: TestClient) -> None:
+        for place in ("/jobs/x", "/api/jobs/x", "/api/jobs/x/events"):
+            assert client.get(place).status_code == 404
+        assert client.post("/api/jobs/x/cancel").status_code == 404
+
+    def test_a_job_is_forgotten(self, client: TestClient) -> None:
+        jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+        job = ended(jobs, start(jobs, "fail"))
+        assert "Add one" in client.get(f"/jobs/{job.id}").text
+        assert client.post(f"/jobs/{job.id}/forget").status_code == 303
+        assert client.get(f"/jobs/{job.id}").status_code == 404
+
+
+def test_progress_says_share_rate_and_time_left() -> None:
+    assert progress("reading", 3e6, 12e6, "B", 2.0) == {
+        "stage": "reading",
+        "share": 0.25,
+        "rate": "1.5 MB/s",
+        "left": 6.0,
+    }
+    assert progress("x", 0.5, 1, "", 2.0)["rate"] == "", "a share has no rate"
+    unknown = progress("y", 10, None, "", 2.0)
+    assert (unknown["share"], unknown["left"], unknown["rate"]) == (None, None, "5.0 /s")
+    assert progress("z", 0, 0, "", 0.0)["share"] is None
+
+
+def test_progress_is_told_now_and_then() -> None:
+    told: list[object] = []
+    clock = iter([0.0, *(0.01 * step for step in range(1, 102))])
+    with PipeReporter(told.append, lambda: next(clock)).stage("s", 100) as advance:
+        for _ in range(100):
+            advance(1)
+    assert 4 <= len(told) <= 8
+
+
+def start(jobs: Jobs, do: str, **more: object) -> Job:
+    return jobs.start("compare", f"to {do}", {"do": do, **more}, files=["texts.jsonl"])
+
+
+def ended(jobs: Jobs, job: Job) -> Job:
+    until(lambda: not jobs.get(job.id).open)
+    return jobs.get(job.id)
+
+
+def appears(path: Path) -> str:
+    until(lambda: path.exists() and bool(path.read_text()))
+    return path.read_text()
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not true():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A killed process stays as a zombie until its parent has looked.
+    return (
+        "zombie" not in Path(f"/proc/{pid}/status").read_text() if os.path.isdir("/proc") else True
+    )

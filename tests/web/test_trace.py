@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from rote.core.document import Document
+from rote.index.folders.folder import read_manifest
+from rote.index.opening import open_index
+from rote.web.index_access import OpenIndex
+from rote.web.routes.trace import TraceAnswer
+from rote.web.traced import texts
+from rote.web.traced.judged import Fragment, judged
+from rote.web.traced.view import KINDS, cited, fragment_paragraphs
+from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
+
+OLD = "The quick fox jumped over nine lazy dogs. Seven sailors sang loudly near Dover harbour."
+NEW = "The quick fox jumped over nine lazy dogs. Purple lamps hummed quietly upstairs yesterday."
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = [
+        Document("first", OLD, {"author": "Ada"}),
+        Document(
+            "second", "Seven sailors sang loudly again. The quick fox slept.", {"author": "Bo"}
+        ),
+    ]
+    return made_index(tmp_path_factory.mktemp("trace") / "idx", found)
+
+
+@pytest.fixture(scope="module")
+def app(path: Path, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    return client(tmp_path_factory.mktemp("store"), indexes={"made": path})
+
+
+def pasted(app: TestClient, text: str, **given: Any) -> str:
+    answer = app.post(
+        "/trace", data={"text": text, "index": "made", **given}, follow_redirects=False
+    )
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+# -- pages -----------------------------------------------------------------------------------
+
+
+def test_a_pasted_text_has_a_page_that_can_be_sent(app: TestClient) -> None:
+    address = pasted(app, NEW, min_words="5")
+    assert "min_words=5" in address
+    for _ in range(2):
+        page = app.get(address)
+        assert page.status_code == 200
+        assert "1 of 2" in page.text
+        assert "Purple lamps" in page.text
+    assert pasted(app, NEW) == pasted(app, NEW)
+
+
+def test_what_is_to_be_cited_leads_to_its_document(app: TestClient) -> None:
+    page = app.get(pasted(app, NEW)).text
+    assert "quick fox jumped over nine lazy dogs" in page
+    address = re.findall(r'<p class="whose"><a href="(/document/[^"]*)"', page)[0]
+    document = app.get(address.replace("&amp;", "&").partition("#")[0])
+    assert "fox jumped over nine lazy dogs</mark>" in document.text
+
+
+def test_the_longest_matches_are_shown_with_their_documents(app: TestClient) -> None:
+    page = app.get(pasted(app, NEW) + "&view=matches").text
+    assert "9 words, verbatim" in page
+    assert re.search(
+        r'<a href="/document/made\?id=first[^"]*"><bdi>first</bdi></a>, <bdi>Ada', page
+    )
+
+
+def test_the_page_offers_the_settings_that_it_was_made_with(app: TestClient) -> None:
+    page = app.get(pasted(app, NEW, min_words="6", kinds=["verbatim", "gapped"], relax="2")).text
+    assert re.search(r'name="min_words"[^>]*value="6"', page)
+    assert re.search(r'name="relax"[^>]*value="2"', page)
+    checked = re.findall(r'name="kinds" value="(\w+)" checked', page)
+    assert checked == ["verbatim", "gapped"]
+
+
+HARM = (
+    f"<script>alert('text')</script> the quick fox {ESCAPE}[31m {NUL} {OVERRIDE}fox jumped. "
+    + "y" * 100_000
+)
+
+
+@pytest.mark.parametrize("view", ["fragments", "matches"])
+def test_no_text_acts_on_the_page(app: TestClient, view: str) -> None:
+    page = app.get(pasted(app, HARM) + f"&view={view}")
+    assert page.status_code == 200
+    harmless(page.text)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"text": "  "}, "there is no text"),
+        ({"text": "x " * texts.LONGEST}, "at most 200,000"),
+        ({"text": "a fox", "min_words": "0"}, "min-words must be at least 1"),
+        ({"text": "a fox", "min_words": "many"}, "min_words wants a number"),
+        ({"text": "a fox", "kinds": "literal"}, "unknown kind of match"),
+        ({"text": "a fox", "limit": "0"}, "limit is at most"),
+    ],
+)
+def test_what_cannot_be_traced_is_said_and_the_form_keeps_the_text(
+    app: TestClient, given: dict[str, str], says: str
+) -> None:
+    page = app.post("/trace", data={"index": "made", **given})
+    assert page.status_code == 400
+    assert says in page.text
+    assert given["text"][:100] in page.text
+
+
+def test_without_an_index_the_form_says_how_to_make_one(tmp_path: Path) -> None:
+    assert "rote index build" in client(tmp_path / "store").get("/trace").text
+
+
+@pytest.mark.parametrize("identity", ["0" * 32, "../../etc/passwd", "..%2F..%2Fsecret", "x"])
+def test_only_texts_that_were_pasted_are_read(app: TestClient, identity: str) -> None:
+    page = app.get(f"/trace/{identity}", params={"index": "made"})
+    assert page.status_code in (400, 404)
+    assert "passwd:" not in page.text
+
+
+# -- API -------------------------------------------------------------------------------------
+
+
+def test_the_api_gives_verdicts_fragments_and_matches(app: TestClient) -> None:
+    found = app.post("/api/trace", json={"index": "made", "text": NEW}).json()
+    TraceAnswer(**found)
+    first, second = found["sentences"]
+    assert (first["fails"], first["original"]) == (True, False)
+    assert (second["fails"], second["original"]) == (False, True)
+    assert found["words_in_text"] == 16
+    assert found["covered"] == 9
+    kinds = {one["kind"]: NEW[one["start"] : one["end"]] for one in found["fragments"]}
+    assert kinds["cited"] == "quick fox jumped over nine lazy dogs"
+    assert kinds["common"] == "quick fox"
+    again = app.get(f"/api/trace/{found['id']}", params={"index": "made"}).json()
+    assert again == found
+
+
+def test_a_sentence_of_many_sources_is_common_unless_relaxed(app: TestClient) -> None:
+    text = "Seven sailors sang loudly."
+    strict = app.post("/api/trace", json={"index": "made", "text": text}).json()
+    relaxed = app.post("/api/trace", json={"index": "made", "text": text, "relax": 2}).json()
+    assert not strict["sentences"][0]["fails"]
+    assert not strict["sentences"][0]["original"]
+    assert relaxed["sentences"][0]["fails"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [{"text": "a"}, {"index": "made"}, {"index": "other", "text": "a"},
+     {"index": "made", "text": "a", "kinds": ["x"]}, {"index": "made", "text": "a", "relax": 0}],
+)  # fmt: skip
+def test_a_question_that_lacks_something_is_an_error(
+    app: TestClient, question: dict[str, Any]
+) -> None:
+    answer = app.post("/api/trace", json=question)
+    assert answer.status_code in (400, 404, 422)
+    assert answer.json()["error"]["message"]
+
+
+# -- texts that are kept ---------------------------------------------------------------------
+
+
+def test_the_oldest_texts_go_when_there_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "MOST_KEPT", 3)
+    kept = [texts.keep(tmp_path, f"text {i}") for i in range(5)]
+    left = [identity for identity in kept if _is_kept(tmp_path, identity)]
+    assert len(left) == 3
+    assert kept[-1] in left
+
+
+def _is_kept(store: Path, identity: str) -> bool:
+    return (store / "traced" / f"{identity}.txt").exists()
+
+
+# -- fragments, against a slow twin ----------------------------------------------------------
+
+WORDS = st.sampled_from("red gull sang near low tide the".split())
+SENTENCE = st.lists(WORDS, min_size=1, max_size=6)
+TEXT = st.lists(SENTENCE, min_size=1, max_size=4)
+
+
+def written(sentences: Sequence[Sequence[str]]) -> str:
+    """Sentences that end wherever one looks: a capital behind every full stop."""
+    return " ".join(" ".join(words).capitalize() + " ." for words in sentences)
+
+
+@settings(max_examples=25)
+@given(st.lists(TEXT, min_size=1, max_size=3), TEXT, st.integers(1, 2))
+def test_fragments_are_those_of_a_plain_search(
+    tmp_path_factory: pytest.TempPathFactory,
+    corpus: list[list[list[str]]],
+    text: list[list[str]],
+    relax: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("twin") / "idx"
+    found = [Document(f"d{i}", written(sentences)) for i, sentences in enumerate(corpus)]
+    made_index(folder, found, layers=("lower",))
+    opened = OpenIndex(open_index(folder), read_manifest(folder))
+    source = written(text)
+    fast = judged(opened, source, relax)
+    assert [len(s["text"].split()) - 1 for s in fast.sentences] == list(map(len, text))
+    words = [word for sentence in text for word in (*sentence, ".")]
+    slow = set(twin(corpus, text, relax))
+    starts = [match.start() for match in re.finditer(r"\S+", source)]
+    shown = {
+        (one.kind, starts.index(one.start), starts.index(one.start) + one.words)
+        for one in fast.fragments
+    }
+    assert len(starts) == len(words)
+    assert shown == slow
+
+
+def twin(
+    corpus: list[list[list[str]]], text: list[list[str]], relax: int
+) -> Iterator[tuple[str, int, int]]:
+    """Every fragment of every sentence, looked for in every sentence of every document."""
+    base = 0
+    for sentence in text:
+        kinds: dict[str, list[tuple[int, int]]] = {kind: [] for kind in KINDS}
+        for first in range(len(sentence)):
+            for last in range(first + 2, len(sentence) + 1):
+                run = sentence[first:last]
+                # "the" is a determiner, "near" a preposition: neither begins nor ends a fragment.
+                if {run[0], run[-1]} & {"the", "near"}:
+                    continue
+                having = sum(any(holds(one, run) for one in document) for document in corpus)
+                kind = "original" if not having else "cited" if having <= relax else "common"
+                kinds[kind].append((first, last))
+        for kind, found in kinds.items():
+            for first, last in found:
+                others = [pair for pair in found if pair != (first, last)]
+                inner = any(first <= a and b <= last for a, b in others)
+                outer = any(a <= first and last <= b for a, b in others)
+                if not (inner if kind == "original" else outer):
+                    yield kind, base + first, base + last
+        base += len(sentence) + 1
+
+
+def holds(sentence: list[str], run: list[str]) -> bool:
+    return any(sentence[i : i + len(run)] == run for i in range(len(sentence)))
+
+
+@given(
+    st.text("ab \n", min_size=1, max_size=60),
+    st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 59), st.integers(1, 20)), max_size=8),
+)
+def test_runs_are_the_text_and_every_character_has_its_kinds(
+    text: str, spans: list[tuple[str, int, int]]
+) -> None:
+    chosen = {
+        (kind, start): Fragment(kind, start, min(len(text), start + size), 2)
+        for kind, start, size in spans
+        if start < len(text)
+    }
+    fragments = sorted(chosen.values(), key=lambda one: (one.start, one.end))
+    paragraphs = fragment_paragraphs(text, fragments)
+    shown = "".join(run["text"] for paragraph in paragraphs for run in paragraph)
+    blank = re.compile(r"\n[^\S\n]*\n\s*")
+    if not blank.search(text):
+        assert shown == text
+        kinds = [set(run["kinds"]) for p in paragraphs for run in p for _ in run["text"]]
+        for place in range(len(text)):
+            over = {one.kind for one in fragments if one.start <= place < one.end}
+            assert kinds[place] == over
+    numbers = [run["number"] for p in paragraphs for run in p if run["number"]]
+    assert numbers == sorted(numbers)
+    assert set(numbers) <= set(range(1, len(cited(fragments)) + 1))
