@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 
+from typing import Any
+
 from hypothesis import HealthCheck, settings
 
 # As on the command line: with threads of their own the workers would wait for each
@@ -23,3 +25,13 @@ settings.load_profile("rote")
 
 # Vectors are kept on disk; those of tests have no business in the user's folder.
 os.environ["ROTE_CACHE"] = tempfile.mkdtemp(prefix="rote-tests-")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what was not tried: a skipped end-to-end test is easily overlooked among thousands."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    unseen = sum("tests/e2e" in report.nodeid for report in skipped)
+    if unseen:
+        terminalreporter.write_line(
+            f"{unseen} end-to-end tests were skipped: no Chromium (on Debian: apt install chromium)"
+        )
