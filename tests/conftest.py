@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-
 from typing import Any
 
 from hypothesis import HealthCheck, settings

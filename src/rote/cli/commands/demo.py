@@ -1,4 +1,4 @@
-"""Measure, index and trace the bundled texts: two Bible translations, and short answers."""
+"""Measure, index and trace the bundled texts, and write a report."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ from rote.cli._progress import TerminalReporter
 if TYPE_CHECKING:
     from rich.console import Console
 
-_HELP = """Measure, index and trace the bundled texts: two Bible translations, and short answers.
+    from rote.report.whole.study import Study
+
+_HELP = """Measure, index and trace the bundled texts, and write a report.
 
 The King James Version (1611) and its revision, the American Standard Version (1901), are two
 human sources on the same chapters. The short answers were written for rote, half of them in the
-manner of a language model. Tables, figures, an index of both translations and a page that traces
-the revision to its original go to a folder that is named at the end.
+manner of a language model. A report of each, an index of both translations and a page that traces
+the revision to its original go to a folder that is named at the end. With --model and --passages
+(`make demo` gives them), what a small open model recalls of passages that it saw 0 to 128 times.
 
 Needs the packages of the extra `demo`: pip install 'rote[demo]'
 """
 # Enough chapters, and permutations, to see what differs; few enough for a minute or two.
 _TEXTS, _PERMUTATIONS = 150, 99
-_CAPPED = {"sentences": 500}
+_SENTENCES = 500
 """For the measures that take sentences: embedding them all would take as long as all the rest."""
 _TRACED = 20
 """Chapters of the revision that are traced to the original."""
+_RECALLED = 4
+"""Passages of each number of copies that the open model is asked to complete."""
 _PHRASES = ("and it came to pass", "in the beginning", "verily, verily, I say unto you")
-_STUDIES = {
-    "translations": (
-        ("bible:kjv", "bible:asv"),
-        "kjv",
-        "the Bible in two translations, by chapter",
-    ),
-    "answers": (("example:answers",), "plain", "short answers, plain and model-like"),
-}
+_ANSWERS = "Short answers, plain and model-like"
+_TRANSLATIONS = "The Bible in two translations, by chapter"
 
 
 @click.command("demo", help=_HELP)
@@ -46,67 +45,83 @@ _STUDIES = {
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("rote-demo"),
     show_default=True,
-    help="Folder for tables and figures",
+    help="Folder for reports, tables and figures",
 )
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Cores to use")
-def command(output: Path, jobs: int) -> None:
-    from rote.cli._flags import build
+@click.option("--model", metavar="M", help="A model that is asked what it recalls")
+@click.option(
+    "--passages",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Passages with the field `repeats`: how often the model saw each",
+)
+def command(output: Path, jobs: int, model: str | None, passages: Path | None) -> None:
     from rote.cli._output import printing_console
-    from rote.core import plugins
-    from rote.core.files import write_atomically
-    from rote.core.result import panel_to_json
-    from rote.measure import PANEL, Settings
-    from rote.measure._compute import compute
-    from rote.report.figures import results as figures
-    from rote.report.figures.panel import panel_chart
-    from rote.report.tables import results as tables
 
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
-    written = []
-    measures = (*PANEL, ("templates", {}))
-    for study, (inputs, reference, title) in _STUDIES.items():
-        results = compute(
-            [
-                (name, build(plugins.load("measure", name).METRIC.options, {**_CAPPED, **own}))
-                for name, own in measures
-            ],
-            [Path(name) for name in inputs],
-            settings=Settings(
-                by=("source",),
-                reference=reference,
-                sample=_TEXTS,
-                permutations=_PERMUTATIONS,
-                jobs=jobs,
-            ),
-            reporter=reporter,
-            panel=True,
-        )
-        console.print(f"\n[bold]{title}[/bold]")
-        tables.print_results(results, console)
-        for ending, text in (
-            ("json", panel_to_json(results)),
-            ("csv", tables.as_csv(results)),
-            ("tex", tables.as_latex(results)),
-            ("txt", tables.as_text(results)),
-        ):
-            written.append(output / f"{study}.{ending}")
-            write_atomically(written[-1], text)
-        panel = [result for result in results if result.measure != "templates"]
-        for kind, chart in (
-            ("panel", panel_chart(panel)),
-            ("values", figures.values_chart(results)),
-            ("curves", figures.curve_chart(results)),
-        ):
-            written.append(output / f"{study}-{kind}.png")
-            figures.save(chart, written[-1])
-    _index(output / "index", jobs, console, reporter)
-    written.append(output / "trace.html")
-    _trace(output / "kjv-index", written[-1], jobs, console, reporter)
-    console.print(f"\nTables and figures are in [bold]{output}[/bold]:")
-    for path in written:
-        console.print(f"  {path}", highlight=False)
-    console.print(f'and the index: rote search {output / "index"} "came to pass"', highlight=False)
+    both, original = output / "index", output / "kjv-index"
+    _index(both, jobs, console, reporter)
+    _index_original(original, jobs, reporter)
+    _trace(original, output / "trace.html", jobs, console, reporter)
+    answers = _study(["example:answers"], "plain", _ANSWERS, None, jobs, reporter)
+    translations = _study(
+        ["bible:kjv", "bible:asv"], "kjv", _TRANSLATIONS, original, jobs, reporter
+    )
+    _write(answers, output, "answers", console)
+    _write(translations, output, "report", console)
+    if model and passages:
+        _recall(model, passages, console, reporter)
+    console.print("\n[bold]Something to look at[/bold]")
+    for path, what in (
+        (output / "report.html", "the report on the two translations, one page"),
+        (output / "answers.html", "the report on the short answers"),
+        (output / "trace.html", "the revision traced to its original"),
+        (output / "report", "tables (CSV, LaTeX) and figures (PNG, SVG) of the report"),
+    ):
+        console.print(f"  {path!s:28} {what}", highlight=False)
+    console.print(f'  rote search {both} "came to pass"', highlight=False)
+    console.print(f"  rote serve {both} {original} example:answers", highlight=False)
+
+
+def _study(
+    inputs: list[str],
+    reference: str,
+    title: str,
+    corpus: Path | None,
+    jobs: int,
+    reporter: TerminalReporter,
+) -> Study:
+    from rote.measure import Settings
+    from rote.report.whole.gather import gather
+    from rote.report.whole.options import ReportOptions
+
+    return gather(
+        [Path(name) for name in inputs],
+        ReportOptions(corpus=str(corpus) if corpus else None, sentences=_SENTENCES, title=title),
+        settings=Settings(
+            by=("source",),
+            reference=reference,
+            sample=_TEXTS,
+            permutations=_PERMUTATIONS,
+            jobs=jobs,
+        ),
+        reporter=reporter,
+    )
+
+
+def _write(study: Study, output: Path, name: str, console: Console) -> None:
+    """The page and the folder of a study; the table of its panel on the screen."""
+    from rote.core.files import write_atomically
+    from rote.measure import PANEL
+    from rote.report.tables import results as tables
+    from rote.report.whole.folder import write_folder
+    from rote.report.whole.page import html_page
+
+    write_atomically(output / f"{name}.html", html_page(study))
+    write_folder(study, output / name)
+    panel = {measure for measure, _ in PANEL} | {"templates"}
+    console.print(f"\n[bold]{study.title}[/bold]")
+    tables.print_results([one for one in study.results if one.measure in panel], console)
 
 
 def _index(path: Path, jobs: int, console: Console, reporter: TerminalReporter) -> None:
@@ -119,7 +134,7 @@ def _index(path: Path, jobs: int, console: Console, reporter: TerminalReporter) 
     build_index(open_corpus(["bible:kjv", "bible:asv"]), path, BuildOptions(jobs=jobs), reporter)
     index = open_index(path, reporter)
     words, documents = index.items_held(), index.documents_held
-    console.print(f"\n[bold]an index of both translations[/bold]: {documents:,} chapters")
+    console.print(f"\n[bold]An index of both translations[/bold]: {documents:,} chapters")
     for phrase in _PHRASES:
         console.print(
             f"  {phrase!r} stands {index.count(phrase):,} times in "
@@ -135,28 +150,63 @@ def _index(path: Path, jobs: int, console: Console, reporter: TerminalReporter) 
         )
 
 
+def _index_original(path: Path, jobs: int, reporter: TerminalReporter) -> None:
+    """The King James Version alone, with the layers that tracing and originality ask for."""
+    from rote.corpus import open_corpus
+    from rote.index.folders.build import build_index
+    from rote.index.folders.options import BuildOptions
+
+    options = BuildOptions(layers=("lower", "pos", "lemma"), jobs=jobs)
+    build_index(open_corpus(["bible:kjv"]), path, options, reporter)
+
+
 def _trace(path: Path, page: Path, jobs: int, console: Console, reporter: TerminalReporter) -> None:
     """What the revision has of its original, word for word or nearly."""
     from itertools import islice
 
     from rote.core.files import write_atomically
     from rote.corpus import open_corpus
-    from rote.index.folders.build import build_index
-    from rote.index.folders.options import BuildOptions
     from rote.index.opening import open_index
     from rote.index.tracing.options import TraceOptions
     from rote.index.tracing.trace import trace
     from rote.report.texts import trace as shown
 
-    options = BuildOptions(layers=("lower", "lemma"), jobs=jobs)
-    build_index(open_corpus(["bible:kjv"]), path, options, reporter)
     chapters = list(islice(open_corpus(["bible:asv"]), _TRACED))
     index = open_index(path, reporter)
     traced = trace(
         index, open_corpus(chapters), TraceOptions(limit=0), jobs=jobs, reporter=reporter
     )
-    console.print("\n[bold]the revision traced to the King James Version[/bold]")
+    console.print("\n[bold]The revision traced to the King James Version[/bold]")
     for line in shown.summary(traced):
         console.print(f"  {line}", highlight=False)
     title = f"{_TRACED} chapters of the American Standard Version, and what the King James has"
     write_atomically(page, shown.page(traced, title))
+
+
+def _recall(model: str, passages: Path, console: Console, reporter: TerminalReporter) -> None:
+    """How many passages a model completes word for word, by how often it saw them."""
+    from collections import Counter
+
+    from rote.corpus import open_corpus
+    from rote.measure._speaking import open_models
+    from rote.measure._style.study import StyleOptions, style_memorization
+    from rote.models.options import ModelOptions
+
+    taken: Counter[str] = Counter()
+    some = []
+    for document in open_corpus([passages]):
+        copies = str(document.meta["repeats"])
+        taken[copies] += 1
+        if taken[copies] <= _RECALLED:
+            some.append(document)
+    found = style_memorization(
+        some,
+        open_models([model], ModelOptions(), reporter),
+        StyleOptions(frequency="repeats"),
+        reporter=reporter,
+    )
+    console.print("\n[bold]What a small open model recalls of what it was trained on[/bold]")
+    console.print("  passages completed word for word (50 words after 50), by copies in training:")
+    for row in found.tables["frequency"]:
+        done = round(row["exact"] * row["texts"])
+        console.print(f"  {row['least']:5g} copies: {done} of {row['texts']}", highlight=False)

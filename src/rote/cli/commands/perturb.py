@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,18 @@ from rote.cli._output import OutputOptions
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
+from rote.curate._perturb.judge import JudgeOptions
 from rote.curate._perturb.study import CheckOptions
 from rote.curate.perturb import PerturbOptions
 from rote.index.backends import BackendOptions
+from rote.models.options import ModelOptions
 
 if TYPE_CHECKING:
+    from rote.core.model import Model
     from rote.core.result import Result
     from rote.corpus.items import Record
+    from rote.curate._perturb.checks import Pairs
+    from rote.curate._perturb.study import Spoken
     from rote.curate.perturb import Perturbed
     from rote.index.backends import Backend
 
@@ -38,6 +43,12 @@ When a model has answered both, compare them; each file says in a field what was
 
 \b
   rote perturb piqa.jsonl --perturbed piqa.perturbed.jsonl --correct olmo --corpus IDX -n 4
+
+Or let a model answer both here, with nouns, verbs and both replaced (tables 1, 2, 3, C and D of the
+paper), and another one judge whether they mean the same (table B):
+
+\b
+  rote perturb blimp.jsonl piqa.jsonl --model small=numpy:FOLDER --judge M --corpus IDX -n 4
 """
 
 
@@ -59,11 +70,29 @@ class _Files:
         "known by its fields]",
         metavar="NAME",
     )
+    answers: Path | None = option(
+        None, "Write every answer of --model there, before and after (JSON Lines)", metavar="FILE"
+    )
     corpus: str | None = option(
         None,
         "Where popularity and frequency are counted: an index of rote, a folder of infini-gram, "
         "infini-gram:NAME",
         metavar="IDX",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """Who answers."""
+
+    model: tuple[str, ...] = option(
+        (),
+        "Models that answer the items before and after, as in `rote evaluate`; SHORT=MODEL gives "
+        "one a short name",
+        metavar="M1,M2,...",
+    )
+    each_pos: bool = option(
+        True, "With --model: also perturb nouns only and verbs only (tables C and D of the paper)"
     )
 
 
@@ -75,7 +104,8 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
     output.format()  # a contradiction is noticed before the work, not after
-    _check(wanted, files, build(PerturbOptions, given))
+    _check(wanted, files, build(PerturbOptions, given), build(_Models, given))
+    _check_checks(build(CheckOptions, given), wanted, build(_Models, given))
     reporter = TerminalReporter(output.quiet)
     backend = None
     if wanted.corpus is not None:
@@ -84,11 +114,11 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     if not records:
         raise InputError("there are no items", remedy="Give files that hold some")
     act = _compared if wanted.perturbed else _made
-    result = act(records, wanted, given, backend, reporter)
+    result = act(records, _Call(wanted, given, _opened(given, reporter), backend, reporter))
     deliver(result, output, tables=perturb_tables, figures=perturb_figures)
 
 
-def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions) -> None:
+def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions, models: _Models) -> None:
     from rote.curate.writing import check_targets
 
     if wanted.perturbed and options != PerturbOptions():
@@ -99,45 +129,94 @@ def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions) -> Non
 
     if wanted.perturbed and (wanted.write or wanted.log):
         raise OptionError("--perturbed compares items that are there: it has nothing to write")
-    check_targets([target for target in (wanted.write, wanted.log) if target], files)
+    if wanted.answers and not models.model:
+        raise OptionError("--answers writes what models answer: --model names one")
+    targets = (wanted.write, wanted.log, wanted.answers)
+    check_targets([target for target in targets if target], files)
 
 
-def _compared(
-    records: Sequence[Record],
-    wanted: _Files,
-    given: dict[str, Any],
-    backend: Backend | None,
-    reporter: TerminalReporter,
-) -> Result:
+def _check_checks(checks: CheckOptions, wanted: _Files, models: _Models) -> None:
+    if wanted.perturbed and checks.correct and models.model:
+        raise OptionError(
+            f"who says what was right, --model or the field '{checks.correct}'? Leave one out"
+        )
+    if checks.bertscore:
+        from rote.measure import _bertscore
+
+        _bertscore.check(checks.bertscore, checks.bertscore_layer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The models that are asked here."""
+
+    answering: dict[str, Model]
+    judge: Model | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What one call of the command has to do with."""
+
+    wanted: _Files
+    given: dict[str, Any]
+    models: _Opened
+    backend: Backend | None
+    reporter: TerminalReporter
+
+
+def _opened(given: dict[str, Any], reporter: TerminalReporter) -> _Opened:
+    """A model that cannot be opened is noticed before the work."""
+    from rote.measure._evaluate.naming import open_models
+    from rote.measure._speaking import open_model
+
+    options, judge = build(ModelOptions, given), build(JudgeOptions, given).judge
+    return _Opened(
+        open_models(build(_Models, given).model, options, reporter),
+        open_model(judge, options, reporter) if judge else None,
+    )
+
+
+def _compared(records: Sequence[Record], call: _Call) -> Result:
     from rote.corpus.items import read_records
     from rote.curate._perturb.checks import Pairs
-    from rote.curate._perturb.records import matched
+    from rote.curate._perturb.records import in_order_of, matched
     from rote.curate._perturb.study import study
 
     before = [record.item for record in records]
-    others = [record.item for record in read_records(wanted.perturbed)]
-    pairs = Pairs(before, matched(before, others))
-    return study(pairs, None, build(CheckOptions, given), backend=backend, reporter=reporter)
+    others = list(read_records(call.wanted.perturbed))
+    pairs = Pairs(before, matched(before, [record.item for record in others]))
+    perturbed = in_order_of(pairs.after, others)
+    spoken = _spoken(records, pairs, {"given": perturbed}, call)
+    return study(
+        pairs,
+        None,
+        build(CheckOptions, call.given),
+        backend=call.backend,
+        reporter=call.reporter,
+        spoken=spoken,
+    )
 
 
-def _made(
-    records: Sequence[Record],
-    wanted: _Files,
-    given: dict[str, Any],
-    backend: Backend | None,
-    reporter: TerminalReporter,
-) -> Result:
+def _made(records: Sequence[Record], call: _Call) -> Result:
+    from rote.curate._perturb.answering import in_place
     from rote.curate._perturb.checks import Pairs
     from rote.curate._perturb.records import check_ids
     from rote.curate._perturb.study import Done, study
     from rote.curate.perturb import perturb
 
-    options, checks = build(PerturbOptions, given), build(CheckOptions, given)
+    options, checks = build(PerturbOptions, call.given), build(CheckOptions, call.given)
+    models = build(ModelOptions, call.given)
     items = [record.item for record in records]
     check_ids(items)
-    _one_form(records, wanted)
-    made = perturb(items, options, reporter)
-    _write(records, made, wanted, checks.correct)
+    _one_form(records, call.wanted)
+    made = perturb(items, options, call.reporter, models=models)
+    _write(records, made, call.wanted, checks.correct)
+    parts = {",".join(options.pos): in_place(records, made.items)}
+    if call.models.answering and build(_Models, call.given).each_pos and len(options.pos) > 1:
+        for pos in options.pos:
+            part = perturb(items, replace(options, pos=(pos,)), call.reporter, models=models)
+            parts[pos] = in_place(records, part.items)
     settings = {
         "variant": options.variant,
         "pos": options.pos,
@@ -146,7 +225,39 @@ def _made(
         "seed": options.seed,
     }
     done = Done(made.replacements, made.kept, settings)
-    return study(Pairs(items, made.items), done, checks, backend=backend, reporter=reporter)
+    pairs = Pairs(items, made.items)
+    return study(
+        pairs,
+        done,
+        checks,
+        backend=call.backend,
+        reporter=call.reporter,
+        spoken=_spoken(records, pairs, parts, call),
+    )
+
+
+def _spoken(
+    records: Sequence[Record], pairs: Pairs, parts: Mapping[str, Sequence[Record]], call: _Call
+) -> Spoken:
+    """What the models say that were named."""
+    from rote.curate._perturb.answering import ask
+    from rote.curate._perturb.judge import judged
+    from rote.curate._perturb.study import Spoken
+    from rote.curate.writing import json_line, new_file
+
+    answers = same = None
+    if call.models.answering:
+        answers = ask(call.models.answering, records, parts, call.reporter)
+        if call.wanted.answers:
+            with new_file(call.wanted.answers) as file:
+                for row in answers.rows:
+                    file.write(json_line(row))
+    judge, options = call.models.judge, build(JudgeOptions, call.given)
+    if judge is not None:
+        seed = build(PerturbOptions, call.given).seed
+        same = judged(pairs, judge, options, call.reporter, seed=seed)
+    signed = f"{judge.signature}/{options.judge_by}/{options.judge_items}" if judge else ""
+    return Spoken(answers, same, signed)
 
 
 def _one_form(records: Sequence[Record], wanted: _Files) -> None:
@@ -161,10 +272,11 @@ def _one_form(records: Sequence[Record], wanted: _Files) -> None:
 def _write(records: Sequence[Record], made: Perturbed, wanted: _Files, correct: str | None) -> None:
     from rote.curate._perturb.records import written
     from rote.curate.writing import json_line, new_file
+    from rote.measure._evaluate.answers import ANSWERED
     from rote.measure._popularity.study import CORRECTNESS
 
     if wanted.write:
-        stale = (*CORRECTNESS, *((correct,) if correct else ()))
+        stale = (*CORRECTNESS, *ANSWERED, *((correct,) if correct else ()))
         with new_file(wanted.write) as file:
             for record, item in zip(records, made.items):
                 file.write(json_line(written(record, item, stale)))
@@ -183,6 +295,9 @@ command = SectionedCommand(
         *flags(_Files, "Items, before and after"),
         *flags(PerturbOptions, "What is replaced"),
         *flags(CheckOptions, "Checks"),
+        *flags(_Models, "Models that answer"),
+        *flags(JudgeOptions, "A model that judges"),
+        *flags(ModelOptions, "How models are run"),
         *flags(BackendOptions, "How the corpus counts"),
         *flags(OutputOptions, "Output"),
     ],

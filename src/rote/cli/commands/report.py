@@ -1,0 +1,225 @@
+"""Everything that can be measured of some texts, as one page to send to a colleague."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._progress import TerminalReporter
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import option
+from rote.corpus import ReadOptions
+from rote.measure import Settings
+from rote.report.whole.options import ReportOptions
+
+if TYPE_CHECKING:
+    from rote.report.whole.study import Study
+
+_HELP = """Everything that can be measured of some texts, as one page to send to a colleague.
+
+Writes one HTML file that needs no network: what was measured on what, a summary, the panel of
+diversity, templates, novelty and originality with the texts that show them, figures, tables and a
+method section with citations. What the inputs do not allow is listed with the reason.
+
+\b
+  rote report stories.jsonl --by source --reference human -o report.html
+  rote report stories.jsonl --by source --reference human --corpus IDX --train train.jsonl
+  rote report stories.jsonl --by source --format folder -o paper/
+  rote report stories.jsonl --by source -o study.json
+  rote report study.json -o report.md
+
+A study that was saved as JSON is shown again in another form without measuring.
+"""
+
+Format = Literal["html", "md", "folder", "json"]
+_ENDINGS: dict[str, Format] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "md",
+    ".markdown": "md",
+    ".json": "json",
+    "": "folder",
+}
+_NAMES: dict[Format, str] = {
+    "html": "report.html",
+    "md": "report.md",
+    "folder": "report",
+    "json": "report.json",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WritingOptions:
+    """Where the report goes, and in which form."""
+
+    output: Path | None = option(
+        None, "File, or folder, to write  [default: report.html]", short="-o", metavar="FILE"
+    )
+    format: Format | None = option(
+        None,
+        "One HTML page, Markdown, a folder of CSV, LaTeX and figures for a paper, or JSON that can "
+        "be shown again  [default: by the ending of -o]",
+    )
+    quiet: bool = option(False, "No progress bars and remarks", short="-q")
+
+    def target(self) -> tuple[Path, Format]:
+        """What is written, and in which form."""
+        form = self.format or self._by_ending()
+        path = self.output or Path(_NAMES[form])
+        if form == "folder" and path.is_file():
+            raise OptionError(f"{path} is a file: name a folder with -o")
+        if form != "folder" and path.is_dir():
+            raise OptionError(f"{path} is a folder: name a file with -o, or --format folder")
+        if not path.absolute().parent.is_dir():
+            raise OptionError(f"{path}: there is no folder {path.parent} to write into")
+        return path, form
+
+    def _by_ending(self) -> Format:
+        if self.output is None:
+            return "html"
+        ending = self.output.suffix.lower()
+        if self.output.is_dir() or ending in _ENDINGS:
+            return "folder" if self.output.is_dir() else _ENDINGS[ending]
+        raise OptionError(
+            f"{self.output}: no form ends in {ending}; end in .html, .md or .json, name a folder, "
+            "or choose with --format"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InputFormat:
+    """The one flag of reading that has another name here: --format is that of the report."""
+
+    input_format: str | None = option(None, "Reader by name, e.g. jsonl or text (else by suffix)")
+
+
+def run(files: tuple[str, ...], **given: Any) -> None:
+    writing = build(WritingOptions, given)
+    path, form = writing.target()  # a target that cannot be written is noticed before the work
+    if any(path.absolute() == Path(name).absolute() for name in files):
+        raise OptionError(f"{path} is read here: write the report to another file")
+    reporter = TerminalReporter(writing.quiet)
+    study = saved_study([Path(name) for name in files])
+    if study is None:
+        from rote.report.whole.gather import gather
+
+        study = gather(
+            [Path(name) for name in files],
+            build(ReportOptions, given),
+            settings=build(Settings, given),
+            read=build(ReadOptions, {**given, "format": given["input_format"]}),
+            reporter=reporter,
+        )
+    else:
+        reporter.say(f"{files[0]} holds a saved study of {study.made}: shown again, not measured")
+    try:
+        with reporter.stage(f"writing {path}", None):
+            write(study, path, form)
+    except Exception:
+        _keep(study, path, files, reporter)
+        raise
+    _tell(study, path)
+
+
+def _keep(study: Study, path: Path, files: tuple[str, ...], reporter: TerminalReporter) -> None:
+    """What was measured is not lost when it cannot be shown, unless it was kept before."""
+    from rote.core.files import write_atomically
+
+    kept = path.with_name(f"{path.name}.json")
+    if str(kept) not in files:
+        write_atomically(kept, study.to_json() + "\n")
+        reporter.say(f"what was measured is kept in {kept}: `rote report {kept}` shows it again")
+
+
+def saved_study(files: list[Path]) -> Study | None:
+    """The study that the only file holds; None where it holds something else."""
+    from rote.report.whole.study import SCHEMA, Study
+
+    if len(files) != 1 or not _may_be_saved(files[0]):
+        return None
+    try:
+        data = json.loads(files[0].read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError):
+        return None  # whoever reads the texts says what is wrong with it
+    if not isinstance(data, dict) or not {"panel", "given", "evidence"} <= data.keys():
+        return None
+    if data.get("schema") != SCHEMA:
+        raise InputError(
+            f"has schema {data.get('schema')!r}, but this version of rote reads schema {SCHEMA}",
+            file=str(files[0]),
+            remedy="Make the report again with this version",
+        )
+    try:
+        return Study.from_dict(data)
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise InputError(
+            f"is no whole study ({type(problem).__name__}: {problem})",
+            file=str(files[0]),
+            remedy="Make it again with `rote report ... -o FILE.json`",
+        ) from None
+
+
+def _may_be_saved(path: Path) -> bool:
+    """Whether a file begins as our JSON does; nothing large is read for that."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(40).lstrip()
+    return start.startswith(b"{") and b'"schema"' in start
+
+
+def write(study: Study, path: Path, form: Format) -> None:
+    from rote.core.files import write_atomically
+
+    if form == "folder":
+        from rote.report.whole.folder import write_folder
+
+        write_folder(study, path)
+    elif form == "md":
+        from rote.report.whole.markdown import markdown
+
+        write_atomically(path, markdown(study))
+    elif form == "json":
+        write_atomically(path, study.to_json() + "\n")
+    else:
+        from rote.report.whole.page import html_page
+
+        write_atomically(path, html_page(study))
+
+
+def _tell(study: Study, path: Path) -> None:
+    """The summary, and where the rest is."""
+    from rote.cli._output import printing_console
+    from rote.report.texts.concordance import harmless
+    from rote.report.whole.summary import summary
+
+    console = printing_console()
+    for statement in summary(study):
+        bullet = "" if statement.kind == "overall" else "  "
+        console.print(f"{bullet}{harmless(statement.text)}", highlight=False, markup=False)
+    left = dict.fromkeys(one.section for one in study.omitted)
+    if left:
+        console.print(
+            f"left out: {', '.join(left)} (the report says why)", style="dim", highlight=False
+        )
+    console.print(f"{path}", highlight=False, markup=False, soft_wrap=True)
+
+
+command = SectionedCommand(
+    "report",
+    callback=run,
+    help=_HELP,
+    params=[
+        click.Argument(["files"], metavar="FILE...", nargs=-1, required=True),
+        *flags(ReportOptions, "What is reported"),
+        *flags(Settings, "Comparison"),
+        *flags(ReadOptions, "Reading", skip=("format",)),
+        *flags(InputFormat, "Reading"),
+        *flags(WritingOptions, "Output"),
+    ],
+)
