@@ -13,8 +13,8 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from rote.web.app import make_app
-from rote.web.jobs import Jobs
 from rote.web.opened import Opened
+from rote.web.running.jobs import Jobs
 from tests.web.fake_work import COMMAND
 
 HERE = {"base_url": "http://127.0.0.1:8765"}

@@ -13,8 +13,8 @@ from typing import Any
 from rote.core import plugins
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
-from rote.web import working
 from rote.web.opened import Opened
+from rote.web.running import working
 
 COMMAND = (sys.executable, "-m", "tests.web.fake_work")
 

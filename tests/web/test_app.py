@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.web.opened import Opened
-from rote.web.showing import address, environment
+from rote.web.showing.pages import address, environment
 from tests.web.conftest import Calling
 
 PAGES = ("/", "/compare", "/trace", "/templates", "/search", "/history", "/jobs", "/api")

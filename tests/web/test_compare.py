@@ -14,13 +14,13 @@ from fastapi.testclient import TestClient
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Silent
-from rote.web import forms
 from rote.web.app import make_app
-from rote.web.comparing import USUAL, Comparison, from_query, guessed, offered
+from rote.web.comparing.asked import USUAL, Comparison, from_query, guessed, offered
 from rote.web.first import begin
-from rote.web.history import History
-from rote.web.keeping import prepare
+from rote.web.kept.database import prepare
+from rote.web.kept.history import History
 from rote.web.opened import Opened
+from rote.web.showing import forms
 from rote.web.work import compare as work
 from tests.web.conftest import HERE, Calling
 from tests.web.test_history import with_texts

@@ -15,10 +15,10 @@ from rote.core.errors import InputError, UnknownName
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.signature import Signature
 from rote.report.whole.study import Evidence, Given, Mark, Study
-from rote.web.history import History
-from rote.web.keeping import prepare
+from rote.web.kept.database import prepare
+from rote.web.kept.history import History
+from rote.web.kept.side_by_side import side_by_side
 from rote.web.opened import Opened
-from rote.web.side_by_side import side_by_side
 
 
 @pytest.fixture

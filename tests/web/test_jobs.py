@@ -13,11 +13,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import UnknownName
-from rote.web.jobs import Jobs
-from rote.web.keeping import prepare
-from rote.web.ledger import Job
+from rote.web.kept.database import prepare
 from rote.web.opened import Opened
-from rote.web.working import PipeReporter, progress
+from rote.web.running.jobs import Jobs
+from rote.web.running.ledger import Job
+from rote.web.running.working import PipeReporter, progress
 from tests.web.fake_work import COMMAND
 
 _PATIENCE = 30.0

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
-from rote.web.history import History
-from rote.web.keeping import prepare
+from rote.web.kept.database import prepare
+from rote.web.kept.history import History
 from rote.web.opened import Opened
 from rote.web.safety import POLICY
 from tests.web.conftest import Calling
@@ -185,7 +185,7 @@ def test_a_path_is_no_key(client: TestClient, key: str) -> None:
 @pytest.mark.parametrize("name", ["train", "against", "embedder", "tokenizer", "templates_from"])
 def test_no_option_of_a_request_names_a_file(client: TestClient, name: str) -> None:
     """What the form does not offer is not read, wherever it stands in the address."""
-    from rote.web.comparing import from_query
+    from rote.web.comparing.asked import from_query
 
     pairs = [("file", "texts.jsonl"), (name, "/etc/passwd")]
     for measure in ("novelty", "semantic", "templates", "overlap"):

@@ -19,12 +19,12 @@ from rote.core.errors import OptionError
 from rote.index.answers import Place
 from rote.index.index import Index
 from rote.index.opening import index_texts, open_index
-from rote.web import bounded as threads
 from rote.web.asking import answers, matches
 from rote.web.asking.groups import Groups, tally
 from rote.web.asking.matches import Question, find, forms, page_of
 from rote.web.asking.patterns import checked, costly
-from rote.web.index_access import OpenIndex
+from rote.web.reading.indexes import OpenIndex
+from rote.web.running import bounded as threads
 from tests.web.asked import TEXTS, client, harmless, made_index
 
 

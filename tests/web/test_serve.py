@@ -17,7 +17,7 @@ import pytest
 from rote.core.errors import MissingExtra, OptionError, RoteError
 from rote.index.opening import build_index
 from rote.web import serving
-from rote.web.recognizing import recognize
+from rote.web.reading.recognizing import recognize
 from rote.web.serving import ServeOptions, default_store, listen
 from tests.web.test_history import made
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from rote.core.document import Document
 from rote.index.folders.folder import read_manifest
 from rote.index.opening import open_index
-from rote.web.index_access import OpenIndex
+from rote.web.reading.indexes import OpenIndex
 from rote.web.routes.trace import TraceAnswer
 from rote.web.traced import texts
 from rote.web.traced.judged import Fragment, judged

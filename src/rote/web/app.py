@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from rote.core import plugins
-from rote.web import failing, keeping
+from rote.web import failing
 from rote.web.first import begin
-from rote.web.history import History
-from rote.web.jobs import Jobs
+from rote.web.kept import database as keeping
+from rote.web.kept.history import History
 from rote.web.opened import Opened
+from rote.web.running.jobs import Jobs
 from rote.web.safety import Safety
 
 _ABOUT = """The functions of the app for other programs, with the same settings as its pages.

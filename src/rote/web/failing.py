@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from rote.core.errors import MissingExtra, RoteError, UnknownName
-from rote.web.showing import page
+from rote.web.showing.pages import page
 
 _TITLES = {400: "That did not work", 404: "Not found", 501: "Not installed here"}
 _UNEXPECTED = "Something went wrong inside rote. The terminal in which it runs says what."

@@ -6,10 +6,10 @@ import logging
 import threading
 
 from rote.core.errors import RoteError
-from rote.web.comparing import Comparison, guessed
-from rote.web.history import History
-from rote.web.jobs import Jobs
+from rote.web.comparing.asked import Comparison, guessed
+from rote.web.kept.history import History
 from rote.web.opened import Opened
+from rote.web.running.jobs import Jobs
 
 _PERMUTATIONS = 99
 """Enough to see what differs; the form has the usual number."""
@@ -34,7 +34,7 @@ def begin(opened: Opened, history: History, jobs: Jobs) -> None:
 
 
 def _draw(history: History, id: str) -> None:
-    from rote.web.sectioning import sections_of
+    from rote.web.showing.sectioning import sections_of
 
     try:
         sections_of(history, id)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rote.core.errors import UnknownName
-from rote.web.uploads import uploaded
+from rote.web.kept.uploads import uploaded
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 

@@ -58,10 +58,10 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     import uvicorn
 
     from rote.web.app import make_app
-    from rote.web.history import History
-    from rote.web.keeping import prepare
+    from rote.web.kept.database import prepare
+    from rote.web.kept.history import History
     from rote.web.opened import LOCAL, Opened
-    from rote.web.recognizing import recognize
+    from rote.web.reading.recognizing import recognize
 
     found = recognize(names or _shown_first())
     store = (options.store or default_store()).resolve()

@@ -10,7 +10,7 @@ from rote.index import query as queries
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.web.asking.matches import Question, check
-from rote.web.index_access import OpenIndex
+from rote.web.reading.indexes import OpenIndex
 
 LONGEST_NGRAM = 32
 MOST_LISTED = 1_000

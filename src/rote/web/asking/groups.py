@@ -14,7 +14,7 @@ from rote.core.errors import UnknownName
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
 from rote.web.asking.found import Matches
-from rote.web.index_access import OpenIndex
+from rote.web.reading.indexes import OpenIndex
 
 DOCUMENT = "document"
 _LABELS = ("author", "source")

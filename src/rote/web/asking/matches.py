@@ -21,7 +21,7 @@ from rote.index.places import places_in
 from rote.web.asking import found as arrays
 from rote.web.asking.found import Matches, Numbers
 from rote.web.asking.patterns import LONGEST, checked
-from rote.web.index_access import OpenIndex
+from rote.web.reading.indexes import OpenIndex
 
 MOST = 20_000
 """Matches that are put in another order, tallied, or paged through."""

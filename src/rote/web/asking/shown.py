@@ -12,8 +12,8 @@ from rote.index.query import literal
 from rote.web.asking.counting import top
 from rote.web.asking.groups import DOCUMENT, groups_by, tally
 from rote.web.asking.matches import MOST, Found, Question, find, forms, page_of, row_of
-from rote.web.index_access import OpenIndex
-from rote.web.links import document_link, link
+from rote.web.reading.indexes import OpenIndex
+from rote.web.showing.links import document_link, link
 
 _LONGEST_MATCH = 300
 _AROUND = 80

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from rote.web.showing import page
+from rote.web.showing.pages import page
 
 router = APIRouter()
 

@@ -15,14 +15,23 @@ from starlette.datastructures import UploadFile as Uploaded
 from rote.core import plugins
 from rote.core.errors import OptionError, RoteError
 from rote.measure import Settings
-from rote.web import forms, uploads
-from rote.web.comparing import SHARED, USUAL, Comparison, from_query, grounds, guessed, offered
+from rote.web.comparing.asked import (
+    SHARED,
+    USUAL,
+    Comparison,
+    from_query,
+    grounds,
+    guessed,
+    offered,
+)
 from rote.web.failing import status_of
-from rote.web.glimpses import glimpse
-from rote.web.jobs import Jobs, job_response
-from rote.web.ledger import Job
+from rote.web.kept import uploads
 from rote.web.opened import Opened
-from rote.web.showing import page
+from rote.web.reading.glimpses import glimpse
+from rote.web.running.jobs import Jobs, job_response
+from rote.web.running.ledger import Job
+from rote.web.showing import forms
+from rote.web.showing.pages import page
 
 router = APIRouter()
 _MOST_FILES = 100

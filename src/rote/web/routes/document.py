@@ -11,10 +11,10 @@ from rote.core.errors import UnknownName
 from rote.index.index import Index
 from rote.report.texts.highlight import Span, marked
 from rote.web.asking.answers import About, json_response
-from rote.web.bounded import bounded
-from rote.web.index_access import index_of
-from rote.web.links import document_link, link
-from rote.web.showing import page
+from rote.web.reading.indexes import index_of
+from rote.web.running.bounded import bounded
+from rote.web.showing.links import document_link, link
+from rote.web.showing.pages import page
 
 router = APIRouter()
 PART = 20_000

@@ -11,9 +11,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError
-from rote.web.history import History
-from rote.web.showing import page
-from rote.web.side_by_side import side_by_side
+from rote.web.kept.history import History
+from rote.web.kept.side_by_side import side_by_side
+from rote.web.showing.pages import page
 
 router = APIRouter()
 _TAGS: list[Any] = ["history"]

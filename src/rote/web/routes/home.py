@@ -9,12 +9,12 @@ from fastapi import APIRouter, Request, Response
 
 from rote.core.errors import RoteError
 from rote.index.index import Index
-from rote.web.glimpses import glimpse
-from rote.web.history import Entry, History
-from rote.web.index_access import index_of
-from rote.web.jobs import Jobs
-from rote.web.sectioning import glance_of
-from rote.web.showing import page, query
+from rote.web.kept.history import Entry, History
+from rote.web.reading.glimpses import glimpse
+from rote.web.reading.indexes import index_of
+from rote.web.running.jobs import Jobs
+from rote.web.showing.pages import page, query
+from rote.web.showing.sectioning import glance_of
 
 router = APIRouter()
 _RECENT = 6

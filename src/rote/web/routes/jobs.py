@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
-from rote.web.jobs import Jobs
-from rote.web.showing import page
+from rote.web.running.jobs import Jobs
+from rote.web.showing.pages import page
 
 router = APIRouter()
 _TAGS: list[Any] = ["jobs"]

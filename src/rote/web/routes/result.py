@@ -14,12 +14,12 @@ from fastapi.responses import StreamingResponse
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.result import Result
 from rote.report._grid import rounded
-from rote.web.comparing import Comparison
-from rote.web.history import Entry, History
-from rote.web.marking import find_text, marked
+from rote.web.comparing.asked import Comparison
+from rote.web.kept.history import Entry, History
 from rote.web.opened import Opened
-from rote.web.sectioning import sections_of
-from rote.web.showing import page
+from rote.web.showing.marking import find_text, marked
+from rote.web.showing.pages import page
+from rote.web.showing.sectioning import sections_of
 
 router = APIRouter()
 _ROWS = 50

@@ -27,10 +27,10 @@ from rote.web.asking.matches import (
     exported,
 )
 from rote.web.asking.shown import View, examples_for, misplaced, search_view, top_view
-from rote.web.bounded import bounded
-from rote.web.index_access import OpenIndex, index_of
-from rote.web.links import link
-from rote.web.showing import page
+from rote.web.reading.indexes import OpenIndex, index_of
+from rote.web.running.bounded import bounded
+from rote.web.showing.links import link
+from rote.web.showing.pages import page
 
 router = APIRouter()
 _LONE = re.compile("[\ud800-\udfff]")

@@ -11,13 +11,13 @@ from pydantic import BaseModel, Field
 from rote.core.errors import OptionError, RoteError
 from rote.core.result import Result
 from rote.web.asking.answers import About, json_response
-from rote.web.bounded import bounded
-from rote.web.index_access import index_of
-from rote.web.jobs import job_response
-from rote.web.links import link
-from rote.web.marking import find_text, marked
-from rote.web.recent import recent_of
-from rote.web.showing import page
+from rote.web.kept.recent import recent_of
+from rote.web.reading.indexes import index_of
+from rote.web.running.bounded import bounded
+from rote.web.running.jobs import job_response
+from rote.web.showing.links import link
+from rote.web.showing.marking import find_text, marked
+from rote.web.showing.pages import page
 from rote.web.templating import view
 from rote.web.templating.asked import LAYERS, LONGEST, MOST_LISTED, TemplatesAsked
 

@@ -16,13 +16,13 @@ from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
 from rote.index.tracing.options import KINDS, TraceOptions
 from rote.index.tracing.trace import Trace, trace
-from rote.web import forms
 from rote.web.asking.answers import About, json_response
-from rote.web.bounded import bounded
-from rote.web.index_access import OpenIndex, index_of
-from rote.web.links import link
-from rote.web.recent import recent_of
-from rote.web.showing import page
+from rote.web.kept.recent import recent_of
+from rote.web.reading.indexes import OpenIndex, index_of
+from rote.web.running.bounded import bounded
+from rote.web.showing import forms
+from rote.web.showing.links import link
+from rote.web.showing.pages import page
 from rote.web.traced import view as views
 from rote.web.traced.judged import Judged, judged
 from rote.web.traced.texts import LONGEST, keep, kept

@@ -12,9 +12,9 @@ from rote.core.errors import OptionError
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.web.fingerprints import fingerprint
-from rote.web.glimpses import glimpse
 from rote.web.opened import Opened
+from rote.web.reading.fingerprints import fingerprint
+from rote.web.reading.glimpses import glimpse
 
 LAYERS = ("pos", "upos", "dep", "lower", "lemma", "shape")
 SMALL = 1 << 20

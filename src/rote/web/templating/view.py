@@ -8,7 +8,7 @@ from typing import Any
 from rote.core.errors import UnknownName
 from rote.core.result import Result
 from rote.web.asking.shown import top_view
-from rote.web.index_access import OpenIndex
+from rote.web.reading.indexes import OpenIndex
 
 Row = Mapping[str, Any]
 _MATCHES = 3

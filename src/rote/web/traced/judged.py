@@ -22,7 +22,7 @@ from rote.index.originality.reach import GroundTruth
 from rote.index.originality.sources import sources_of
 from rote.measure._against import longest_in
 from rote.measure.novelty import COVERING, covered_words
-from rote.web.index_access import OpenIndex
+from rote.web.reading.indexes import OpenIndex
 
 LAYER = "lower"
 MOST_CITED = 300

@@ -12,7 +12,7 @@ from rote.index.tracing.trace import Trace
 from rote.report.texts import trace as page
 from rote.report.texts.highlight import Span as Mark
 from rote.report.texts.highlight import marked, readable
-from rote.web.links import document_link
+from rote.web.showing.links import document_link
 from rote.web.traced.judged import MOST_CITED, Fragment, Judged
 
 KINDS = ("cited", "original", "common")

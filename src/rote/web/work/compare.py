@@ -13,12 +13,12 @@ from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.report.whole.study import Study
-from rote.web.comparing import Comparison, path_of
-from rote.web.glimpses import documents
-from rote.web.history import History
+from rote.web.comparing.asked import Comparison, path_of
+from rote.web.kept.history import History
+from rote.web.kept.text_values import TEXTS
 from rote.web.opened import Opened
-from rote.web.sectioning import sections_of
-from rote.web.text_values import TEXTS
+from rote.web.reading.glimpses import documents
+from rote.web.showing.sectioning import sections_of
 
 _PER_TEXT = 512 * 2**20
 """Bytes of input up to which every text has its values kept."""

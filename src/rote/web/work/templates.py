@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rote.core.progress import Reporter
-from rote.web.history import History
+from rote.web.kept.history import History
 from rote.web.opened import Opened
 from rote.web.templating.asked import TemplatesAsked
 

@@ -25,15 +25,15 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse
 
 from rote.core import plugins
-from rote.web.fingerprints import fingerprint, hashed
-from rote.web.keeping import now
-from rote.web.ledger import Job, Ledger, Progress
+from rote.web.kept.database import now
 from rote.web.opened import Opened
-from rote.web.working import ROOM
+from rote.web.reading.fingerprints import fingerprint, hashed
+from rote.web.running.ledger import Job, Ledger, Progress
+from rote.web.running.working import ROOM
 
 _OFTEN = 0.5
 """Seconds between two writings of a job's progress; pages of this server see it at once."""
-_COMMAND = (sys.executable, "-m", "rote.web.working")
+_COMMAND = (sys.executable, "-m", "rote.web.running.working")
 
 
 class Jobs:

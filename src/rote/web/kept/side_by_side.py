@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rote.core.result import Result
 from rote.report._grid import Cell, grid, rounded, rounded_like
-from rote.web.history import Entry
+from rote.web.kept.history import Entry
 
 _ARROWS = {"diverse": "higher is more diverse", "repetitive": "higher is more repetitive"}
 _NOT_SETTINGS = ("measure",)

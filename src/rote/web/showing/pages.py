@@ -15,7 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from rote.report.texts.highlight import readable
-from rote.web.statics import static
+from rote.web.showing.statics import static
 
 
 @cache

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.result import Result
-from rote.web.keeping import connected
+from rote.web.kept.database import connected
 
 TEXTS = "texts"
 _OWN = ("source", "id", "words")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rote.core.document import Document
 from rote.core.errors import RoteError
-from rote.web.fingerprints import fingerprint
+from rote.web.reading.fingerprints import fingerprint
 
 _LOOKED_AT = 2_000
 _FEW = 12

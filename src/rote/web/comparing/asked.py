@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.measure import PANEL, Settings
-from rote.web import forms
 from rote.web.opened import Opened
+from rote.web.showing import forms
 
 SHARED = ("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within")
 """The settings that the form offers, in its order."""
@@ -162,7 +162,7 @@ def _tupled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def guessed(files: Sequence[str], opened: Opened) -> dict[str, Any]:
     """Settings for files of which nobody said anything: sources by field, if they have one."""
-    from rote.web.glimpses import glimpse
+    from rote.web.reading.glimpses import glimpse
 
     looks = [glimpse(opened.file(key)) for key in files]
     if not looks or not all("source" in look.fields for look in looks):

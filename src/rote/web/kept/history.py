@@ -18,9 +18,9 @@ from rote.core.errors import InputError, UnknownName
 from rote.core.result import Result, panel_to_json
 from rote.core.saved import read_results
 from rote.report.whole.study import Study
-from rote.web.fingerprints import hashed
-from rote.web.keeping import connected, now
-from rote.web.text_values import TextValues, text_rows, without_texts
+from rote.web.kept.database import connected, now
+from rote.web.kept.text_values import TextValues, text_rows, without_texts
+from rote.web.reading.fingerprints import hashed
 
 _COLUMNS = ("id", "title", "kind", "made", "settings", "files", "signatures", "sources", "address")
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from rote.core.errors import UnknownName
-from rote.web.keeping import connected, now
+from rote.web.kept.database import connected, now
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
 OPEN: tuple[State, ...] = ("waiting", "running")

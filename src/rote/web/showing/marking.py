@@ -9,7 +9,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.result import Result
 from rote.report.whole.study import Evidence, Mark
-from rote.web.glimpses import documents
+from rote.web.reading.glimpses import documents
 
 _LONGEST = 200_000
 """Characters of a text that are shown."""

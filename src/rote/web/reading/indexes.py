@@ -20,7 +20,7 @@ from fastapi import FastAPI, Request
 from rote.index.folders.folder import MANIFEST, Manifest, read_manifest
 from rote.index.index import Index
 from rote.index.opening import open_index
-from rote.web.recent import Recent
+from rote.web.kept.recent import Recent
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]

@@ -16,8 +16,8 @@ from rote.report.whole._blocks import Block, Figure, Found
 from rote.report.whole.fragments import Section, blocks, sections
 from rote.report.whole.parts import parts
 from rote.report.whole.study import Study
-from rote.web.fingerprints import hashed
-from rote.web.history import History
+from rote.web.kept.history import History
+from rote.web.reading.fingerprints import hashed
 
 _GLANCE = "glance"
 _STATEMENTS = 4

@@ -1,0 +1,1 @@
+"""What the app keeps: results, jobs' records, uploads, the last answers."""

@@ -1,0 +1,1 @@
+"""Work that takes long: in threads beside the pages, or in a process of its own."""

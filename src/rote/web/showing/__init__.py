@@ -1,0 +1,1 @@
+"""Pages, forms and their parts: how what was found becomes HTML."""
