@@ -297,11 +297,13 @@ def test_large_files_that_name_their_sources_are_drawn_too(
 
 def test_long_tables_are_cut_and_that_is_said(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def tables(rows: Any, comparison: Any, options: Any) -> Any:
-        return {"long": [{"source": "human", "n": n} for n in range(ROWS + 7)]}
+        rows = [{"source": "human", "longest": n} for n in range(ROWS + 7)]
+        return {"long": rows, "short": rows[:2]}
 
     broken(monkeypatch, "lexical", tables=tables)
     study = gather([texts], ReportOptions(measures=("lexical",)), settings=QUICK)
-    assert len(study.results[0].tables["long"]) == ROWS
+    kept = study.results[0].tables["long"]
+    assert [row["longest"] for row in kept] == list(range(ROWS + 6, 6, -1))
     assert any(f"{ROWS} of its {ROWS + 7} rows" in note for note in study.notes)
 
 

@@ -229,6 +229,9 @@ def _kept(result: Result, notes: list[str]) -> Result:
     for name, rows in result.tables.items():
         seen: dict[object, int] = {}
         kept = []
+        if len(rows) > ROWS and name not in _WHOLE:
+            # Items come with how much of them a corpus holds: those with most are kept.
+            rows = sorted(rows, key=lambda row: -(row.get("longest") or 0))
         for row in rows:
             source = row.get("source")
             seen[source] = seen.get(source, 0) + 1
