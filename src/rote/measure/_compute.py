@@ -47,12 +47,14 @@ def compute(
         (plugins.load("measure", name).METRIC, options) for name, options in pairs
     ]
     source = Words(settings.tokenizer, settings.annotator)
-    texts = _opened(inputs, read)
+    texts = opened(inputs, read)
     if any(metric.settle for metric, _ in chosen):
-        fields = _first_fields(texts)
+        fields = first_fields(texts)
         chosen = [(m, m.settle(own, fields) if m.settle else own) for m, own in chosen]
     # Looked up before the reading starts: a wrong name must not cost minutes.
-    signatures = _signatures([n for m, options in chosen for n in m.needs(options)], source, texts)
+    signatures = signatures_of(
+        [n for m, options in chosen for n in m.needs(options)], source, texts
+    )
     left_out: list[str] = []
     chosen = list(_possible(chosen, signatures[None], left_out if panel else None))
     for line in left_out:
@@ -73,8 +75,8 @@ def compute(
         jobs=settings.jobs,
         reporter=reporter,
     )
-    _tell(collected, settings, reporter)
-    _check(collected, settings)
+    tell_read(collected, settings, reporter)
+    check_read(collected, settings)
     if settings.sample is not None:
         collected = collected.sampled(settings.sample, settings.seed)
     results = [
@@ -121,7 +123,7 @@ def _possible(
             yield metric, options
 
 
-def _opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
+def opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
     """A store if that is what the one path names, else a corpus."""
     only = inputs[0] if isinstance(inputs, list) and len(inputs) == 1 else inputs
     if isinstance(only, (str, Path)) and is_store(Path(only)):
@@ -129,7 +131,7 @@ def _opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
     return open_corpus(inputs, read)
 
 
-def _first_fields(texts: Corpus | Store) -> tuple[str, ...]:
+def first_fields(texts: Corpus | Store) -> tuple[str, ...]:
     """What the first record holds."""
     if isinstance(texts, Store):
         batches = (texts.piece(file)[0] for file in texts.files)
@@ -138,7 +140,7 @@ def _first_fields(texts: Corpus | Store) -> tuple[str, ...]:
     return next((tuple(document.meta) for document in texts), ())
 
 
-def _signatures(
+def signatures_of(
     needs: Sequence[Need], source: Words, texts: Corpus | Store
 ) -> dict[str | None, str]:
     """Tokenizer name -> signature; None stands for whatever gives the user's own words."""
@@ -166,7 +168,7 @@ def _known(layers: Sequence[str], given: Sequence[str], giver: str) -> None:
             raise UnknownName(f"layer of {giver}:", name, given)
 
 
-def _tell(collected: Collected, settings: Settings, reporter: Reporter) -> None:
+def tell_read(collected: Collected, settings: Settings, reporter: Reporter) -> None:
     """What was skipped, and what the user may have meant."""
     for line in collected.problems.listed():
         reporter.say(line)
@@ -174,7 +176,7 @@ def _tell(collected: Collected, settings: Settings, reporter: Reporter) -> None:
         reporter.say("the records have a field 'source': --by source compares what it names")
 
 
-def _check(collected: Collected, settings: Settings) -> None:
+def check_read(collected: Collected, settings: Settings) -> None:
     """A reference must be there, and be more than one text."""
     if not collected.groups:
         raise InputError(

@@ -58,7 +58,10 @@ class Options:
     )
     most_frequent: int = option(50_000, "how many n-grams of a corpus count as its most frequent")
     perplexity: bool = option(
-        False, "how surprising templates are to --model, against other stretches", sign=_if_asked
+        False,
+        "how surprising templates are to --model, against other stretches",
+        sign=_if_asked,
+        form=False,
     )
     model: tuple[str, ...] = option(
         (),
@@ -69,6 +72,7 @@ class Options:
     context: Literal["text", "none"] = option(
         "text",
         "what a model sees before a stretch: the text up to it, or nothing",
+        form=False,
         sign=lambda context: None if context == "text" else context,
     )
     device: str = option("auto", "where a model of transformers runs", sign=lambda name: None)

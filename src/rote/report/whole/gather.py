@@ -7,10 +7,11 @@ A measure that cannot work is left out with the reason, and nothing that was com
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
+from typing import Any
 
 from rote.annotate.store import Store
 from rote.core.errors import OptionError, RoteError
@@ -18,7 +19,7 @@ from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
 from rote.corpus import Corpus, Input, ReadOptions
 from rote.measure import Settings
-from rote.measure._compute import _first_fields, _opened, _signatures
+from rote.measure._compute import first_fields, opened, signatures_of
 from rote.measure._facets import measure_facets
 from rote.measure._prepare import Words
 from rote.report.whole.gathering import items, reading
@@ -52,6 +53,7 @@ class _Call:
     settings: Settings
     read: ReadOptions
     reporter: Reporter
+    own: Mapping[str, Mapping[str, Any]]
     given: list[Given] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
@@ -65,15 +67,20 @@ def gather(
     *,
     settings: Settings | None = None,
     read: ReadOptions | None = None,
+    own: Mapping[str, Mapping[str, Any]] | None = None,
     reporter: Reporter | None = None,
 ) -> Study:
-    """Measure what the inputs allow; raises only where nothing at all can be measured."""
+    """Measure what the inputs allow; raises only where nothing at all can be measured.
+
+    `own` are options of single measures that differ from those that a report takes.
+    """
     call = _Call(
         inputs,
         options or ReportOptions(),
         settings or Settings(),
         read or ReadOptions(),
         reporter or Silent(),
+        own or {},
     )
     check_names(call.options.measures)
     check_given(call.options)
@@ -128,8 +135,8 @@ def _measure_items(call: _Call, benchmark: Sequence[str]) -> None:
 
 
 def _measure_texts(call: _Call) -> None:
-    texts = _opened(call.inputs, call.read)
-    plans, omitted = planned(_first_fields(texts), call.options, call.settings)
+    texts = opened(call.inputs, call.read)
+    plans, omitted = planned(first_fields(texts), call.options, call.settings, call.own)
     call.omitted.extend(omitted)
     for line in texts.guesses if isinstance(texts, Corpus) else ():
         call.reporter.say(line)
@@ -156,7 +163,7 @@ def _can(call: _Call, plans: Sequence[Planned], texts: Corpus | Store) -> list[P
         return []
     source = Words(call.settings.tokenizer, call.settings.annotator)
     needs = [need for plan in plans for need in plan.metric.needs(plan.options)]
-    signature = _signatures(needs, source, texts)[None]
+    signature = signatures_of(needs, source, texts)[None]
     return possible(plans, signature, call.omitted)
 
 

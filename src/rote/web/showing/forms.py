@@ -74,6 +74,8 @@ def written(value: Any) -> str:
 
 
 def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
+    if not one.metadata.get("form", True):
+        return None
     kind, _ = _bare(hint)
     help = one.metadata["help"]
     label = one.name.replace("_", " ").capitalize()

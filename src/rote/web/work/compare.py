@@ -64,12 +64,11 @@ def _study(
     opened: Opened,
     reporter: Reporter,
 ) -> Study:
-    from rote.measure._compute import compute
     from rote.report.whole.gather import gather
     from rote.report.whole.options import ReportOptions
 
     settings = replace(Settings(**comparison.settings), per_text=per_text, jobs=opened.jobs)
-    study = gather(
+    return gather(
         list(paths),
         ReportOptions(
             corpus=path_of(comparison.corpus, opened),
@@ -78,36 +77,9 @@ def _study(
             title=comparison.title,
         ),
         settings=settings,
+        own=comparison.own,
         reporter=reporter,
     )
-    if not comparison.own:
-        return study
-    changed = [(name, _options(name, comparison, opened)) for name in comparison.own]
-    own = compute(changed, list(paths), settings=settings, reporter=reporter)
-    return _replaced(study, own)
-
-
-def _options(name: str, comparison: Comparison, opened: Opened) -> Any:
-    """Those of a measure whose settings were changed; what it is held against is one of them."""
-    options = comparison.options(name)
-    for field, place in (("against", comparison.corpus), ("train", comparison.train)):
-        if hasattr(options, field) and place:
-            options = replace(options, **{field: path_of(place, opened)})
-    return options
-
-
-def _replaced(study: Study, own: Sequence[Result]) -> Study:
-    """The study with these results in the place of its own of the same measure."""
-    left = {result.measure: result for result in own}
-    names, results = set(left), []
-    for result in study.results:
-        if result.measure not in names:
-            results.append(result)
-        elif result.measure in left:
-            results.append(left.pop(result.measure))
-    # The marks of examples belong to the settings that are gone.
-    evidence = tuple(one for one in study.evidence if one.section not in names)
-    return replace(study, results=(*results, *left.values()), evidence=evidence)
 
 
 def _excerpts(

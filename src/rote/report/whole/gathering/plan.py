@@ -6,7 +6,7 @@ and only those. A corpus that is not there at all is a mistake, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,10 @@ class Planned:
 
 
 def planned(
-    fields: Collection[str], options: ReportOptions, settings: Settings
+    fields: Collection[str],
+    options: ReportOptions,
+    settings: Settings,
+    changed: Mapping[str, Mapping[str, Any]],
 ) -> tuple[list[Planned], list[Omission]]:
     """The measures for records with these fields, in the order in which they are shown."""
     check_names(options.measures)
@@ -65,7 +68,7 @@ def planned(
             omitted.append(Omission(name, given))
             continue
         metric = plugins.load("measure", name).METRIC
-        own = metric.options(**given)
+        own = metric.options(**{**given, **changed.get(name, {})})
         found.append(Planned(name, _quicker(metric), _settled(metric, own, fields), _effort(name)))
     return found, omitted
 

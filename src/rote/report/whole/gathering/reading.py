@@ -19,7 +19,7 @@ from rote.core.sample import Need
 from rote.corpus import Corpus, DuplicateIds, Input, open_corpus
 from rote.measure import Settings
 from rote.measure._collect import Collected, collect
-from rote.measure._compute import _check, _signatures, _tell
+from rote.measure._compute import check_read, signatures_of, tell_read
 from rote.measure._prepare import Fields, Words
 from rote.report.whole.options import WORDS, Limits, Size
 
@@ -112,7 +112,7 @@ def annotated(
 ) -> Read:
     """The texts with all layers that are needed; what they were made from where that may be."""
     words = Words(settings.tokenizer, settings.annotator)
-    signatures = _signatures(needs, words, texts)
+    signatures = signatures_of(needs, words, texts)
     say_if_compiling(reporter, "_tagger" if words.annotates(needs) else "_machine")
     beside = any(need.field is not None for need in needs)
     found = collect(
@@ -128,8 +128,8 @@ def annotated(
 
 def overview(collected: Collected, settings: Settings, reporter: Reporter) -> Overview:
     """Sizes and what has to be said of the reading; refuses a reference that is not there."""
-    _tell(collected, settings, reporter)
-    _check(collected, settings)
+    tell_read(collected, settings, reporter)
+    check_read(collected, settings)
     own = {source: take for source, take in collected.groups.items() if not is_input(source)}
     notes = [*remarks(collected.seen)]
     if skipped := collected.problems.listed(_NAMED):
