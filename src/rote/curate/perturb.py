@@ -21,7 +21,9 @@ from rote.curate._perturb import lexicons, senses
 from rote.curate._perturb.lexicons import Lexicon, Pos
 from rote.curate._perturb.replacing import Chosen, Replacement, Variant, drawn, exchanged
 from rote.curate._perturb.senses import Question
+from rote.curate._perturb.senses.model import ByModel
 from rote.curate._perturb.words import CONTEXT, LAYERS, OPTIONS, Finder, Word
+from rote.models.options import ModelOptions
 
 _AT_A_TIME = 500
 """Items that are annotated together."""
@@ -42,11 +44,14 @@ class PerturbOptions:
         "may stay",
     )
     lexicon: str = option(
-        lexicons.DEFAULT, "where synonyms come from: wordnet, or wn:NAME of the package wn"
+        lexicons.DEFAULT,
+        "where synonyms come from: wordnet, wordnet:FOLDER with WordNet's own files (definitions), "
+        "or wn:NAME of the package wn",
     )
     sense: str = option(
         senses.DEFAULT,
-        "how the sense is chosen: context (order of senses and words around), order (the first)",
+        "how the sense is chosen: context (order of senses and words around), order (the first), "
+        "model:M (a language model, among the definitions of the lexicon)",
     )
     sure: float = option(
         0.0,
@@ -76,11 +81,19 @@ class Perturbed:
 
 
 def perturb(
-    items: Sequence[Item], options: PerturbOptions, reporter: Reporter | None = None
+    items: Sequence[Item],
+    options: PerturbOptions,
+    reporter: Reporter | None = None,
+    *,
+    models: ModelOptions | None = None,
 ) -> Perturbed:
-    """Replace what can be replaced in every item."""
+    """Replace what can be replaced in every item; `models` says how a model is run that chooses
+    senses."""
     reporter = reporter or Silent()
-    lexicon, chooser = lexicons.get(options.lexicon), senses.get(options.sense)
+    lexicon = lexicons.get(options.lexicon)
+    chooser = senses.get(options.sense, models, reporter)
+    if isinstance(chooser, ByModel):
+        chooser.check(lexicon)
     found, signature = _words(items, lexicon, options, reporter)
     numbers: dict[tuple[int, Key], int] = {}
     questions: list[Question] = []

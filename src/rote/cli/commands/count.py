@@ -31,8 +31,6 @@ a query, of which occurrences are counted:
   rote count IDX '[pos="JJ"] "dog"'
   rote count IDX --from phrases.txt --csv
 """
-_COLUMNS = ("phrase", "layer", "items", "query", "occurrences", "documents", "authors")
-_MILLION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,7 @@ class Phrase:
 
 
 def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
+    from rote.index.asking.counting import COUNT_COLUMNS
     from rote.index.folders.folder import read_manifest
     from rote.index.query import is_plain
 
@@ -77,7 +76,7 @@ def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
             rows += [next(counted[layer]) for layer in layers]
         else:
             rows.append(_matched(index, phrase, options.layer))
-    listing = Listing("counts", rows, (*_COLUMNS, "per_million"), about(index))
+    listing = Listing("counts", rows, COUNT_COLUMNS, about(index))
     deliver(listing, output, lambda console: _draw(rows, console))
 
 
@@ -104,62 +103,30 @@ def _counted(
     index: Index, phrases: Sequence[Phrase], layer: str, options: CountOptions
 ) -> list[dict[str, Any]]:
     """One row for each phrase, all counted at once."""
+    from rote.index.asking.counting import counted, cut
     from rote.index.grams import Grams
 
-    if not phrases:
-        return []
+    texts = [phrase.text for phrase in phrases]
     if options.items:
-        grams = Grams.of([phrase.text.split() for phrase in phrases])
+        grams = Grams.of([text.split() for text in texts])
     else:
-        cut = index.layer_of([phrase.text for phrase in phrases], layer)
-        grams = Grams(cut.ids, cut.text_ends, cut.vocabulary)
+        grams = cut(index, texts, layer)
     for number, phrase in enumerate(phrases):
         if not grams[number]:
             problem = f"{phrase.text!r} holds nothing to count"
             raise InputError(problem, file=phrase.file, line=phrase.line)
-    held = index.items_held(layer)
-    authors = [index.author_counts(grams, layer)] if _has_authors(index) else []
-    found = [index.counts(grams, layer), index.document_counts(grams, layer), *authors]
-    return [
-        {
-            "phrase": phrase.text,
-            "layer": layer,
-            "items": list(grams[number]),
-            "query": None,
-            "occurrences": counts[0],
-            "documents": counts[1],
-            "authors": counts[2] if authors else None,
-            "per_million": counts[0] / held * _MILLION if held else None,
-        }
-        for number, (phrase, counts) in enumerate(
-            zip(phrases, zip(*(column.tolist() for column in found)))
-        )
-    ]
+    return counted(index, texts, grams, layer)
 
 
 def _matched(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
     """The row of a query, which names its layers itself."""
+    from rote.index.asking.counting import matched
     from rote.index.index import DEFAULT
     from rote.index.query import parse
 
     default = layers[0] if layers else DEFAULT
-    query = parse(phrase.text, default)
-    check_layers(index, query.layers)
-    occurrences, held = index.matches(phrase.text, default), index.items_held(query.layers[0])
-    return {
-        "phrase": phrase.text,
-        "layer": ",".join(query.layers),
-        "items": None,
-        "query": str(query),
-        "occurrences": occurrences,
-        "documents": None,
-        "authors": None,
-        "per_million": occurrences / held * _MILLION if held else None,
-    }
-
-
-def _has_authors(index: Index) -> bool:
-    return any(len(segment.documents.author.vocabulary) > 1 for segment in index.segments)
+    check_layers(index, parse(phrase.text, default).layers)
+    return matched(index, phrase.text, default)
 
 
 command = SectionedCommand(

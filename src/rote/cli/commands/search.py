@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import random
-import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,8 +19,8 @@ from rote.core.errors import OptionError
 from rote.core.metric import option
 
 if TYPE_CHECKING:
-    from rote.index.answers import Context, Place
-    from rote.index.index import Index
+    from rote.index.answers import Place
+    from rote.index.asking.matches import Found
 
 _HELP = """Search an index: every match with the text around it, its document and author.
 
@@ -35,9 +33,6 @@ items, brackets hold conditions, {1,3} ? * + repeat:
   rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
   rote search IDX '[pos="NN.*" & lower="time"]' --sort right
 """
-_COLUMNS = ("document", "author", "source", "item", "start", "end", "before", "match", "after")
-_COMPARED = 60
-"""Characters beside a match that are looked at to sort it, however many are shown."""
 _CHOICE = {
     "place": "the first",
     "left": "the first by the words before them",
@@ -61,6 +56,7 @@ class SearchOptions:
 
 
 def run(idx: Path, query: str, **given: Any) -> None:
+    from rote.index.asking.matches import COLUMNS, look_up, row_of
     from rote.index.query import is_plain, parse
 
     options, output = build(SearchOptions, given), build(ListingOptions, given)
@@ -71,47 +67,30 @@ def run(idx: Path, query: str, **given: Any) -> None:
     index = opened(idx, reporter, "match")
     asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*asked, *options.show])
-    places, total = _found(index, query, options, reporter)
+    # Any order but that of the documents takes all matches.
+    limit = options.limit if options.sort == "place" else 0
+    found = look_up(index, query, options.layer, limit or None)
     under = ItemsUnder(index, options.show)
-    rows = []
-    for place in places:
-        context = index.context(place, options.context)
-        row = {name: getattr(place, name) for name in _COLUMNS[:6]}
-        rows.append({**row, **asdict(context), **under(place)})
-    held = {**about(index), "query": str(index.parse(query, options.layer)), "matches": total}
-    listing = Listing("places", rows, (*_COLUMNS, *under.columns), held)
-    deliver(listing, output, lambda console: _draw(rows, under, total, options, console))
+    rows = [
+        {**row_of(place, index.context(place, options.context)), **under(place)}
+        for place in _shown(found, options, reporter)
+    ]
+    held = {**about(index), "query": str(found.parsed), "matches": found.total}
+    listing = Listing("places", rows, (*COLUMNS, *under.columns), held)
+    deliver(listing, output, lambda console: _draw(rows, under, found.total, options, console))
 
 
-def _found(
-    index: Index, query: str, options: SearchOptions, reporter: TerminalReporter
-) -> tuple[Sequence[Place], int]:
-    """The places that are shown, and how many there are in all."""
-    limit = options.limit or None
-    if options.sort == "place":
-        places = index.search(query, limit, options.layer)
-        all_seen = limit is None or len(places) < limit
-        return places, len(places) if all_seen else index.matches(query, options.layer)
-    places = index.search(query, None, options.layer)
-    limit = min(limit or len(places), len(places))
+def _shown(found: Found, options: SearchOptions, reporter: TerminalReporter) -> list[Place]:
+    """The places that are shown, in the order asked for."""
+    import numpy as np
+
+    from rote.index.asking.matches import ordered
+
+    limit = min(options.limit or found.total, found.total)
     if options.sort == "random":
-        return random.Random(options.seed).sample(places, limit), len(places)
-
-    with reporter.stage("sorting", len(places)) as advance:
-
-        def key(place: Place) -> tuple[list[str], int, int]:
-            advance(1)
-            around = _neighbours(index.context(place, _COMPARED), options.sort)
-            return around, place.segment, place.number
-
-        return heapq.nsmallest(limit, places, key=key), len(places)
-
-
-def _neighbours(context: Context, side: str) -> list[str]:
-    """The words next to a match, the nearest first, in lower case."""
-    if side == "right":
-        return re.findall(r"\w+", context.after.lower())
-    return re.findall(r"\w+", context.before.lower())[::-1]
+        drawn = random.Random(options.seed).sample(range(found.total), limit)
+        return found.matches.places(np.array(drawn, np.int64))
+    return found.matches.places(ordered(found.matches, options.sort, reporter)[:limit])
 
 
 def _draw(

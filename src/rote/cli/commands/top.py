@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import about, check_layers, index_argument, opened
 from rote.cli._listing import Listing, ListingOptions, deliver
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
-
-if TYPE_CHECKING:
-    from rote.index.index import Index
 
 _HELP = """List the most frequent n-grams of a layer of an index, exactly.
 
@@ -24,7 +21,6 @@ their items. The example is the text of the first place.
   rote top IDX -n 4
   rote top IDX --layer pos -n 6 -k 50000 -o templates.csv
 """
-_COLUMNS = ("rank", "items", "count", "documents", "per_million", "example")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,38 +34,21 @@ class TopOptions:
 
 
 def run(idx: Path, **given: Any) -> None:
+    from rote.index.asking.counting import FREQUENT_COLUMNS, frequent
+
     options, output = build(TopOptions, given), build(ListingOptions, given)
     output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "top_keys")
     check_layers(index, [options.layer])
-    found = index.top(options.n, options.k, options.layer, documents=True)
-    held = index.items_held(options.layer)
-    examples = options.examples and options.layer in index.sorted_layers
-    if options.examples and not examples:
+    if options.examples and options.layer not in index.sorted_layers:
         reporter.say(f"no examples: the places of the layer '{options.layer}' are not sorted")
-    rows = []
-    with reporter.stage("reading examples", len(found) if examples else 0) as advance:
-        for number, (items, count) in enumerate(found):
-            rows.append(
-                {
-                    "rank": number + 1,
-                    "items": list(items),
-                    "count": count,
-                    "documents": None if found.documents is None else int(found.documents[number]),
-                    "per_million": count / held * 1e6,
-                    "example": _example(index, items, options.layer) if examples else None,
-                }
-            )
-            advance(1)
+    rows = frequent(
+        index, options.n, options.k, options.layer, examples=options.examples, reporter=reporter
+    )
     asked = {**about(index), "layer": options.layer, "n": options.n}
-    listing = Listing("ngrams", rows, _COLUMNS, asked)
+    listing = Listing("ngrams", rows, FREQUENT_COLUMNS, asked)
     deliver(listing, output, lambda console: _draw(rows, console))
-
-
-def _example(index: Index, items: tuple[str, ...], layer: str) -> str:
-    """The text of the first place."""
-    return index.context(index.places(items, 1, layer)[0], 0).match
 
 
 def _draw(rows: list[dict[str, Any]], console: Any) -> None:

@@ -24,17 +24,14 @@ _KINDS = {
 """The kind of knowledge that a task asks for, by the beginning of its name."""
 _LEFT = ("arguments", "resps", "filtered_resps", "doc", "target")
 _UNFILTERED = "none"
+_SPACES = (" ", "\n", "\t")
 
 
 def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
-    requests = _requests(record["arguments"])
+    asked = requests(record["arguments"])
     doc = record["doc"] if isinstance(record["doc"], Mapping) else {}
     task = _task(source.name)
-    contexts = {context for context, _ in requests}
-    if len(contexts) == 1:
-        context, options = requests[0][0], tuple(option for _, option in requests)
-    else:  # the options stand in the contexts (WinoGrande)
-        context, options = "", tuple(before + after for before, after in requests)
+    context, options, ending = _parts(asked)
     if len(options) == 1 and not options[0]:  # generated: the target is what was asked for
         options = (_apart(context, str(record["target"])),)
     filtered = str(record.get("filter", _UNFILTERED))
@@ -45,7 +42,8 @@ def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
         task=task,
         context=context,
         options=options,
-        answer=_answer(record, options, [option for _, option in requests]),
+        answer=_answer(record, options, [option for _, option in asked]),
+        ending=ending,
         meta={
             **({"kind": kind} if kind else {}),
             "source": Path(source.file).absolute().parent.name,
@@ -55,12 +53,26 @@ def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
     )
 
 
+def _parts(asked: Sequence[tuple[str, str]]) -> tuple[str, tuple[str, ...], str]:
+    """Context, options and ending: where the options stand in the contexts (WinoGrande), what is
+    asked for is the ending, and the context is what all of them begin with, in whole words."""
+    contexts, texts = ([pair[place] for pair in asked] for place in (0, 1))
+    if len(set(contexts)) == 1:
+        return contexts[0], tuple(texts), ""
+    if len(set(texts)) > 1:
+        return "", tuple(before + after for before, after in asked), ""
+    differ = (place for place, signs in enumerate(zip(*contexts)) if len(set(signs)) > 1)
+    shared = contexts[0][: next(differ, min(map(len, contexts)))]
+    shared = shared[: 1 + max(map(shared.rfind, _SPACES))]
+    return shared, tuple(context[len(shared) :] for context in contexts), texts[0]
+
+
 def _task(name: str) -> str:
     found = _TASK.match(name)
     return found["task"] if found else name.split(".")[0].removeprefix("samples_")
 
 
-def _requests(arguments: Any) -> list[tuple[str, str]]:
+def requests(arguments: Any) -> list[tuple[str, str]]:
     """Context and continuation of every request that scores an option."""
     if isinstance(arguments, Mapping):
         arguments = [[one.get("arg_0"), one.get("arg_1")] for one in arguments.values()]

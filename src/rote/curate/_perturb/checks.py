@@ -88,6 +88,25 @@ def cosine(pairs: Pairs, embedder: str, reporter: Reporter) -> Floats:
     return pairs.mean(cosines)
 
 
+def bertscore(pairs: Pairs, model: str, layer: int | None, reporter: Reporter) -> Floats:
+    """BERTScore F of each perturbed item with its original, mean over its instances."""
+    from rote.measure import _bertscore
+
+    before, after = pairs.texts()
+    with reporter.stage("BERTScore", 1.0) as advance:
+        done = 0.0
+
+        def progress(share: float) -> None:
+            nonlocal done
+            advance(share - done)
+            done = share
+
+        found = _bertscore.scores(
+            after, [[text] for text in before], model=model, layer=layer, progress=progress
+        )
+    return pairs.mean(found[:, 2])
+
+
 def popularity(
     pairs: Pairs,
     backend: Backend,
@@ -121,3 +140,13 @@ def counts_of(words: Sequence[str], backend: Backend, reporter: Reporter) -> NDA
 def answered(items: Sequence[Item], column: str | None) -> Floats:
     """1 where an item was answered rightly, 0 where not, nan where no field says it."""
     return np.array([correctness(item, column) for item in items])
+
+
+def last_words(items: Sequence[Item]) -> Floats:
+    """The log-likelihood of the last word, where an answer of `rote evaluate` tells it."""
+    found = np.full(len(items), np.nan)
+    for number, item in enumerate(items):
+        told = item.meta.get("loglikelihoods")
+        if len(item.options) == 1 and isinstance(told, list) and len(told) == 1:
+            found[number] = float(told[0])
+    return found

@@ -32,7 +32,7 @@ def check_ids(items: Iterable[Item]) -> None:
     if twice:
         raise InputError(
             f"items with the same task and id: {_listed(twice)}",
-            remedy="Give every item an id of its own",
+            remedy="Give every item an id of its own, and the answers of one model at a time",
         )
 
 
@@ -70,6 +70,13 @@ def matched(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]:
             remedy="Give the items that were perturbed, and what was made of them",
         )
     return [held[key] for key in wanted]
+
+
+def in_order_of(items: Sequence[Item], records: Sequence[Record]) -> list[Record]:
+    """The records that hold matched items; the task may have been taken for another one."""
+    held = {(record.item.task, record.item.id): record for record in records}
+    only = {record.item.id: record for record in records}
+    return [held.get((item.task, item.id)) or only[item.id] for item in items]
 
 
 def _listed(problems: Sequence[str]) -> str:

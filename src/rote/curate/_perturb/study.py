@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.intervals import around, mean_error
-from rote.compare.paired import mcnemar, signed_ranks
 from rote.compare.shares import wilson
 from rote.core.errors import OptionError
 from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.core.result import Interval, Result, Row, SourceResult
 from rote.core.signature import Signature
-from rote.curate._perturb import checks
+from rote.curate._perturb import checks, tables
+from rote.curate._perturb.answering import Answers, Told
 from rote.curate._perturb.checks import Floats, Pairs
 from rote.curate._perturb.replacing import Replacement
 from rote.index.backends import Backend
@@ -32,6 +32,8 @@ VALUES = {
     "replaced_share": "share of nouns and verbs",
     "rouge_l": "ROUGE-L with the original",
     "cosine": "cosine with the original",
+    "bertscore": "BERTScore F with the original",
+    "judged_same": "same meaning by the judge",
     "ips_before": "popularity before",
     "ips_after": "popularity after",
     "ips_change": "relative change",
@@ -39,8 +41,8 @@ VALUES = {
     "accuracy_after": "accuracy after",
     "accuracy_change": "relative change of accuracy",
 }
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_METHOD = "jackknife over items (means), Wilson (accuracy)"
+_SHARES = ("accuracy", "judged")
+_METHOD = "jackknife over items (means), Wilson (shares)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,14 @@ class CheckOptions:
         checks.NO_EMBEDDER,
         "Embedder for the similarity in meaning: minilm (extra semantic), "
         "sentence-transformers:NAME, none",
+    )
+    bertscore: str | None = option(
+        None,
+        "BERTScore with the original, by this model, such as roberta-large (extra bertscore)",
+        metavar="MODEL",
+    )
+    bertscore_layer: int | None = option(
+        None, "Layer of that model; known for those that bert-score names", metavar="N"
     )
     correct: str | None = option(
         None,
@@ -82,6 +92,15 @@ class Done:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What models said: their answers, and what a judge thinks of each item (1 same, 0 not)."""
+
+    answers: Answers | None = None
+    same: Floats | None = None
+    judge: str = ""
+
+
 def study(
     pairs: Pairs,
     done: Done | None,
@@ -89,62 +108,105 @@ def study(
     *,
     backend: Backend | None,
     reporter: Reporter,
+    spoken: Spoken | None = None,
 ) -> Result:
     """Everything that can be said with what is given.
 
-    Where the items were perturbed just now (`done`), nobody has answered them yet.
+    Where the items were perturbed just now (`done`), only models that were asked here (`spoken`)
+    can have answered them; otherwise their own fields may say what was right.
     """
+    spoken = spoken or Spoken()
     columns = _columns(pairs, options, backend, reporter)
+    if spoken.same is not None:
+        columns["judged_same"] = spoken.same
     tasks = np.array([item.task for item in pairs.before])
     groups = {task: np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks.tolist())}
-    if done is None:
-        before = checks.answered(pairs.before, options.correct)
-        after = checks.answered(pairs.after, options.correct)
-        if np.isfinite(before).any() and np.isfinite(after).any():
-            columns |= {"accuracy_before": before, "accuracy_after": after}
-    else:
+    told = spoken.answers.told if spoken.answers else _given(pairs, done, options)
+    main = [one for one in told if one.pos == told[0].pos]
+    if len(main) == 1:
+        columns |= {"accuracy_before": main[0].before, "accuracy_after": main[0].after}
+    if done:
         replaced = Counter((row.task, row.item) for row in done.replacements)
         columns["replaced"] = np.array(
             [float(replaced[item.task, item.id]) for item in pairs.before]
         )
-    tables: dict[str, Sequence[Row]] = {
-        "tests": _tests(columns, groups),
-        "items": _items(pairs, columns),
+    kinds = {task: _kind(pairs, own) for task, own in groups.items()}
+    names = [name for name in VALUES if name in columns]
+    rows: dict[str, Sequence[Row]] = {
+        "tests": tables.test_rows(columns, groups, main),
+        "items": tables.item_rows(pairs, columns, names),
     }
+    if told:
+        rows["answers"] = tables.answer_rows(told, groups, kinds, options.interval)
+    if spoken.same is not None:
+        rows["judge"] = tables.judge_rows(spoken.same, groups, options.interval)
     if done:
-        tables["replacements"] = _replacements(done, backend, reporter)
-        tables["kept"] = [
+        rows["replacements"] = tables.replacement_rows(done.replacements, backend, reporter)
+        rows["kept"] = [
             {"task": task, "why": why, "words": words}
             for task, reasons in done.kept.items()
             for why, words in reasons.most_common()
         ]
         if backend is not None:
-            tables["frequencies"] = _frequencies(tables["replacements"])
+            rows["frequencies"] = tables.frequency_rows(rows["replacements"])
     sources = {
         task: _source(task, own, pairs, columns, done, options.interval)
         for task, own in groups.items()
     }
     held = [name for name in VALUES if any(name in one.values for one in sources.values())]
+    described = [
+        {"value": name, "title": VALUES[name], "higher": "neither", "length_sensitive": False}
+        for name in held
+    ]
     return Result(
         measure="perturb",
-        signature=_signature(done, options, backend),
+        signature=_signature(done, options, backend, spoken),
         by=("task",),
         reference=None,
         interval=Interval(options.interval, _METHOD) if options.interval else None,
         sources=sources,
-        tables={
-            "values": [
-                {
-                    "value": name,
-                    "title": VALUES[name],
-                    "higher": "neither",
-                    "length_sensitive": False,
-                }
-                for name in held
-            ],
-            **tables,
-        },
+        tables={"values": described, **rows},
+        notes=(*_unanswered(spoken), *_undecided(spoken)),
     )
+
+
+def _given(pairs: Pairs, done: Done | None, options: CheckOptions) -> tuple[Told, ...]:
+    """What fields of the items say about answers."""
+    if done is not None:
+        return ()
+    before = checks.answered(pairs.before, options.correct)
+    after = checks.answered(pairs.after, options.correct)
+    if not (np.isfinite(before).any() and np.isfinite(after).any()):
+        return ()
+    words = [checks.last_words(items) for items in (pairs.before, pairs.after)]
+    return (Told("", "", before, after, *words),)
+
+
+def _kind(pairs: Pairs, own: NDArray[np.int64]) -> str | None:
+    """Formal or functional, where all items of a task say the same."""
+    said = {pairs.before[n].meta.get("kind") for n in own.tolist()}
+    return said.pop() if len(said) == 1 else None
+
+
+def _unanswered(spoken: Spoken) -> list[str]:
+    if spoken.answers is None:
+        return []
+    count = Counter(
+        (row["source"], row["unanswered"]) for row in spoken.answers.rows if "unanswered" in row
+    )
+    return [
+        f"{name}: {number:,} times an item has no answer and does not count ({why})"
+        for (name, why), number in count.items()
+    ]
+
+
+def _undecided(spoken: Spoken) -> list[str]:
+    """A judge that says the same of everything may not be able to judge."""
+    told = spoken.same[np.isfinite(spoken.same)] if spoken.same is not None else np.empty(0)
+    if len(told) < 2 or len(set(told.tolist())) > 1:
+        return []
+    said = "same" if told[0] else "different"
+    return [f"the judge says '{said}' of all {len(told):,} items: it may not be able to judge"]
 
 
 def _columns(
@@ -157,6 +219,10 @@ def _columns(
     )
     if options.embedder != checks.NO_EMBEDDER:
         found["cosine"] = checks.cosine(pairs, options.embedder, reporter)
+    if options.bertscore:
+        found["bertscore"] = checks.bertscore(
+            pairs, options.bertscore, options.bertscore_layer, reporter
+        )
     if backend is not None:
         found["ips_before"], found["ips_after"] = checks.popularity(
             pairs,
@@ -185,11 +251,11 @@ def _source(
         values[name] = float(defined.mean()) if len(defined) else math.nan
         if not len(defined):
             notes.append(f"{name}: no item has one")
-        elif level and name.startswith("accuracy"):
+        elif level and name.startswith(_SHARES):
             intervals[name] = wilson(int(defined.sum()), len(defined), level)
         elif level and len(defined) > 1:
             intervals[name] = around(values[name], mean_error(defined), level)
-        if (lost := len(own) - len(defined)) and len(defined):
+        if (lost := len(own) - len(defined)) and len(defined) and name != "judged_same":
             notes.append(f"{name}: {lost:,} of {len(own):,} items have none")
     for what in ("ips", "accuracy"):
         if f"{what}_before" in values:
@@ -207,105 +273,10 @@ def _source(
     return SourceResult(len(own), words, values, intervals, tuple(notes))
 
 
-def _tests(columns: Mapping[str, Floats], groups: Mapping[str, NDArray[np.int64]]) -> list[Row]:
-    """McNemar on the answers; Wilcoxon on the popularity of all items, and of those that go from
-    right to wrong (table 3 of the paper)."""
-    rows: list[Row] = []
-    answers = "accuracy_after" in columns
-    popular = "ips_after" in columns
-    for task, own in groups.items():
-        lost = None
-        if answers:
-            before, after = columns["accuracy_before"][own], columns["accuracy_after"][own]
-            both = np.isfinite(before) & np.isfinite(after)
-            found = mcnemar(before[both] == 1, after[both] == 1)
-            rows.append(
-                {
-                    "task": task,
-                    "test": "mcnemar",
-                    "items": int(both.sum()),
-                    "lost": found.lost,
-                    "gained": found.gained,
-                    "p": found.p,
-                }
-            )
-            lost = (before == 1) & (after == 0)
-        chosen = {"all": np.ones(len(own), bool)} | ({"lost": lost} if lost is not None else {})
-        for name, part in chosen.items() if popular else ():
-            first, second = columns["ips_before"][own][part], columns["ips_after"][own][part]
-            ranks = signed_ranks(first, second)
-            both = np.isfinite(first) & np.isfinite(second)
-            rows.append(
-                {
-                    "task": task,
-                    "test": "wilcoxon",
-                    "of": name,
-                    "items": int(both.sum()),
-                    "before": _mean(first[both]),
-                    "before_sd": _deviation(first[both]),
-                    "after": _mean(second[both]),
-                    "after_sd": _deviation(second[both]),
-                    "differ": ranks.pairs,
-                    "statistic": ranks.statistic,
-                    "p": ranks.p,
-                }
-            )
-    return rows
-
-
-def _items(pairs: Pairs, columns: Mapping[str, Floats]) -> list[Row]:
-    names = [name for name in VALUES if name in columns]
-    return [
-        {"id": item.id, "task": item.task, **{name: float(columns[name][n]) for name in names}}
-        for n, item in enumerate(pairs.before)
-    ]
-
-
-def _replacements(done: Done, backend: Backend | None, reporter: Reporter) -> Sequence[Row]:
-    """Every word with what took its place: how often it did, how often each is in the corpus."""
-    seen = Counter(
-        (row.pos, row.original.lower(), row.replacement.lower(), row.synset)
-        for row in done.replacements
-    )
-    rows: list[dict[str, Any]] = [
-        {"pos": pos, "original": old, "replacement": new, "synset": synset, "times": times}
-        for (pos, old, new, synset), times in seen.most_common()
-    ]
-    if backend is not None and rows:
-        words = list(
-            dict.fromkeys(row[what] for row in rows for what in ("original", "replacement"))
-        )
-        counts = dict(zip(words, checks.counts_of(words, backend, reporter).tolist()))
-        for row in rows:
-            row["original_count"] = counts[row["original"]]
-            row["replacement_count"] = counts[row["replacement"]]
-    return rows
-
-
-def _frequencies(replacements: Sequence[Row]) -> list[Row]:
-    """How often words and their synonyms are in the corpus, over all replacements (figure 2)."""
-    rows: list[Row] = []
-    for what in ("original", "replacement"):
-        counts = np.repeat(
-            np.array([row[f"{what}_count"] for row in replacements], np.int64),
-            [row["times"] for row in replacements],
-        )
-        if len(counts):
-            logs = np.log10(1 + counts)
-            rows.append(
-                {
-                    "words": what,
-                    "occurrences": len(counts),
-                    "absent": float((counts == 0).mean()),
-                    "mean_log10": float(logs.mean()),
-                    "sd_log10": _deviation(logs),
-                    **{f"q{q * 100:g}": float(np.quantile(counts, q)) for q in _QUANTILES},
-                }
-            )
-    return rows
-
-
-def _signature(done: Done | None, options: CheckOptions, backend: Backend | None) -> Signature:
+def _signature(
+    done: Done | None, options: CheckOptions, backend: Backend | None, spoken: Spoken
+) -> Signature:
+    asked = spoken.answers.signatures.values() if spoken.answers else ()
     return Signature.of(
         {
             "measure": "perturb",
@@ -320,14 +291,8 @@ def _signature(done: Done | None, options: CheckOptions, backend: Backend | None
                 if backend
                 else {}
             ),
-            "correct": options.correct or "acc",
+            **({"bertscore": options.bertscore} if options.bertscore else {}),
+            **({"judge": spoken.judge} if spoken.judge else {}),
+            **({"models": tuple(asked)} if asked else {"correct": options.correct or "acc"}),
         }
     )
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
-
-
-def _deviation(values: Floats) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan

@@ -28,6 +28,8 @@ VALUES = {
 }
 _ALWAYS = "majority: the right option always stands at the same place, which says nothing"
 _SOURCE = "source"
+_ENOUGH = 20
+"""Last words of which a model should have one right."""
 
 
 def grouped(rows: Sequence[Row], by: Sequence[str]) -> dict[str, list[Row]]:
@@ -159,7 +161,7 @@ def notes(rows: Sequence[Row]) -> Iterator[str]:
     # A backend that does not see the likeliest token never says greedy.
     for name in dict.fromkeys(row[_SOURCE] for row in rows):
         last = [row for row in rows if row[_SOURCE] == name and _is_last_word(row)]
-        if last and not any(row["greedy"][0] for row in last):
+        if len(last) >= _ENOUGH and not any(row["greedy"][0] for row in last):
             yield (
                 f"{name}: not one last word was the likeliest. Either it is that bad, or its "
                 "backend does not tell which token is likeliest, and the accuracy means nothing"

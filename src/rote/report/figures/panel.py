@@ -20,12 +20,14 @@ from rote.core.result import Result
 from rote.report._facets import split_panel
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, grid
 from rote.report.figures._looks import REFERENCE
+from rote.report.figures._ticks import round_ticks
 from rote.report.texts.concordance import harmless
 
 _INPUT, _SURE, _UNSURE = "#5f6b3a", "#2f5d8a", "#9fb8d1"
 _ROLES = {"reference": REFERENCE, "input": _INPUT, "differs": _SURE, "may not differ": _UNSURE}
 _SAID, _TASK = "#555", "#222"
 _WIDTH, _GAP, _LETTER = 132, 14, 6.2
+_SAME = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,10 @@ def _columns(bands: Sequence[Band]) -> list[Column]:
         if shown:
             first = rows[0]
             low, high = min(shown), max(shown)
-            margin = 0.07 * (high - low) or 0.05 * abs(high) or 1.0
+            largest = max(abs(low), abs(high))
+            # What differs by less than that is one value: nobody reads so many digits.
+            apart = high - low if high - low > _SAME * largest else 0.0
+            margin = 0.07 * apart or 0.05 * largest or 1.0
             columns.append(
                 Column(measure, value, first.title, first.higher, low - margin, high + margin)
             )
@@ -220,6 +225,7 @@ def _x(field: str, column: Column, labels: bool) -> Any:
     import altair as alt
 
     repetitive = column.higher == "repetitive"
+    ticks = round_ticks(column.low, column.high, _WIDTH, _GAP / 2 - 2)
     return alt.X(
         f"{field}:Q",
         title=None,
@@ -227,12 +233,12 @@ def _x(field: str, column: Column, labels: bool) -> Any:
             domain=[column.low, column.high], nice=False, zero=False, reverse=repetitive
         ),
         axis=alt.Axis(
-            tickCount=4,
-            format="~g",
+            values=ticks.values,
+            format=ticks.format,
             labels=labels,
             ticks=labels,
+            labelFlush=False,
             labelOverlap="greedy",
-            labelSeparation=6,
         ),
     )
 

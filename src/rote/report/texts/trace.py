@@ -103,8 +103,8 @@ def page(traced: Trace, title: str) -> str:
     """One page for itself: no network, no script made from data."""
     from markupsafe import Markup
 
-    numbers = {id(span): number for number, span in enumerate(traced.spans, 1)}
-    documents = _documents(traced.spans, numbers)
+    numbers = numbered(traced)
+    documents = documents_of(traced.spans, numbers)
     digest = hashlib.sha256(_SCRIPT.encode()).digest()
     of_text: dict[int, list[Span]] = {}
     for span in traced.spans:
@@ -119,17 +119,22 @@ def page(traced: Trace, title: str) -> str:
             {
                 "heading": readable(traced.texts[number].id),
                 "source": readable(_source(traced.texts[number])),
-                "paragraphs": _paragraphs(text, of_text[number], numbers),
+                "paragraphs": paragraphs_of(text, of_text[number], numbers),
             }
             for number, text in sorted(traced.held.items())
         ],
-        spans=[_shown_span(span, numbers[id(span)], documents) for span in traced.spans],
+        spans=[shown_span(span, numbers[id(span)], documents) for span in traced.spans],
         documents=list(documents.values()),
         authors=any(document["author"] for document in documents.values()),
         script=Markup(_SCRIPT),
         script_hash=base64.b64encode(digest).decode(),
     )
     return str(written)
+
+
+def numbered(traced: Trace) -> dict[int, int]:
+    """The number under which each listed span is shown, by its identity."""
+    return {id(span): number for number, span in enumerate(traced.spans, 1)}
 
 
 def _source(text: TracedText) -> str:
@@ -192,7 +197,7 @@ def _parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]
     return [(part, matched) for part, matched in [*parts, (text[place:], False)] if part]
 
 
-def _documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
+def documents_of(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
     """The documents that places lie in, those with the most words of the texts first.
 
     Matches overlap, so their words do not add up: each word of a text counts once.
@@ -234,7 +239,8 @@ def _said(span: Span) -> dict[str, Any]:
     }
 
 
-def _shown_span(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def shown_span(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A span with its places, as a page shows them; `documents` are those of `documents_of`."""
     runs = [(start - span.start, end - span.start) for start, end in span.runs]
     return {
         **_said(span),
@@ -263,7 +269,9 @@ def _readable_parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[st
     return [(readable(part), matched) for part, matched in _parts(text, runs)]
 
 
-def _paragraphs(text: str, spans: Sequence[Span], numbers: dict[int, int]) -> list[dict[str, Any]]:
+def paragraphs_of(
+    text: str, spans: Sequence[Span], numbers: dict[int, int]
+) -> list[dict[str, Any]]:
     """The text cut wherever a run begins or ends, by paragraphs; each part with its spans."""
     known = {str(numbers[id(span)]): span for span in spans}
     marks = [

@@ -1,6 +1,7 @@
 """Lexicons: which lemmas mean the same, one file each, known by the file's name.
 
 `get("wordnet")` is the default, the nouns and verbs of WordNet 3.0, which come with the package;
+`get("wordnet:FOLDER")` the same with the definitions of Princeton's files in a folder;
 `get("wn:oewn:2024")` any lexicon that the package `wn` holds.
 """
 
@@ -51,6 +52,10 @@ class Lexicon(Protocol):
     @property
     def signature(self) -> str:
         """Name and version."""
+
+    @property
+    def defines(self) -> bool:
+        """Whether it says what senses mean."""
 
     def senses(self, lemma: str, pos: Pos) -> tuple[Sense, ...]:
         """The senses of a word, the most usual first; none if it is not held."""

@@ -44,6 +44,10 @@ class Wn:
         held = "+".join(each.specifier() for each in self.wordnet.lexicons())
         return f"wn/{version('wn')}/{held}"
 
+    @property
+    def defines(self) -> bool:
+        return True
+
     def senses(self, lemma: str, pos: Pos) -> tuple[Sense, ...]:
         # `wn` also finds inflected forms; what is asked for here is a lemma.
         words = [

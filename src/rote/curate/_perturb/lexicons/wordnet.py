@@ -1,14 +1,17 @@
 """The nouns and verbs of WordNet 3.0 (Miller 1995), which come with the package.
 
 Lemmas, synsets, order and counts of senses, hypernyms; no glosses. Made by `training/wordnet.py`.
-A synset is named by its place in Princeton's files, `02958343-n`, as everywhere else.
+A synset is named by its place in Princeton's files, `02958343-n`, as everywhere else: where these
+files are at hand (`wordnet:FOLDER`, with data.noun and data.verb), glosses are read from there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +31,21 @@ _FILE = f"nouns-verbs{ENDING}"
 
 
 def lexicon(rest: str) -> WordNet:
-    if rest:
-        raise OptionError(f"the lexicon 'wordnet' has no variants, so 'wordnet:{rest}' is none")
-    return _read()
+    return replace(_read(), definitions=_definitions(Path(rest))) if rest else _read()
+
+
+def _definitions(folder: Path) -> dict[str, Path]:
+    """The files that hold the glosses, by the letter that synsets end in."""
+    files = {pos[0]: folder / f"data.{pos}" for pos in ("noun", "verb")}
+    if not all(file.is_file() for file in files.values()):
+        raise OptionError(
+            f"the lexicon 'wordnet' has no variants, and {folder} is no folder with the files "
+            "data.noun and data.verb of WordNet 3.0, such as Debian's /usr/share/wordnet"
+        )
+    synset, lemma = "02958343-n", b" car "
+    if lemma not in _line(files["n"], synset):
+        raise OptionError(f"{files['n']} is not of WordNet 3.0: its synsets stand elsewhere")
+    return files
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,7 @@ class _Runs:
 class WordNet:
     """The table; synsets and words are numbers until somebody asks for them."""
 
-    signature: str
+    version: str
     words: list[str]
     entries: dict[tuple[str, str], int]
     numbers: dict[str, int]
@@ -64,6 +79,15 @@ class WordNet:
     frames: list[frozenset[Frame]]
     names: list[str]
     fixed: frozenset[str]
+    definitions: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> str:
+        return f"wordnet/{self.version}" + ("+definitions" if self.definitions else "")
+
+    @property
+    def defines(self) -> bool:
+        return bool(self.definitions)
 
     def senses(self, lemma: str, pos: Pos) -> tuple[Sense, ...]:
         entry = self.entries.get((lemma.lower(), pos))
@@ -84,10 +108,25 @@ class WordNet:
         return words in self.fixed
 
     def gloss(self, sense: Sense) -> str:
-        return ""
+        file = self.definitions.get(sense.synset[-1])
+        return _gloss(file, sense.synset) if file is not None else ""
 
     def _lemmas(self, synset: int) -> tuple[str, ...]:
         return tuple(self.words[word] for word in self.members[synset])
+
+
+def _line(file: Path, synset: str) -> bytes:
+    """The line of a synset, which is named by where it begins."""
+    with open(file, "rb") as data:
+        data.seek(int(synset.partition("-")[0]))
+        return data.readline()
+
+
+@cache
+def _gloss(file: Path, synset: str) -> str:
+    """The definition of a synset; the examples that follow it in quotes are left out."""
+    _, _, gloss = _line(file, synset).partition(b"| ")
+    return gloss.decode("utf-8", "replace").partition('; "')[0].strip()
 
 
 @cache
@@ -108,7 +147,7 @@ def _read() -> WordNet:
     kinds_of = {mask: _frames(mask) for mask in set(masks)}
     above = _Runs(arrays["hypernym"], arrays["hypernym_end"])
     return WordNet(
-        signature=f"wordnet/{about['version']}",
+        version=about["version"],
         words=words,
         entries=entries,
         numbers={name: number for number, name in enumerate(names)},

@@ -1,7 +1,8 @@
 """Which sense a word has where it stands: one file for each way to choose, known by its name.
 
 `context` (default) weighs how usual a sense is against what stands around the word, `order` takes
-the first. Packages outside add others through entry points of the group named by ROOM.
+the first, `model:M` asks a language model. Packages outside add others through entry points of the
+group named by ROOM.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 
 from rote.core import plugins
 from rote.core.errors import UnknownName
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, Silent
 from rote.curate._perturb.lexicons import Frame, Lexicon, Pos, Sense
+from rote.models.options import ModelOptions
 
 ROOM = "curate._perturb.senses"
 DEFAULT = "context"
+_MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,15 @@ def shares(senses: Sequence[Sense]) -> NDArray[np.float64]:
     return np.asarray(usual / usual.sum())
 
 
-def get(name: str = DEFAULT) -> Chooser:
-    """The way to choose of this name."""
+def get(
+    name: str = DEFAULT, models: ModelOptions | None = None, reporter: Reporter | None = None
+) -> Chooser:
+    """The way to choose of this name; `models` says how a model is run, where one is asked."""
     kind, _, rest = name.partition(":")
     known = plugins.members(ROOM)
     if kind not in known:
         raise UnknownName("way to choose a sense", kind, known)
-    return cast(Chooser, plugins.load(ROOM, kind).chooser(rest))
+    module = plugins.load(ROOM, kind)
+    if kind == _MODEL:
+        return cast(Chooser, module.chooser(rest, models or ModelOptions(), reporter or Silent()))
+    return cast(Chooser, module.chooser(rest))

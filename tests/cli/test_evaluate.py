@@ -1,0 +1,188 @@
+"""`rote evaluate` as a user meets it, and what reads its answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+from rote.core.errors import OptionError
+from rote.core.result import Result as Found
+from rote.index.opening import build_index
+from rote.report.figures import evaluate as evaluate_figures
+
+NEXT = {
+    "Answer:": {"with": 1.0},
+    "with": {"a": 0.9, "no": 0.1},
+    "a": {"key": 0.5, "hen": 0.3, "spoon": 0.2},
+    "no": {"hands": 1.0},
+    "the": {"tin": 0.7, "hen": 0.3},
+}
+GOALS = [
+    {"goal": "open the tin", "sol1": "with a key", "sol2": "with a hen", "label": 0},
+    {"goal": "open the tin", "sol1": "with a spoon", "sol2": "with a hen", "label": 0},
+    {"goal": "stir the tea", "sol1": "with a spoon", "sol2": "with no hands", "label": 0},
+    {"goal": "feed the hen", "sol1": "with no hands", "sol2": "with a key", "label": 1},
+]
+WORDS = [{"context": "He opened the", "target": "tin"}, {"context": "She fed the", "target": "hen"}]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Items, models and an index."""
+
+    def written(name: str, records: list[dict[str, Any]]) -> str:
+        path = tmp_path / name
+        path.write_text(
+            "".join(json.dumps({**r, "id": str(n)}) + "\n" for n, r in enumerate(records))
+        )
+        return str(path)
+
+    for name, table in (("next", NEXT), ("other", {**NEXT, "a": {"hen": 0.6, "key": 0.4}})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(table))
+    build_index(
+        ["He opened the tin with a key.", "With a spoon."], tmp_path / "IDX", layers=("lower",)
+    )
+    return {
+        "goals": written("goals.jsonl", GOALS),
+        "words": written("words.jsonl", WORDS),
+        "model": f"fake:{tmp_path / 'next.json'}",
+        "other": f"fake:{tmp_path / 'other.json'}",
+        "index": str(tmp_path / "IDX"),
+        "out": str(tmp_path / "answers.jsonl"),
+    }
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, [*arguments, "-q"])
+
+
+def done(*arguments: str) -> str:
+    found = invoke(*arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found.stdout
+
+
+def read(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_the_table_says_how_well_models_do(files: dict[str, str]) -> None:
+    models = f"one={files['model']},two={files['other']}"
+    shown = done("evaluate", files["goals"], files["words"], "--model", models)
+    assert "one:" in shown
+    assert "two:" in shown
+    assert "75.0" in shown
+    assert "McNemar" in shown
+    assert "perplexity" in shown
+    assert "lm-evaluation-harness-0.4.13" in shown
+
+
+def test_json_csv_latex_and_figures_hold_the_same(files: dict[str, str], tmp_path: Path) -> None:
+    asked = ("evaluate", files["goals"], files["words"], "--model", files["model"])
+    found = json.loads(done(*asked, "--json", "--write", files["out"]))
+    values = found["sources"]["piqa"]["values"]
+    assert (values["accuracy"], values["chance"], values["majority"]) == (0.75, 0.5, 0.75)
+    assert found["sources"]["lambada"]["values"]["accuracy"] == 0.5
+    rows = list(csv.DictReader(done(*asked, "--csv").splitlines()))
+    told = {(row["group"], row["value"]): row["estimate"] for row in rows}
+    assert float(told["piqa", "accuracy"]) == 0.75
+    assert "piqa & 4 &" in done(*asked, "--latex")
+    done(*asked, "--figures", str(tmp_path / "drawn"))
+    assert (tmp_path / "drawn" / "accuracy.png").is_file()
+    saved = Found.from_json(json.dumps(found))
+    assert list(evaluate_figures.figures(saved)) == ["accuracy"]
+    assert len(read(files["out"])) == 6
+
+
+def test_answers_are_read_by_popularity_perturb_and_correlate(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    items, answers, changed = files["goals"], files["out"], str(tmp_path / "perturbed.jsonl")
+    asked = ("--model", f"fake={files['model']}")
+    done("evaluate", items, *asked, "-o", answers)
+    [first, *_] = read(answers)
+    assert (first["id"], first["source"], first["acc"], first["kind"]) == (
+        "0",
+        "fake",
+        1,
+        "functional",
+    )
+    assert first["asked"][1] == ["Question: open the tin\nAnswer:", " with a hen"]
+    corpus = ("--corpus", files["index"], "-n", "2")
+    direct = json.loads(done("popularity", items, *corpus, "--json"))["tables"]["items"]
+    known = json.loads(done("popularity", answers, *corpus, "--correct", "acc", "--json"))
+    assert [row["ips"] for row in known["tables"]["items"]] == [row["ips"] for row in direct]
+    assert known["sources"]["piqa"]["values"]["accuracy"] == 0.75
+    # The items, perturbed and evaluated in their turn, against the answers to the originals.
+    done("perturb", items, "--write", changed)
+    after = str(tmp_path / "after.jsonl")
+    done("evaluate", changed, *asked, "-o", after)
+    compared = json.loads(done("perturb", answers, "--perturbed", after, "--json"))
+    assert compared["sources"]["piqa"]["values"]["accuracy_before"] == 0.75
+    [test] = compared["tables"]["tests"]
+    assert test["items"] == 4
+    # Perturbed answers are items without answers.
+    done("perturb", answers, "--write", str(tmp_path / "again.jsonl"))
+    assert "acc" not in read(str(tmp_path / "again.jsonl"))[0]
+    assert "asked" not in read(str(tmp_path / "again.jsonl"))[0]
+    # Results by model can be correlated; answers are a table of quality.
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(
+        "".join(
+            json.dumps({"text": f"{name} text {n} about a tin " * n, "source": name}) + "\n"
+            for name in ("one", "two", "three", "four")
+            for n in range(1, 6)
+        )
+    )
+    done("compression", str(texts), "--by", "source", "-o", str(tmp_path / "sizes.json"))
+    told = tmp_path / "told.jsonl"
+    told.write_text(
+        "".join(
+            json.dumps({**row, "source": name, "acc": (n + k) % 2}) + "\n"
+            for n, name in enumerate(("one", "two", "three", "four"))
+            for k, row in enumerate(read(answers))
+        )
+    )
+    quality = ("--quality", str(told), "--quality-columns", "acc")
+    assert "acc" in done("correlate", str(tmp_path / "sizes.json"), *quality)
+
+
+def test_the_result_of_several_models_is_read_by_correlate(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    models = ",".join(f"m{n}={files['model' if n % 2 else 'other']}" for n in range(5))
+    saved = str(tmp_path / "all.json")
+    asked = ("evaluate", files["goals"], files["words"], "--by", "source", "--model", models)
+    done(*asked, "-o", saved)
+    found = json.loads(done("correlate", saved, "--values", "all", "--json"))
+    assert "evaluate.accuracy" in json.dumps(found)
+
+
+def test_only_so_many_items_of_each_task_are_taken(files: dict[str, str]) -> None:
+    asked = ("evaluate", files["goals"], files["words"], "--model", files["model"], "--limit", "1")
+    found = json.loads(done(*asked, "--json"))
+    assert [one["texts"] for one in found["sources"].values()] == [1, 1]
+
+
+def test_contradictions_are_noticed_before_anybody_is_asked(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    asked = ("evaluate", files["goals"])
+    for more, said in (
+        ((), "who is asked"),
+        (("--model", files["model"], "--limit", "-1"), "negative"),
+        (("--model", files["model"], "-o", "a.jsonl", "--write", "b.jsonl"), "one file"),
+        (("--model", files["model"], "--write", files["goals"]), "one of the inputs"),
+        (("--model", files["model"], "--json", "--csv"), "choose one"),
+        (("--model", f"{files['model']},{files['model']}"), "two models are called"),
+        (("--model", "nothing"), "Name the backend"),
+    ):
+        error = invoke(*asked, *more).exception
+        assert isinstance(error, OptionError), (more, error)
+        assert said in str(error)

@@ -1,0 +1,153 @@
+"""`rote perturb` with models: the tables of the paper from one command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli.main import rote
+from rote.core.errors import OptionError, UnknownName
+
+# The only noun that can be replaced is the car, the only verb to buy.
+ITEMS = [
+    {
+        "id": "l1", "context": "He bought the automobile. He liked his", "target": "hat",
+    },
+    {"id": "l2", "context": "She purchased the automobile. She wore her", "target": "hat"},
+]  # fmt: skip
+PAIRS = [
+    {
+        "paradigm": "p", "phenomenon": "agreement", "pair_id": n,
+        "sentence_good": f"The automobile {verb}.",
+        "sentence_bad": f"The automobile {verb} {verb}.",
+    }
+    for n, verb in enumerate(("is", "was"))
+]  # fmt: skip
+NEXT = {"his": {"hat": 0.9}, "her": {"hat": 0.4, "cap": 0.6}}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    paths = {}
+    for name, records in (("words", ITEMS), ("pairs", PAIRS)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        paths[name] = str(path)
+    (tmp_path / "next.json").write_text(json.dumps(NEXT))
+    return {**paths, "model": f"fake:{tmp_path / 'next.json'}"}
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(rote, ["perturb", *arguments, "-q"])
+
+
+def done(*arguments: str) -> str:
+    found = invoke(*arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found.stdout
+
+
+def test_models_answer_originals_nouns_verbs_and_both(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    answers = tmp_path / "answers.jsonl"
+    asked = (files["words"], files["pairs"], "--model", f"m={files['model']}")
+    found: dict[str, Any] = json.loads(done(*asked, "--answers", str(answers), "--json"))
+    rows = {(row["task"], row["pos"]): row for row in found["tables"]["answers"]}
+    assert {pos for _, pos in rows} == {"noun,verb", "noun", "verb"}
+    both = rows["lambada", "noun,verb"]
+    assert (both["source"], both["kind"], both["items"]) == ("m", "functional", 2)
+    # The words around change, the last one before the target does not: nor does its chance.
+    assert (both["accuracy_before"], both["accuracy_after"], both["accuracy_change"]) == (
+        0.5,
+        0.5,
+        0,
+    )
+    assert both["perplexity_before"] == pytest.approx(1 / (0.9 * 0.4) ** 0.5)
+    assert both["perplexity_change"] == pytest.approx(0)
+    assert "perplexity_before" not in rows["agreement", "noun"]
+    assert rows["agreement", "noun"]["kind"] == "formal"
+    assert found["sources"]["lambada"]["values"]["accuracy_after"] == 0.5
+    assert "models:fake/1-" in found["signature"]
+    kept = [json.loads(line) for line in answers.read_text().splitlines()]
+    assert [row["perturbed"] for row in kept].count("original") == 4
+    assert len(kept) == 16
+
+
+def test_the_tables_of_the_paper_are_printed_and_written_as_latex(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    models = f"small={files['model']},large={files['model']}"
+    judge = ("--judge", files["model"], "--judge-items", "1")
+    asked = (files["words"], files["pairs"], "--model", models, *judge)
+    shown = done(*asked, "--figures", str(tmp_path / "drawn"))
+    for said in ("small:", "large:", "Δ-N", "Δ-V", "perplexity of the last word", "judge:"):
+        assert said in shown
+    assert (tmp_path / "drawn" / "answers.svg").is_file()
+    written = done(*asked, "--latex")
+    assert "% functional tasks" in written
+    assert "% formal tasks" in written
+    assert "Lex. Perturb.-N" in written
+    assert r"lambada (perplexity) & lambada \\" in written
+    assert (
+        "accuracy_before" not in json.loads(done(*asked, "--json"))["sources"]["lambada"]["values"]
+    )
+
+
+def test_table_3_names_the_models(files: dict[str, str], tmp_path: Path) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps({"id": "1", "text": "He bought the automobile. He liked his hat."}))
+    index = str(tmp_path / "IDX")
+    built = CliRunner().invoke(rote, ["index", "build", str(texts), "-o", index, "-q"])
+    assert built.exit_code == 0, built.exception
+    asked = (files["words"], "--model", f"m={files['model']}", "--corpus", index, "-n", "2")
+    found = json.loads(done(*asked, "--json"))
+    ranks = [row for row in found["tables"]["tests"] if row["test"] == "wilcoxon"]
+    assert [(row["of"], row.get("source")) for row in ranks] == [("all", None), ("lost", "m")]
+    assert "popularity of the items that go from right to wrong" in done(*asked, "--latex")
+
+
+def test_items_perturbed_elsewhere_are_answered_too(files: dict[str, str], tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    # In another order, as a task of their own.
+    changed = [{**item, "context": item["context"].replace("his", "her")} for item in ITEMS[::-1]]
+    other.write_text("".join(json.dumps(item) + "\n" for item in changed))
+    asked = (files["words"], "--perturbed", str(other), "--model", f"m={files['model']}")
+    found = json.loads(done(*asked, "--json"))
+    [row] = found["tables"]["answers"]
+    assert (row["pos"], row["accuracy_before"], row["accuracy_after"]) == ("given", 0.5, 0)
+    assert (row["lost"], row["gained"]) == (1, 0)
+    assert row["perplexity_after"] == pytest.approx(1 / 0.4)
+
+
+def test_nouns_and_verbs_alone_may_be_left_out(files: dict[str, str]) -> None:
+    asked = (files["words"], "--model", files["model"])
+    for more in (("--no-each-pos",), ("--pos", "noun")):
+        found = json.loads(done(*asked, *more, "--json"))
+        assert len(found["tables"]["answers"]) == 1
+
+
+def test_a_judge_that_never_changes_its_mind_is_mentioned(files: dict[str, str]) -> None:
+    found = json.loads(done(files["words"], "--judge", files["model"], "--json"))
+    [row] = found["tables"]["judge"]
+    assert (row["judged"], row["same"]) == (2, 1.0)  # equally unlikely: same comes first
+    assert found["sources"]["lambada"]["values"]["judged_same"] == 1
+    assert any("may not be able to judge" in note for note in found["notes"])
+
+
+def test_what_makes_no_sense_is_refused_before_the_work(files: dict[str, str]) -> None:
+    error = invoke(files["words"], "--answers", "x.jsonl").exception
+    assert isinstance(error, OptionError)
+    assert "--model names one" in str(error)
+    error = invoke(files["words"], "--sense", f"model:{files['model']}").exception
+    assert isinstance(error, OptionError)
+    assert "definitions" in str(error)
+    assert isinstance(invoke(files["words"], "--judge", "nowhere:x").exception, UnknownName)
+    twice = ("--perturbed", files["words"], "--model", files["model"], "--correct", "acc")
+    error = invoke(files["words"], *twice).exception
+    assert isinstance(error, OptionError)
+    assert "who says what was right" in str(error)
