@@ -148,9 +148,16 @@ def test_right_answers_are_predicted_and_halved() -> None:
     assert rows["loss"]["items"] == 60
     share = max(rows["loss"]["right"], 60 - rows["loss"]["right"]) / 60
     assert rows["loss"]["majority_f1"] == pytest.approx(share / (1 + share))
+    # Nobody made neighbours: there is nothing to halve by them.
+    assert {row["attack"] for row in result.tables["halves"]} == {"tde_likelihood"}
     halves = [row for row in result.tables["halves"] if row["attack"] == "tde_likelihood"]
     assert [row["half"] for row in halves] == ["low", "high"]
     assert sum(row["items"] for row in halves) == 60
+    rows = result.tables["items"]
+    assert all(row["loss"] == pytest.approx(loss(i.instances()[0])) for row, i in zip(rows, items))
+    assert all(
+        row["loss_wrong"] == pytest.approx(loss(i.instances()[1])) for row, i in zip(rows, items)
+    )
     again = Result.from_json(result.to_json())
     assert "prediction" in figures.figures(again)
     assert "macro-F1" in tables.as_text(again)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from rote.cli._output import OutputOptions, deliver
 from rote.core.errors import OptionError
 from rote.core.result import Result
 from rote.report.figures import results as figures
+from rote.report.figures._ticks import Ticks, round_ticks
 from rote.report.figures.panel import panel_chart
 from tests.report.made import ASPECTS, made_panel
 
@@ -200,3 +204,65 @@ def test_the_command_draws_the_panel(tmp_path: Path) -> None:
     assert "Right is more diverse" in (tmp_path / "f.json").read_text()
     assert {path.stem for path in (tmp_path / "all").iterdir()} == {"panel", "values", "curve"}
     assert (tmp_path / "all" / "panel.png").read_bytes().startswith(b"\x89PNG")
+
+
+# -- labels of the axes ----------------------------------------------------------------------
+
+_DIGIT = 5.6
+
+
+def drawn(ticks: Ticks, low: float, high: float, width: float) -> list[tuple[float, float]]:
+    """From where to where each label reaches, in pixels."""
+    found = []
+    for value in ticks.values:
+        middle = (value - low) / (high - low) * width
+        half = len(format(value, ticks.format)) * _DIGIT / 2
+        found.append((middle - half, middle + half))
+    return found
+
+
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(-9, 6).map(lambda power: 10.0**power),
+    st.integers(60, 400),
+)
+def test_labels_stand_apart_and_within_their_cell(middle: float, span: float, width: int) -> None:
+    assume(span > 2e-6 * abs(middle))
+    low, high = middle - span / 2, middle + span / 2
+    ticks = round_ticks(low, high, width, 5)
+    labels = [format(value, ticks.format) for value in ticks.values]
+    assert len(set(labels)) == len(labels) >= 1
+    places = drawn(ticks, low, high, width)
+    assert all(start >= -5.01 and end <= width + 5.01 for start, end in places)
+    assert all(end + 4.99 <= start for (_, end), (start, _) in pairwise(places))
+    step = max(abs(float(label) - value) for label, value in zip(labels, ticks.values))
+    assert step <= 1e-6 * span + 1e-15 * abs(middle) or len(labels) == 1  # nothing is rounded away
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (0.0, 1.0, ["0.2", "0.4", "0.6", "0.8"]),
+        (2.9, 3.6, ["3.0", "3.2", "3.4"]),
+        (950.0, 1050.0, ["960", "1000", "1040"]),
+        (4.00045, 4.00053, ["4.00048", "4.00052"]),
+        (-0.04, 0.04, ["-0.02", "0.00", "0.02"]),
+        (5.6e-8, 7.3e-8, ["6e-08", "7e-08"]),
+    ],
+)
+def test_labels_are_round_numbers(low: float, high: float, labels: list[str]) -> None:
+    ticks = round_ticks(low, high, 132, 5)
+    assert [format(value, ticks.format) for value in ticks.values] == labels
+
+
+def test_values_that_differ_in_the_seventh_digit_are_drawn_as_equal() -> None:
+    result = made_panel(("",), inputs=False)[0]
+    for spread, equal in ((1e-9, True), (1e-3, False)):
+        sources = {
+            name: replace(held, values={"unique": 0.4 + spread * place}, intervals={})
+            for place, (name, held) in enumerate(result.sources.items())
+        }
+        close = replace(result, sources=sources, tables={**result.tables, "matched": ()})
+        chart = panel_chart([close]).to_dict()
+        low, high = chart["concat"][-1]["layer"][-1]["encoding"]["x"]["scale"]["domain"]
+        assert (high - low > 0.01) == equal

@@ -206,7 +206,7 @@ def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened:
         response = client.get(f"{place}/{name}")
         assert response.headers["content-type"].startswith(kind)
         assert "attachment" in response.headers["content-disposition"]
-    assert client.get(f"{place}/passwd").status_code == 400
+    assert client.get(f"{place}/passwd").status_code == 404
     assert client.get(f"{place}/text?source=human&text=gone").status_code == 200
     found = client.get(f"/api/results/{place.split('/')[-1]}/texts?place=0&limit=2").json()
     assert (found["total"], len(found["texts"])) == (6, 2)
@@ -245,7 +245,7 @@ def test_the_whole_way_in_another_process(opened: Opened) -> None:
 
 
 def test_an_empty_history_begins_with_the_first_file(opened: Opened, calling: Calling) -> None:
-    client = calling(opened)
+    client = calling(replace(opened, at_once=0))  # it waits, and cannot be over too soon
     history, jobs = History(opened.store), client.app.state.jobs  # type: ignore[attr-defined]
     begin(opened, history, jobs)
     assert jobs.list() == [], "the user's own files are not measured unasked"

@@ -130,7 +130,7 @@ class TestToken:
         assert response.headers["location"] == "/history?q=x&page=1"
         cookie = response.headers["set-cookie"]
         assert "HttpOnly" in cookie
-        assert "SameSite=Strict" in cookie
+        assert "SameSite=Lax" in cookie
         assert client.get("/history").status_code == 200  # the client keeps cookies
 
     def test_the_way_on_stays_on_this_machine(self, client: TestClient) -> None:

@@ -11,17 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from rote.core.errors import OptionError
-from rote.index.answers import Place
-from rote.index.index import Index
 from rote.index.opening import index_texts, open_index
-from rote.web.asking import answers, matches
-from rote.web.asking.groups import Groups, tally
-from rote.web.asking.matches import Question, find, forms, page_of
+from rote.web.asking import answers, asked
+from rote.web.asking.asked import Question, find, page_of
 from rote.web.asking.patterns import checked, costly
 from rote.web.reading.indexes import OpenIndex
 from rote.web.running import bounded as threads
@@ -45,12 +40,12 @@ NO_MANIFEST: Any = None
 
 @pytest.fixture(scope="module")
 def ask(app: TestClient) -> Asking:
-    def asked(place: str, **given: Any) -> Any:
+    def answered(place: str, **given: Any) -> Any:
         answer = app.get(f"/api/{place}", params={"index": "made", **given})
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    return asked
+    return answered
 
 
 def places_of(word: str) -> list[tuple[str, int]]:
@@ -174,7 +169,7 @@ def whole_index() -> OpenIndex:
 def test_only_the_first_matches_are_put_in_order_and_it_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(matches, "MOST", 20)
+    monkeypatch.setattr(asked, "MOST", 20)
     opened = whole_index()
     found = find(opened, Question("[]", sort="right", per=50))
     assert (found.limited, len(found.matches)) == (True, 20)
@@ -190,58 +185,6 @@ def test_a_page_takes_no_more_matches_than_it_needs() -> None:
     assert len(found.matches) == 20
     assert found.total == opened.index.items_held("lower")
     assert page_of(found, question) == opened.index.search("[]", 20)[10:]
-
-
-TEXT = st.lists(st.sampled_from(["a", "B", "b", ",", "cd", "A"]), min_size=1, max_size=12)
-QUERIES = ["[]", "a", '"b"', '"a" []', '"a|b" []{0,2}', '[word="B"]']
-
-
-@settings(max_examples=40)
-@given(
-    st.lists(st.lists(TEXT, min_size=1, max_size=4), min_size=1, max_size=3),
-    st.sampled_from(QUERIES),
-    st.sampled_from(["place", "left", "right", "document", "form"]),
-)
-def test_orders_and_tallies_are_those_of_a_plain_sort(
-    segments: list[list[list[str]]], query: str, sort: Any
-) -> None:
-    opened = OpenIndex(_joined(segments), NO_MANIFEST)
-    index = opened.index
-    question = Question(query, sort=sort, per=1000)
-    found = find(opened, question, every=True)
-    places = index.search(query)
-    assert found.total == len(places)
-    assert found.documents == len({(place.segment, place.number) for place in places})
-
-    def form(place: Place) -> str:
-        return " ".join(index.context(place, 0).match.lower().split())
-
-    def words(place: Place) -> list[str]:
-        context = index.context(place, 1000)
-        if sort == "left":
-            return re.findall(r"\w+", context.before.lower())[::-1][:10]
-        return re.findall(r"\w+", context.after.lower())[:10]
-
-    counts = Counter(map(form, places))
-    keys: dict[str, Callable[[Place], Any]] = {
-        "place": lambda place: 0,
-        "left": words,
-        "right": words,
-        "document": lambda place: place.document,
-        "form": lambda place: (-counts[form(place)], form(place)),
-    }
-    assert page_of(found, question) == sorted(places, key=keys[sort])
-    assert dict(forms(found.matches)) == dict(counts)
-    by_document = Groups([s.documents.ids() for s in index.segments], Counter("x"))
-    shown = Counter(place.document for place in places)
-    rows = tally(found.matches, Groups(by_document.of, dict.fromkeys(shown, 10)))
-    assert {row["group"]: row["matches"] for row in rows} == dict(shown)
-
-
-def _joined(segments: list[list[list[str]]]) -> Index:
-    """An index in memory of several segments; documents are named as they are numbered there."""
-    made = [index_texts([" ".join(text) for text in texts]) for texts in segments]
-    return Index([one.segments[0] for one in made], lambda: made[0].recipe, layers=made[0].layers)
 
 
 def test_an_answer_that_takes_too_long_is_a_sentence(

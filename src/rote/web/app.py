@@ -11,6 +11,7 @@ from rote.core import plugins
 from rote.web import failing
 from rote.web.first import begin
 from rote.web.kept import database as keeping
+from rote.web.kept import uploads
 from rote.web.kept.history import History
 from rote.web.opened import Opened
 from rote.web.running.jobs import Jobs
@@ -28,6 +29,7 @@ def make_app(opened: Opened) -> FastAPI:
     from importlib.metadata import version
 
     keeping.prepare(opened.store)
+    uploads.sweep(opened.store)
     # The pages of FastAPI's own documentation load their script from elsewhere: left out.
     app = FastAPI(
         title="rote",
@@ -36,6 +38,7 @@ def make_app(opened: Opened) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
+        default_response_class=failing.AnyJSON,
         lifespan=_living,
     )
     app.state.opened = opened

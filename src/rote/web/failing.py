@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,7 +16,9 @@ from starlette.requests import ClientDisconnect
 from rote.core.errors import MissingExtra, RoteError, UnknownName
 from rote.web.showing.pages import page
 
-_TITLES = {400: "That did not work", 404: "Not found", 501: "Not installed here"}
+_TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy"}
+_LONGEST = 2_000
+"""Characters of a message: what was asked for stands in some, and may be long."""
 _UNEXPECTED = "Something went wrong inside rote. The terminal in which it runs says what."
 
 
@@ -27,15 +31,40 @@ def attach(app: FastAPI) -> None:
     app.add_middleware(_Unexpected)
 
 
+class Busy(RoteError):
+    """Nothing is wrong with what was asked; there is too much of it at once."""
+
+
+class AnyJSON(JSONResponse):
+    """JSON of whatever texts hold: half a surrogate pair has no UTF-8, but an escape.
+
+    Undefined numbers are null.
+    """
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(_defined(content), allow_nan=False, separators=(",", ":")).encode()
+
+
+def _defined(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _defined(held) for name, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_defined(held) for held in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def status_of(error: RoteError) -> int:
+    if isinstance(error, Busy):
+        return 503
     if isinstance(error, UnknownName):
         return 404
     return 501 if isinstance(error, MissingExtra) else 400
 
 
 def answer(request: Request, status: int, kind: str, message: str) -> Response:
+    message = message if len(message) <= _LONGEST else message[:_LONGEST] + "…"
     if request.url.path.startswith("/api/"):
-        return JSONResponse({"error": {"kind": kind, "message": message}}, status)
+        return AnyJSON({"error": {"kind": kind, "message": message}}, status)
     title = _TITLES.get(status, "That did not work")
     return page(request, "error.html", status, title=title, message=message)
 

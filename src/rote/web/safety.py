@@ -8,9 +8,11 @@ Sec-Fetch-Site), by a frame. Where other machines can call, they need the token.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -40,6 +42,13 @@ HEADERS = {
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _OWN = (None, "same-origin", "none")
 _YEAR = 31_536_000
+_FILES = "multipart/form-data"
+_WITHOUT_FILES = 4 * 2**20
+"""Bytes of a request that brings no files: the longest text that is traced, with every character
+written as an escape."""
+_DRAINED = 30.0
+"""Seconds for which what a refused upload still sends is thrown away."""
+_KINDS = {400: "Invalid", 401: "NoToken", 403: "Foreign", 413: "TooLarge"}
 
 
 class Safety:
@@ -57,7 +66,10 @@ class Safety:
             return
         answer = _Answer(scope, send)
         headers = _Headers(scope["headers"])
-        if problem := self._foreign(scope, headers):
+        if headers.all("content-length") and headers.all("transfer-encoding"):
+            # Two lengths are read as one by some and as the other by a proxy before us.
+            await answer.refuse(400, "the request says twice how long it is")
+        elif problem := self._foreign(scope, headers):
             await answer.refuse(403, problem)
         elif self._opened.token and not self._knows(scope, headers, self._opened.token):
             if self._brings(scope, self._opened.token):
@@ -66,22 +78,28 @@ class Safety:
                 await answer.refuse(
                     401, "this app asks for a token: open the address that `rote serve` printed"
                 )
-        elif (length := headers.one("content-length")) and _number(length) > self._limit:
-            await answer.refuse(413, self._too_much())
         else:
-            await self._counted(scope, receive, answer)
+            limit = self._limit(headers)
+            if _number(headers.one("content-length") or "0") > limit:
+                # Who asks first whether to send it at all need not send it.
+                if headers.one("expect") is None:
+                    await _drain(receive)
+                await answer.refuse(413, self._too_much(limit))
+            else:
+                await self._counted(scope, receive, answer, limit)
 
-    async def _counted(self, scope: Any, receive: Any, answer: _Answer) -> None:
+    async def _counted(self, scope: Any, receive: Any, answer: _Answer, limit: int) -> None:
         """A body without a length is counted as it comes."""
-        size = 0
+        size, more = 0, True
 
         async def counting() -> Any:
-            nonlocal size
+            nonlocal size, more
             message = await receive()
+            more = message.get("more_body", False)
             size += len(message.get("body", b""))
-            if size > self._limit:
+            if size > limit:
                 # Whatever the app makes of a body that breaks off, this is the answer.
-                answer.instead = (413, self._too_much())
+                answer.instead = (413, self._too_much(limit))
                 return {"type": "http.disconnect"}
             return message
 
@@ -91,6 +109,8 @@ class Safety:
             if answer.instead is None or answer.started:
                 raise
         if answer.instead and not answer.started:
+            if more:
+                await _drain(receive)
             await answer.refuse(*answer.instead)
 
     def _foreign(self, scope: Any, headers: _Headers) -> str | None:
@@ -106,12 +126,9 @@ class Safety:
             # Another page may lead here by a link, but not load parts of the app.
             elsewhere = site not in _OWN and mode != "navigate"
             return "parts of this app are for its own pages" if elsewhere else None
-        origin = headers.one("origin")
-        if origin is not None:
-            place = urlsplit(origin)
-            own = place.scheme in ("http", "https") and place.netloc.lower() == hosts[0].lower()
-        else:
-            own = site in _OWN
+        # Without any of them it is no browser: programs need not pretend to be one.
+        sent_from = headers.all("origin") or headers.all("referer")
+        own = site in _OWN and all(_is_at(place, hosts[0]) for place in sent_from)
         return None if own else "this was sent from another site: send it from the app's own page"
 
     def _is_ours(self, name: str) -> bool:
@@ -126,13 +143,16 @@ class Safety:
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         return scope["method"] in ("GET", "HEAD") and _same(query.get("token", ""), token)
 
-    @property
-    def _limit(self) -> int:
-        return self._opened.upload_limit
+    def _limit(self, headers: _Headers) -> int:
+        most = self._opened.upload_limit
+        files = (headers.one("content-type") or "").lower().startswith(_FILES)
+        return most if files else min(most, _WITHOUT_FILES)
 
-    def _too_much(self) -> str:
+    def _too_much(self, limit: int) -> str:
+        if limit < self._opened.upload_limit:
+            return f"more than {limit:,} bytes: send a large text as a file"
         return (
-            f"more than {self._limit:,} bytes: give a large file to `rote serve` at its start, or "
+            f"more than {limit:,} bytes: give a large file to `rote serve` at its start, or "
             "raise --upload-limit"
         )
 
@@ -142,11 +162,11 @@ class _Headers:
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._pairs = [(n.decode("latin-1").lower(), v.decode("latin-1")) for n, v in raw]
-        host = self.one("host") or ""
+        host = (self.one("host") or "").lower()
         name, colon, port = host.rpartition(":")
-        bracketed = host.endswith("]")
-        self.name = (name if colon and not bracketed else host).lower()
-        self.port = port if colon and not bracketed else ""
+        ported = bool(colon) and (not port or (port.isascii() and port.isdigit()))
+        self.name = name if ported else host
+        self.port = port if ported else ""
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self._pairs if key == name]
@@ -185,7 +205,8 @@ class _Answer:
         """Plain words: nothing of the app, nor of the request, is in them."""
         self.instead = None
         if self._scope["path"].startswith("/api/"):
-            kind, text = "application/json", json.dumps({"error": {"message": problem}})
+            error = {"kind": _KINDS[status], "message": problem}
+            kind, text = "application/json", json.dumps({"error": error})
         else:
             kind, text = "text/plain; charset=utf-8", f"{problem}\n"
         headers = [(b"content-type", kind.encode()), (b"connection", b"close")]
@@ -198,7 +219,8 @@ class _Answer:
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         # A path that begins with two slashes would name another machine.
         path = "/" + self._scope.get("raw_path", b"/").decode("latin-1").lstrip("/\\")
-        cookie = f"{_cookie(port)}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age={_YEAR}"
+        # Lax, so that a link to a view works in a mail; changes are guarded by their origin.
+        cookie = f"{_cookie(port)}={token}; HttpOnly; SameSite=Lax; Path=/; Max-Age={_YEAR}"
         place = path + ("?" + rest if rest else "")
         headers = [(b"location", place.encode("latin-1")), (b"set-cookie", cookie.encode())]
         await self.send({"type": "http.response.start", "status": 303, "headers": headers})
@@ -214,5 +236,25 @@ def _same(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode(), token.encode())
 
 
+def _is_at(place: str, host: str) -> bool:
+    """Whether an origin, or the address of a page, is at this host."""
+    try:
+        found = urlsplit(place)
+    except ValueError:
+        return False
+    return found.scheme in ("http", "https") and found.netloc.lower() == host.lower()
+
+
+async def _drain(receive: Any) -> None:
+    """Browsers read an answer once all is sent; before that, they only see a connection cut."""
+
+    async def rest() -> None:
+        while (await receive()).get("more_body"):
+            pass
+
+    with suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(rest(), _DRAINED)
+
+
 def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() else 2**63
+    return int(text[:20]) if text.isascii() and text.isdigit() else 2**63

@@ -19,6 +19,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("0.0.0.0", "::")
 _TRIED = 50
 """Ports behind the one that is taken."""
+_SHORTEST = 8
+"""Characters of a token."""
 _DEMO = Path("rote-demo")
 _EXAMPLE = "example:answers"
 
@@ -32,7 +34,10 @@ class ServeOptions:
     )
     port: int = option(8765, "Port; the next free one is taken if another program has it")
     token: str | None = option(
-        None, "Token that a browser has to bring; made up where one is needed and none is given"
+        None,
+        "Token that a browser has to bring, at least 8 letters and digits; better in the variable "
+        "ROTE_TOKEN, since others can see command lines. Made up where one is needed and none is "
+        "given",
     )
     store: Path | None = option(
         None, "Folder for history, jobs and uploads (the user's own data folder)", metavar="DIR"
@@ -48,8 +53,10 @@ class ServeOptions:
         for name in ("jobs", "at_once", "upload_limit"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.token is not None and not (self.token.isascii() and self.token.isalnum()):
-            raise OptionError("a token consists of letters and digits")
+        if self.token is not None:
+            _check_token(self.token)
+        if not self.host:
+            raise OptionError("host is empty: name an address, such as 127.0.0.1 or 0.0.0.0")
 
 
 def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> None:
@@ -69,7 +76,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     for path in found.results:
         History(store).read_in(path)
         reporter.say(f"{path.name} is in the history")
-    token = options.token
+    token = options.token or _check_token(os.environ.get("ROTE_TOKEN") or None)
     if token is None and options.host not in _LOOPBACK:
         token = secrets.token_hex(16)
     given = f"[{options.host}]" if ":" in options.host else options.host
@@ -102,6 +109,14 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     server = uvicorn.Server(config)
     _end_work_first(server, app.state.jobs)
     server.run(sockets=[listening])
+
+
+def _check_token(token: str | None) -> str | None:
+    if token is not None and not (token.isascii() and token.isalnum()):
+        raise OptionError("a token consists of letters and digits")
+    if token is not None and len(token) < _SHORTEST:
+        raise OptionError(f"a token of less than {_SHORTEST} characters can be guessed")
+    return token
 
 
 def _end_work_first(server: Any, jobs: Any) -> None:

@@ -144,6 +144,8 @@ def _halves(study: Study) -> Iterator[Row]:
     for model, scores in study.scores.items():
         for group, own in study.groups.items():
             for attack in _HALVED:
+                if np.isnan(scores.of_right(attack)[own]).all():
+                    continue
                 several = scores.differences(attack)[own]
                 # A single option has nothing to be compared with: its score itself.
                 column = np.where(np.isnan(several), scores.of_right(attack)[own], several)
@@ -261,8 +263,11 @@ def _items(study: Study) -> Iterator[Row]:
     frequencies = study.frequencies
     group_of = {i: name for name, own in study.groups.items() for i in own.tolist()}
     for model, scores in study.scores.items():
+        # Once for all items: a column has as many entries as there are items.
+        right = {a.name: scores.of_right(a.name) for a in ATTACKS}
+        wrong = {f"{a.name}_wrong": scores.of_wrong(a.name) for a in ATTACKS}
         for number, item in enumerate(study.items):
-            right = scores.right[number]
+            several = scores.right[number] >= 0 and len(scores.wrong[number])
             yield {
                 **_named(study, model, group_of[number]),
                 "id": item.id,
@@ -272,12 +277,8 @@ def _items(study: Study) -> Iterator[Row]:
                     name: None if frequencies is None else getattr(frequencies, name)[number]
                     for name in _FREQUENCIES
                 },
-                **{a.name: scores.of_right(a.name)[number] for a in ATTACKS},
-                **(
-                    {f"{a.name}_wrong": scores.of_wrong(a.name)[number] for a in ATTACKS}
-                    if right >= 0 and len(scores.wrong[number])
-                    else {}
-                ),
+                **{name: column[number] for name, column in right.items()},
+                **({name: column[number] for name, column in wrong.items()} if several else {}),
             }
 
 

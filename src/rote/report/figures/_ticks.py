@@ -12,7 +12,7 @@ from itertools import product
 
 _DIGIT = 5.6
 """Width of a digit in a label of 10 pixels."""
-_APART = 8
+_APART = 5
 _MOST = 5
 _PLAIN = (1e-4, 1e7)
 """Numbers that are written without an exponent."""

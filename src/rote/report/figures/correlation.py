@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report.figures._looks import colour_and_shape
+from rote.report.figures._looks import colour_and_shape, names_axis
+from rote.report.tables._blocks import defined
 from rote.report.tables.correlation import (
     POOLED,
     column_names,
-    defined,
     matrices,
     ranked,
     short,
@@ -27,7 +27,6 @@ _POINT = "#2f5d8a"
 _CELL, _STRONGEST, _WITH_QUALITY, _WIDE = 44, 6, 12, 5
 _TOLD_APART = 15
 """Sources with colours of their own; of more, nobody finds one in a legend."""
-_NAME_WIDTH = 260
 
 
 def figures(result: Result) -> dict[str, Any]:
@@ -43,8 +42,8 @@ def matrix_chart(result: Result) -> Any:
     for title, rows in matrices(result).items():
         order = [harmless(short(name)) for name in column_names(rows)]
         base = alt.Chart(alt.Data(values=_cells(rows))).encode(
-            x=alt.X("b:N", sort=order, title=None, axis=_names(labelAngle=-40)),
-            y=alt.Y("a:N", sort=order, title=None, axis=_names()),
+            x=alt.X("b:N", sort=order, title=None, axis=names_axis(labelAngle=-40)),
+            y=alt.Y("a:N", sort=order, title=None, axis=names_axis()),
         )
         scale = alt.Scale(domain=[-1, 0, 1], range=[_LOW, _NONE, _HIGH], clamp=True)
         squares = base.mark_rect(stroke="white").encode(
@@ -142,9 +141,3 @@ def _points(result: Result, facet: str, a: str, b: str) -> list[tuple[str, float
         if row["facet"] == facet and defined(x) and defined(y):
             points.append((row["name"], x, y))
     return points
-
-
-def _names(**settings: Any) -> Any:
-    import altair as alt
-
-    return alt.Axis(labelLimit=_NAME_WIDTH, **settings)

@@ -6,13 +6,13 @@ of paper D: macro-F1 of a regression on the scores beside the guess of the major
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report.figures._looks import REFERENCE, colour_and_shape
+from rote.report.figures._looks import REFERENCE, colour_and_shape, names_axis
 from rote.report.figures.results import values_chart
+from rote.report.tables._blocks import defined
 from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
@@ -41,7 +41,7 @@ def membership(result: Result) -> Any:
     """AUC, and members found at few false alarms, over the groups; a line for each attack."""
     import altair as alt
 
-    rows = [row for row in result.tables["membership"] if _number(row["auc"])]
+    rows = [row for row in result.tables["membership"] if defined(row["auc"])]
     if not rows:
         return None
     panels = []
@@ -68,7 +68,7 @@ def _lines(rows: Rows, value: str, title: str, model: str) -> Any:
     ]
     order = list(dict.fromkeys(row["group"] for row in data))
     colour, shape = colour_and_shape(list(dict.fromkeys(row["source"] for row in data)))
-    x = alt.X("group:N", sort=order, title=None, axis=alt.Axis(labelAngle=-30))
+    x = alt.X("group:N", sort=order, title=None, axis=names_axis(labelAngle=-30))
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1]))
     base = alt.Chart(alt.Data(values=data)).encode(x=x, color=colour)
     line = base.mark_line(strokeWidth=2).encode(y=y)
@@ -83,7 +83,7 @@ def prediction(result: Result) -> Any:
     """Macro-F1 by attack, and the guess of the majority as a line."""
     import altair as alt
 
-    rows = [row for row in result.tables["prediction"] if _number(row["logistic_f1"])]
+    rows = [row for row in result.tables["prediction"] if defined(row["logistic_f1"])]
     if not rows:
         return None
     panels = []
@@ -109,7 +109,3 @@ def prediction(result: Result) -> Any:
         )
         panels.append(alt.layer(bars, line).properties(width=180, height=180, title=title))
     return alt.concat(*panels, columns=4)
-
-
-def _number(value: float | None) -> bool:
-    return value is not None and not math.isnan(value)

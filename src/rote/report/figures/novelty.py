@@ -5,12 +5,12 @@ Each figure is named after the table that it shows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape
+from rote.report.tables._blocks import defined
 from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
@@ -65,11 +65,11 @@ def _lines(rows: Rows, result: Result, x: tuple[str, str], y: tuple[str, str]) -
             "x": row[x[0]],
             "y": row[y[0]],
             # A point without an interval has one of no width: one mark for all.
-            "low": row["low"] if _defined(row["low"]) else row[y[0]],
-            "high": row["high"] if _defined(row["high"]) else row[y[0]],
+            "low": row["low"] if defined(row["low"]) else row[y[0]],
+            "high": row["high"] if defined(row["high"]) else row[y[0]],
         }
         for row in rows
-        if _defined(row[y[0]])
+        if defined(row[y[0]])
     ]
     if not data:
         return None
@@ -89,10 +89,6 @@ def _lines(rows: Rows, result: Result, x: tuple[str, str], y: tuple[str, str]) -
 
 def _rising(rows: Rows) -> Rows:
     """Without the long n-grams that are new in every source: there the curves are flat."""
-    old = [row["n"] for row in rows if _defined(row["novel"]) and row["novel"] < _NEARLY_ALL]
+    old = [row["n"] for row in rows if defined(row["novel"]) and row["novel"] < _NEARLY_ALL]
     last = max(old, default=0) + _FLAT
     return [row for row in rows if row["n"] <= last]
-
-
-def _defined(number: float | None) -> bool:
-    return number is not None and not math.isnan(number)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
-from rote.report.figures._looks import colour_and_shape
+from rote.report.figures._looks import colour_and_shape, names_axis
+from rote.report.tables._blocks import defined
 from rote.report.texts.concordance import harmless
 
 KINDS = {"template": "templates", "other": "other stretches"}
@@ -17,27 +17,27 @@ def perplexity(rows: Sequence[Mapping[str, Any]], result: Result) -> Any:
     """A panel for each source, a line for each kind, over the models in the order given."""
     import altair as alt
 
-    defined = [row for row in rows if _number(row["perplexity"])]
-    if not defined:
+    known = [row for row in rows if defined(row["perplexity"])]
+    if not known:
         return None
-    models = list(dict.fromkeys(harmless(row["model"]) for row in defined))
+    models = list(dict.fromkeys(harmless(row["model"]) for row in known))
     colour, shape = colour_and_shape(list(KINDS.values()))
     panels = []
-    for source in dict.fromkeys(row["source"] for row in defined):
+    for source in dict.fromkeys(row["source"] for row in known):
         data = [
             {
                 "model": harmless(row["model"]),
                 "source": KINDS[row["kind"]],
                 "perplexity": row["perplexity"],
                 # On a logarithmic scale an interval cannot reach 0.
-                "low": max(row["low"], 1.0) if _number(row["low"]) else row["perplexity"],
-                "high": row["high"] if _number(row["high"]) else row["perplexity"],
+                "low": max(row["low"], 1.0) if defined(row["low"]) else row["perplexity"],
+                "high": row["high"] if defined(row["high"]) else row["perplexity"],
             }
-            for row in defined
+            for row in known
             if row["source"] == source
         ]
         base = alt.Chart(alt.Data(values=data)).encode(
-            x=alt.X("model:N", sort=models, title="model", axis=alt.Axis(labelAngle=-30)),
+            x=alt.X("model:N", sort=models, title="model", axis=names_axis(labelAngle=-30)),
             color=colour,
         )
         y = alt.Y("perplexity:Q", title="perplexity", scale=alt.Scale(type="log", nice=False))
@@ -50,7 +50,3 @@ def perplexity(rows: Sequence[Mapping[str, Any]], result: Result) -> Any:
             )
         )
     return alt.hconcat(*panels).resolve_scale(y="shared")
-
-
-def _number(value: float | None) -> bool:
-    return value is not None and not math.isnan(value)

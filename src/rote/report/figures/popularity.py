@@ -5,19 +5,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.errors import OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Result
-from rote.report.figures._looks import colour_and_shape
+from rote.report.figures._looks import colour_and_shape, names_axis
+from rote.report.tables._blocks import defined
 from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _COLOURS = {"low": "#9fb8d1", "high": "#2f5d8a"}
-_NAME_WIDTH = 220
 
 
 def figures(result: Result) -> dict[str, Any]:
@@ -41,7 +40,7 @@ def halves(result: Result) -> Any:
     panels = []
     for title, rows in _facets(result, "groups").items():
         order = list(dict.fromkeys(row["name"] for row in rows))
-        x = alt.X("name:N", sort=order, title=None, axis=_names())
+        x = alt.X("name:N", sort=order, title=None, axis=names_axis(labelAngle=-30))
         beside = alt.XOffset("popularity:N", sort=list(_COLOURS))
         y = alt.Y("accuracy:Q", title="accuracy", axis=alt.Axis(format=".0%"), scale=_whole())
         colour = alt.Color(
@@ -90,7 +89,7 @@ def spread(result: Result) -> Any:
     data = [
         {"name": harmless(row["group"]), "ips": row["ips"][row["answer"]]}
         for row in result.tables["items"]
-        if row["answer"] is not None and _defined(row["ips"][row["answer"]])
+        if row["answer"] is not None and defined(row["ips"][row["answer"]])
     ]
     if not data:
         return None
@@ -100,7 +99,7 @@ def spread(result: Result) -> Any:
         .mark_boxplot(color=_COLOURS["high"], size=14, outliers={"size": 8, "opacity": 0.3})
         .encode(
             x=alt.X("ips:Q", title="popularity (IPS)", scale=alt.Scale(domain=[1, 10])),
-            y=alt.Y("name:N", sort=order, title=None, axis=_names()),
+            y=alt.Y("name:N", sort=order, title=None, axis=names_axis(labelAngle=-30)),
         )
         .properties(width=360, height=24 * len(order))
     )
@@ -110,27 +109,17 @@ def _facets(result: Result, table: str) -> dict[str, list[dict[str, Any]]]:
     """The rows with an accuracy, under what the first of several fields says."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in result.tables[table]:
-        if not _defined(row["accuracy"]):
+        if not defined(row["accuracy"]):
             continue
         first, joint, rest = row["group"].partition(JOINT)
         title, name = (first, rest) if joint else ("", row["group"])
         # A share without an interval has one of no width: one mark for all.
-        ends = {e: row[e] if _defined(row[e]) else row["accuracy"] for e in ("low", "high")}
+        ends = {e: row[e] if defined(row[e]) else row["accuracy"] for e in ("low", "high")}
         found.setdefault(harmless(title), []).append({**row, **ends, "name": harmless(name)})
     return found
-
-
-def _names() -> Any:
-    import altair as alt
-
-    return alt.Axis(labelLimit=_NAME_WIDTH, labelAngle=-30)
 
 
 def _whole() -> Any:
     import altair as alt
 
     return alt.Scale(domain=[0, 1])
-
-
-def _defined(number: float | None) -> bool:
-    return number is not None and not math.isnan(number)

@@ -11,12 +11,13 @@ from rote.core.errors import OptionError
 from rote.core.result import Result
 from rote.report._facets import split_panel
 from rote.report._grid import grid, ordered_sources
-from rote.report.figures._looks import REFERENCE, colour_and_shape
+from rote.report.figures._looks import REFERENCE, colour_and_shape, names_axis
+from rote.report.tables._blocks import defined
 from rote.report.texts.concordance import harmless
 
 FORMATS = (".png", ".svg", ".html", ".json")
 _OTHER = "#2f5d8a"
-_COLUMNS, _NAME_WIDTH = 4, 320
+_COLUMNS = 4
 
 
 def values_chart(results: Sequence[Result]) -> Any:
@@ -56,7 +57,7 @@ def _value_panels(results: Sequence[Result]) -> list[Any]:
         ]
         if not data:
             continue
-        y = alt.Y("source:N", sort=order, title=None, axis=alt.Axis(labelLimit=_NAME_WIDTH))
+        y = alt.Y("source:N", sort=order, title=None, axis=names_axis())
         color = alt.Color(
             "role:N",
             legend=None,
@@ -116,7 +117,7 @@ def _curve_panels(result: Result, order: Sequence[str]) -> Iterator[Any]:
                 "high": row["mean"] + row["sd"],
             }
             for row in rows
-            if row["value"] == name and _defined(row["mean"])
+            if row["value"] == name and defined(row["mean"])
         ]
         if not data:
             continue
@@ -148,10 +149,6 @@ def below_each_other(charts: Sequence[tuple[str, Any]]) -> Any:
     ]
     # A concat of one would only nest: the chart as it is, for those who go on with it.
     return alt.vconcat(*titled, spacing=30) if len(titled) > 1 else titled[0]
-
-
-def _defined(number: float | None) -> bool:
-    return number is not None and not math.isnan(number)
 
 
 def save(chart: Any, path: Path) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from rote.core.result import Result
-from rote.report.figures._looks import colour_and_shape
+from rote.report.figures._looks import colour_and_shape, names_axis
 from rote.report.figures.results import values_chart
+from rote.report.tables.style import seen
 from rote.report.texts.concordance import harmless
 
 _KINDS = {"style": "in style (tags)", "exact": "word for word"}
@@ -31,7 +32,7 @@ def frequency(result: Result) -> Any:
     rows = [
         {
             "group": harmless(row["group"]),
-            "seen": _seen(row),
+            "seen": seen(row),
             "bin": row["bin"],
             "kind": title,
             "share": row[name],
@@ -45,7 +46,9 @@ def frequency(result: Result) -> Any:
         return None
     groups = list(dict.fromkeys(row["group"] for row in rows))
     order = list(dict.fromkeys(row["seen"] for row in sorted(rows, key=lambda row: row["bin"])))
-    x = alt.X("seen:N", sort=order, title="times in the training data", axis=_names())
+    x = alt.X(
+        "seen:N", sort=order, title="times in the training data", axis=names_axis(labelAngle=-30)
+    )
     y = alt.Y(
         "share:Q", title="memorized", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
     )
@@ -87,14 +90,3 @@ def _lines(
     points = base.mark_point(filled=True, size=35, opacity=1).encode(y=y, shape=shape)
     reach = base.mark_rule(opacity=0.35).encode(y="low:Q", y2="high:Q")
     return alt.layer(reach, line, points).properties(width=max(160, width), height=220, title=kind)
-
-
-def _names() -> Any:
-    import altair as alt
-
-    return alt.Axis(labelAngle=-30)
-
-
-def _seen(row: Any) -> str:
-    least, most = row["least"], row["most"]
-    return f"{least:,g}" if least == most else f"{least:,g} - {most:,g}"

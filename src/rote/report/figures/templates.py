@@ -11,17 +11,18 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.report._facets import split
-from rote.report._grid import SIGNIFICANT
-from rote.report.figures._looks import REFERENCE, colour_and_shape
+from rote.report._grid import SIGNIFICANT, ordered_sources
+from rote.report.figures._looks import NAME_WIDTH, REFERENCE, colour_and_shape, names_axis
 from rote.report.figures.perplexity import perplexity
 from rote.report.figures.results import below_each_other
+from rote.report.tables._blocks import defined, distinct, sources_of
 from rote.report.texts.concordance import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _OTHER, _PALE = "#2f5d8a", "#9aa5b1"
 _KINDS = {"templates": _OTHER, "reference templates": REFERENCE, "others": _PALE}
 _STRONGEST, _EACH_SIDE = 15, 5
-_NAME_WIDTH, _TITLE_WIDTH = 320, 240
+_TITLE_WIDTH = 240
 
 
 def figures(result: Result) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def curve(rows: Rows, result: Result) -> Any:
                 "role": "reference" if row["source"] == result.reference else "source",
             }
             for row in rows
-            if _defined(row[value])
+            if defined(row[value])
         ]
         if not data:
             continue
@@ -94,7 +95,7 @@ def coverage(rows: Rows, result: Result) -> Any:
 
     order = _order(result)
     lines = []
-    for corpus in _distinct(rows, "corpus"):
+    for corpus in distinct(rows, "corpus"):
         panels = []
         for value, low, high, title in (
             ("among_frequent", "among_low", "among_high", "among the most frequent n-grams"),
@@ -109,13 +110,13 @@ def coverage(rows: Rows, result: Result) -> Any:
                     "high": _or(row.get(high), row[value]),
                 }
                 for row in rows
-                if row["corpus"] == corpus and _defined(row[value])
+                if row["corpus"] == corpus and defined(row[value])
             ]
             if not data:
                 continue
             kinds = [kind for kind in _KINDS if any(row["kind"] == kind for row in data)]
             base = alt.Chart(alt.Data(values=data)).encode(
-                y=alt.Y("source:N", sort=order, title=None, axis=_names()),
+                y=alt.Y("source:N", sort=order, title=None, axis=names_axis()),
                 yOffset=alt.YOffset("kind:N", sort=kinds),
             )
             axis = alt.Axis(format=".0%", tickCount=5)
@@ -126,7 +127,7 @@ def coverage(rows: Rows, result: Result) -> Any:
                     "kind:N",
                     title=None,
                     scale=alt.Scale(domain=list(_KINDS), range=list(_KINDS.values())),
-                    legend=alt.Legend(orient="top", values=kinds, labelLimit=_NAME_WIDTH),
+                    legend=alt.Legend(orient="top", values=kinds, labelLimit=NAME_WIDTH),
                 ),
             )
             reach = base.mark_rule(color="#111", strokeWidth=1.5).encode(
@@ -136,7 +137,7 @@ def coverage(rows: Rows, result: Result) -> Any:
                 alt.layer(bars, reach).properties(
                     width=220,
                     height=alt.Step(9),
-                    title=alt.TitleParams(harmless(corpus), subtitle=title, limit=_NAME_WIDTH),
+                    title=alt.TitleParams(harmless(corpus), subtitle=title, limit=NAME_WIDTH),
                 )
             )
         if panels:
@@ -149,15 +150,15 @@ def ranks(rows: Rows, result: Result) -> Any:
     import altair as alt
 
     panels = []
-    for corpus in _distinct(rows, "corpus"):
-        for source in _order_of(_distinct(rows, "source"), result):
+    for corpus in distinct(rows, "corpus"):
+        for source in sources_of(rows, result):
             data = []
             for kind in ("templates", "others"):
                 found = sorted(
                     row["rank"]
                     for row in rows
                     if (row["corpus"], row["source"], row["kind"]) == (corpus, source, kind)
-                    and _defined(row["rank"])
+                    and defined(row["rank"])
                 )
                 data += [
                     {"kind": kind, "rank": rank, "share": number / len(found)}
@@ -206,8 +207,8 @@ def distinctive(rows: Rows, result: Result) -> Any:
     sides = alt.Scale(domain=["source", "reference"], range=[_OTHER, REFERENCE])
     title = f"z (left: more in {harmless(result.reference or 'the reference')})"
     panels = []
-    for source in _order_of(_distinct(rows, "source"), result):
-        own = [row for row in rows if row["source"] == source and _defined(row["z"])]
+    for source in sources_of(rows, result):
+        own = [row for row in rows if row["source"] == source and defined(row["z"])]
         own = _strongest(own)
         if not own:
             continue
@@ -223,7 +224,7 @@ def distinctive(rows: Rows, result: Result) -> Any:
         ]
         order = [row["template"] for row in sorted(data, key=lambda row: -row["z"])]
         base = alt.Chart(alt.Data(values=data)).encode(
-            y=alt.Y("template:N", sort=order, title=None, axis=_names()),
+            y=alt.Y("template:N", sort=order, title=None, axis=names_axis()),
             color=alt.Color("side:N", legend=None, scale=sides),
         )
         line = base.mark_rule(opacity=0.5).encode(x=alt.X("z:Q", title=title), x2=alt.datum(0))
@@ -237,7 +238,7 @@ def distinctive(rows: Rows, result: Result) -> Any:
             alt.layer(line, points).properties(
                 width=200,
                 height=alt.Step(15),
-                title=alt.TitleParams(harmless(source), limit=_NAME_WIDTH, fontSize=11),
+                title=alt.TitleParams(harmless(source), limit=NAME_WIDTH, fontSize=11),
             )
         )
     return alt.concat(*panels, columns=min(3, len(panels))) if panels else None
@@ -249,7 +250,7 @@ def patterns(rows: Rows, result: Result) -> Any:
         [
             {**row, "template": row["pattern"], "z": row["z"] if own else -row["z"]}
             for row in rows
-            if _defined(row["z"])
+            if defined(row["z"])
             for own in (row["favoured_by"] == row["source"],)
         ],
         result,
@@ -263,15 +264,15 @@ def overlap(rows: Rows, result: Result) -> Any:
     order = _order(result)
     pairs = {}
     for row in rows:
-        if row["source"] != row["other"] and _defined(row["jaccard"]):
+        if row["source"] != row["other"] and defined(row["jaccard"]):
             for a, b in ((row["source"], row["other"]), (row["other"], row["source"])):
                 pairs[harmless(a), harmless(b)] = row["jaccard"]
     data = [{"source": a, "other": b, "jaccard": share} for (a, b), share in pairs.items()]
     if not data:
         return None
     base = alt.Chart(alt.Data(values=data)).encode(
-        x=alt.X("other:N", sort=order, title=None, axis=_names(labelAngle=-45)),
-        y=alt.Y("source:N", sort=order, title=None, axis=_names()),
+        x=alt.X("other:N", sort=order, title=None, axis=names_axis(labelAngle=-45)),
+        y=alt.Y("source:N", sort=order, title=None, axis=names_axis()),
     )
     top = max(row["jaccard"] for row in data)
     squares = base.mark_rect().encode(
@@ -300,27 +301,8 @@ def _strongest(rows: Rows) -> list[Mapping[str, Any]]:
     return [*more, *less, *rest[: _STRONGEST - len(more) - len(less)]]
 
 
-def _names(**settings: Any) -> Any:
-    import altair as alt
-
-    return alt.Axis(labelLimit=_NAME_WIDTH, **settings)
-
-
 def _order(result: Result) -> list[str]:
-    return [harmless(name) for name in _order_of(list(result.sources), result)]
-
-
-def _order_of(sources: Sequence[str], result: Result) -> list[str]:
-    """The reference first."""
-    return sorted(sources, key=lambda name: name != result.reference)
-
-
-def _distinct(rows: Rows, name: str) -> list[str]:
-    return list(dict.fromkeys(row[name] for row in rows))
-
-
-def _defined(number: float | None) -> bool:
-    return number is not None and not math.isnan(number)
+    return [harmless(name) for name in ordered_sources([result])]
 
 
 def _or(number: float | None, otherwise: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT, rounded
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Rows = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
 _TOP, _SCREEN = 10, 36
 _NAME, _LEAST_TEXT = 120, 12
 
@@ -168,6 +169,19 @@ def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
+def with_interval(estimate: float | None, low: float | None, high: float | None, form: str) -> str:
+    """A number with the ends of its interval, where it has one."""
+    ends = f" [{low:{form}}, {high:{form}}]" if defined(low) and defined(high) else ""
+    return f"{estimate:{form}}{ends}" if defined(estimate) else "–"
+
+
+def unrounded(value: Any) -> Any:
+    """As it is written to a file: nothing where it is undefined."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return repr(value) if isinstance(value, float) else value
+
+
 def defined(number: float | None) -> bool:
     return number is not None and not math.isnan(number)
 
@@ -180,8 +194,8 @@ def print_end(result: Result, console: Any) -> None:
     console.print(line, style="dim", highlight=False, soft_wrap=True, markup=False)
 
 
-def plain_text(print_result: Callable[[Result, Any], None], result: Result, width: int) -> str:
-    """What is printed of a result, without colours."""
+def plain_text(print_result: Callable[[T, Any], None], result: T, width: int) -> str:
+    """What is printed of a result, or of several, without colours."""
     from rich.console import Console
 
     out = io.StringIO()

@@ -1,12 +1,32 @@
-"""Text in LaTeX: what would be a command is shown as it is."""
+"""LaTeX: tables, and text in which what would be a command is shown as it is."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 _ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 }
+
+
+def tabular(
+    heads: Sequence[str], lines: Sequence[Sequence[str]], *, said: Sequence[str] = ()
+) -> list[str]:
+    """A booktabs table: names to the left, numbers to the right, and comments below.
+
+    Cells are LaTeX already.
+    """
+    return [
+        r"\begin{tabular}{l" + "r" * (len(heads) - 1) + "}",
+        r"\toprule",
+        " & ".join(heads) + r" \\",
+        r"\midrule",
+        *(" & ".join(line) + r" \\" for line in lines),
+        *(r"\bottomrule", r"\end{tabular}"),
+        *(f"% {line}" for line in said),
+    ]
 
 
 def escaped(text: str) -> str:

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT
-from rote.report.tables._blocks import plain_text, print_end
-from rote.report.tables._latex import escaped
+from rote.report.tables._blocks import (
+    defined,
+    number,
+    p_value,
+    plain_text,
+    print_end,
+    unrounded,
+    with_interval,
+)
+from rote.report.tables._latex import escaped, tabular
 from rote.report.texts.concordance import plain_table
 
 Rows = Sequence[Mapping[str, Any]]
@@ -64,7 +71,7 @@ def as_csv(result: Result) -> str:
     writer.writerow(_CSV_COLUMNS)
     pooled = [{"facet": POOLED, **row} for row in result.tables.get("pooled", ())]
     for row in [*result.tables["correlations"], *pooled]:
-        writer.writerow([_plain(row[name]) for name in _CSV_COLUMNS])
+        writer.writerow([unrounded(row[name]) for name in _CSV_COLUMNS])
     return out.getvalue()
 
 
@@ -74,17 +81,15 @@ def as_latex(result: Result) -> str:
     for title, rows in matrices(result).items():
         names = column_names(rows)
         cells = _cells(rows)
-        lines += [
-            *([f"% {title}"] if title else []),
-            r"\begin{tabular}{l" + "r" * len(names) + "}",
-            r"\toprule",
-            " & ".join([escaped(title), *(escaped(short(name)) for name in names)]) + r" \\",
-            r"\midrule",
+        heads = [escaped(title), *(escaped(short(name)) for name in names)]
+        body = [
+            [
+                escaped(short(a)),
+                *(_tex_number(cells.get((a, b), ("", ""))) if a != b else "" for b in names),
+            ]
+            for a in names
         ]
-        for a in names:
-            shown = (_tex_number(cells.get((a, b), ("", ""))) if a != b else "" for b in names)
-            lines.append(" & ".join([escaped(short(a)), *shown]) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}", ""]
+        lines += [*([f"% {title}"] if title else []), *tabular(heads, body), ""]
     return "\n".join([*lines, f"% {result.signature}"]) + "\n"
 
 
@@ -131,10 +136,6 @@ def short(name: str) -> str:
     return measure if value.replace("_", "-") == measure else name
 
 
-def defined(number: float | None) -> bool:
-    return number is not None and not math.isnan(number)
-
-
 def significant(row: Mapping[str, Any], name: str) -> bool:
     p = row[f"{name}_p_corrected"]
     return defined(p) and p < SIGNIFICANT
@@ -170,8 +171,7 @@ def _cells(rows: Rows) -> dict[tuple[str, str], tuple[str, str]]:
     cells = {}
     for row in rows:
         for name, place in (("pearson", (row["b"], row["a"])), ("spearman", (row["a"], row["b"]))):
-            number = f"{row[name]:.2f}" if defined(row[name]) else "–"
-            cells[place] = (number, "*" if significant(row, name) else " ")
+            cells[place] = (number(row[name], ".2f"), "*" if significant(row, name) else " ")
     return cells
 
 
@@ -194,31 +194,16 @@ def _listed(heading: str, pairs: Sequence[Found], *, facets: bool) -> Any:
 
 
 def _described(row: Mapping[str, Any], name: str) -> list[str]:
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    interval = f" [{low:.2f}, {high:.2f}]" if defined(low) and defined(high) else ""
-    estimate = f"{row[name]:.2f}" if defined(row[name]) else "–"
-    return [estimate + interval, p_shown(row[f"{name}_p"]), p_shown(row[f"{name}_p_corrected"])]
+    estimate = with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], ".2f")
+    return [estimate, p_value(row[f"{name}_p"]), p_value(row[f"{name}_p_corrected"])]
 
 
 def _weakest(row: Mapping[str, Any]) -> str:
     if row["weakest_without"] is None:
         return "–"
-    left = f"{row['weakest']:.2f}" if defined(row["weakest"]) else "–"
-    return f"{left} ({row['weakest_without']})"
-
-
-def p_shown(p: float | None) -> str:
-    if p is None or math.isnan(p):
-        return "–"
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    return f"{number(row['weakest'], '.2f')} ({row['weakest_without']})"
 
 
 def _tex_number(cell: tuple[str, str]) -> str:
-    number, mark = cell
-    return f"${number}^*$" if mark == "*" else ("--" if number in ("–", "") else f"${number}$")
-
-
-def _plain(value: Any) -> Any:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return repr(value) if isinstance(value, float) else value
+    shown, mark = cell
+    return f"${shown}^*$" if mark == "*" else ("--" if shown in ("–", "") else f"${shown}$")

@@ -10,9 +10,9 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.report._grid import rounded, rounded_like
-from rote.report.tables._blocks import plain_text, print_end
-from rote.report.tables._latex import escaped
-from rote.report.tables.correlation import defined, p_shown, short
+from rote.report.tables._blocks import defined, number, p_value, plain_text, print_end, unrounded
+from rote.report.tables._latex import escaped, tabular
+from rote.report.tables.correlation import short
 from rote.report.texts.concordance import plain_table
 
 Rows = Sequence[Mapping[str, Any]]
@@ -52,7 +52,7 @@ def as_csv(result: Result) -> str:
         trend = {} if cell["reference"] else trends.get((*key, cell["source"]), {})
         judged = agreement.get(key, {})
         held = {**trend, **cell, "w": judged.get("w"), "w_p": judged.get("p")}
-        writer.writerow([_plain(held.get(name)) for name in _CSV_COLUMNS])
+        writer.writerow([unrounded(held.get(name)) for name in _CSV_COLUMNS])
     return out.getvalue()
 
 
@@ -62,17 +62,15 @@ def as_latex(result: Result) -> str:
     lines = []
     for facet, column in _panels(result):
         title = " ".join(filter(None, (facet, short(column))))
-        lines += [
-            r"\begin{tabular}{l" + "r" * (len(levels) + 1) + "}",
-            r"\toprule",
-            " & ".join(map(escaped, [title, *levels, "change"])) + r" \\",
-            r"\midrule",
+        body = [
+            [
+                escaped(source),
+                *(_tex(*_estimate(cells.get(level))) for level in levels),
+                _tex(*_change(trend)) if trend else "--",
+            ]
+            for source, cells, trend in _lines(result, facet, column)
         ]
-        for source, cells, trend in _lines(result, facet, column):
-            shown = [_tex(*_estimate(cells.get(level))) for level in levels]
-            change = _tex(*_change(trend)) if trend else "--"
-            lines.append(" & ".join([escaped(source), *shown, change]) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}", ""]
+        lines += [*tabular([*map(escaped, [title, *levels, "change"])], body), ""]
     return "\n".join([*lines, f"% {result.signature}"]) + "\n"
 
 
@@ -145,8 +143,8 @@ def _over_sources(result: Result) -> Iterator[Any]:
             [
                 *([row["facet"]] if facets else []),
                 short(row["column"]),
-                f"{row['w']:.2f}" if defined(row["w"]) else "–",
-                p_shown(row["p"]),
+                number(row["w"], ".2f"),
+                p_value(row["p"]),
                 *(str(len(row["sources"])), str(len(row["levels"]))),
                 _range(neighbours.get((row["facet"], row["column"]), [])),
             ]
@@ -167,7 +165,7 @@ def _over_sources(result: Result) -> Iterator[Any]:
                 short(row["column"]),
                 _joined(*_reach(row["mean"], row["low"], row["high"])),
                 *(str(row[name]) for name in ("sources", "up", "down")),
-                *(p_shown(row[name]) for name in ("p_sign", "p_wilcoxon", "p_corrected")),
+                *(p_value(row[name]) for name in ("p_sign", "p_wilcoxon", "p_corrected")),
             ]
             for row in result.tables["changes"]
         ],
@@ -242,7 +240,7 @@ def _mark(trend: Mapping[str, Any]) -> str:
 def _rho(trend: Mapping[str, Any]) -> str:
     if not defined(trend["spearman"]):
         return "–"
-    return f"{trend['spearman']:.2f} ({p_shown(trend['p'])})"
+    return f"{trend['spearman']:.2f} ({p_value(trend['p'])})"
 
 
 def _range(found: Sequence[float]) -> str:
@@ -257,9 +255,3 @@ def _tex(number: str, reach: str) -> str:
         return "--"
     shown = number.replace(",", "{,}")
     return rf"${shown} \pm {reach}$" if reach else f"${shown}$"
-
-
-def _plain(value: Any) -> Any:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return repr(value) if isinstance(value, float) else value

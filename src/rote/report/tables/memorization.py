@@ -7,7 +7,7 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.report.tables import results as tables
-from rote.report.tables._blocks import Rows, p_value, plain_text, print_rows
+from rote.report.tables._blocks import Rows, number, p_value, plain_text, print_rows, with_interval
 
 _LINES = 40
 _MEMBERS = ("model", "group", "attack", "members", "others", "AUC", "found")
@@ -37,13 +37,19 @@ def print_result(result: Result, console: Any) -> None:
     )
     print_rows(
         "accuracy of the halves with low and high scores",
-        [{**row, "accuracy": _share(row, "accuracy")} for row in found["halves"][:_LINES]],
+        [
+            {**row, "accuracy": with_interval(row["accuracy"], row["low"], row["high"], ".1%")}
+            for row in found["halves"][:_LINES]
+        ],
         _HALVES,
         console,
     )
     print_rows(
         "scores against the frequency in the corpus (Spearman)",
-        [{**row, "rho": _interval(row, "spearman")} for row in found["frequency"][:_LINES]],
+        [
+            {**row, "rho": with_interval(row["spearman"], row["low"], row["high"], "+.2f")}
+            for row in found["frequency"][:_LINES]
+        ],
         _FREQUENCY,
         console,
     )
@@ -68,8 +74,8 @@ def _alarms(rows: Rows) -> str:
 
 
 def _member(row: Mapping[str, Any]) -> dict[str, Any]:
-    auc = f"{row['auc']:.3f} [{row['auc_low']:.3f}, {row['auc_high']:.3f}]"
-    found = f"{row['found']:.1%} [{row['found_low']:.1%}, {row['found_high']:.1%}]"
+    auc = with_interval(row["auc"], row["auc_low"], row["auc_high"], ".3f")
+    found = with_interval(row["found"], row["found_low"], row["found_high"], ".1%")
     return {**row, "AUC": auc, "found": found}
 
 
@@ -87,16 +93,4 @@ def _predicted(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{100 * value:.1f}"
-
-
-def _share(row: Mapping[str, Any], name: str) -> str:
-    if row[name] is None or row[name] != row[name]:
-        return "–"
-    return f"{row[name]:.1%} [{row['low']:.1%}, {row['high']:.1%}]"
-
-
-def _interval(row: Mapping[str, Any], name: str) -> str:
-    if row[name] is None or row[name] != row[name]:
-        return "–"
-    return f"{row[name]:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
+    return number(None if value is None else 100 * value, ".1f")

@@ -10,8 +10,8 @@ from typing import Any
 
 from rote.core.result import Result, SourceResult
 from rote.report._grid import rounded
-from rote.report.tables._blocks import plain_text, print_end, table
-from rote.report.tables._latex import escaped
+from rote.report.tables._blocks import plain_text, print_end, table, unrounded
+from rote.report.tables._latex import escaped, tabular
 
 _CSV_COLUMNS = ("group", "items", "tokens", "value", "estimate", "low", "high")
 _SHARES = ("accuracy", "accuracy_low", "accuracy_high", "accuracy_difference")
@@ -64,23 +64,16 @@ def as_csv(result: Result) -> str:
     for group, found in result.sources.items():
         for value, estimate in found.values.items():
             low, high = found.intervals.get(value, (math.nan, math.nan))
-            numbers = [_unrounded(number) for number in (estimate, low, high)]
+            numbers = [unrounded(number) for number in (estimate, low, high)]
             writer.writerow([group, found.texts, found.words, value, *numbers])
     return out.getvalue()
 
 
 def as_latex(result: Result) -> str:
     """A booktabs table with a row for each group."""
-    heads = _heads(result)
-    lines = [
-        r"\begin{tabular}{l" + "r" * len(heads) + "}",
-        r"\toprule",
-        " & ".join([escaped(", ".join(result.by)), *map(escaped, heads)]) + r" \\",
-        r"\midrule",
-        *(" & ".join(map(escaped, line)) + r" \\" for line in _lines(result)),
-        *(r"\bottomrule", r"\end{tabular}", f"% {result.signature}"),
-    ]
-    return "\n".join(lines) + "\n"
+    heads = map(escaped, [", ".join(result.by), *_heads(result)])
+    lines = [[*map(escaped, line)] for line in _lines(result)]
+    return "\n".join(tabular([*heads], lines, said=[str(result.signature)])) + "\n"
 
 
 def _shown(result: Result) -> list[str]:
@@ -117,7 +110,3 @@ def _cell(found: SourceResult, name: str) -> str:
     if name == "accuracy_difference" and interval:
         return f"{sign}{100 * value:.1f} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
     return f"{sign}{100 * value:.1f}"
-
-
-def _unrounded(number: float) -> str:
-    return "" if math.isnan(number) else repr(number)

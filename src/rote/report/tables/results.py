@@ -12,6 +12,7 @@ from rote.core.result import Result
 from rote.report._facets import split, split_panel
 from rote.report._grid import Cell, GridRow, grid, ordered_sources, rounded, rounded_like
 from rote.report.tables import further
+from rote.report.tables._blocks import plain_text, unrounded
 from rote.report.tables._latex import escaped
 from rote.report.texts.concordance import harmless
 
@@ -44,11 +45,7 @@ def print_results(results: Sequence[Result], console: Any) -> None:
 
 def as_text(results: Sequence[Result], width: int = 120) -> str:
     """The same table as plain text."""
-    from rich.console import Console
-
-    out = io.StringIO()
-    print_results(results, Console(file=out, width=width, color_system=None))
-    return out.getvalue()
+    return plain_text(print_results, results, width)
 
 
 def as_csv(results: Sequence[Result]) -> str:
@@ -67,9 +64,9 @@ def as_csv(results: Sequence[Result]) -> str:
                     equal = [cell.matched_difference, cell.matched_p_corrected]
                     writer.writerow(
                         [row.measure, groups[name], found.texts, found.words, row.value]
-                        + [_unrounded(number) for number in numbers]
+                        + [unrounded(number) for number in numbers]
                         + [row.matched_at]
-                        + [_unrounded(number) for number in equal]
+                        + [unrounded(number) for number in equal]
                         + [facet.title, name, facet.reference]
                     )
     return out.getvalue()
@@ -98,10 +95,6 @@ def as_latex(results: Sequence[Result]) -> str:
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [f"% {result.signature}" for result in results]
     return "\n".join(lines) + "\n"
-
-
-def _unrounded(number: float) -> str:
-    return "" if math.isnan(number) else repr(number)
 
 
 def _blocks(sources: list[str], reference: str | None, width: int) -> Iterable[list[str]]:

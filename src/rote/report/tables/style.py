@@ -22,7 +22,7 @@ def print_result(result: Result, console: Any) -> None:
     draws = resamples[0]["draws"] if resamples else 0
     title = f"spread over {draws:,} draws of half of the texts (mean ± standard deviation)"
     print_rows(title, resamples, ("group", "value", "shares"), console)
-    rows = [{**row, "seen": _seen(row)} for row in result.tables["frequency"]]
+    rows = [{**row, "seen": seen(row)} for row in result.tables["frequency"]]
     columns = ("group", "seen", "texts", "exact", "style", "style_only")
     print_rows("by how often a text was seen", rows, columns, console)
     put = result.tables["substitutions"][:_SHOWN]
@@ -46,6 +46,7 @@ def as_latex(result: Result) -> str:
     return tables.as_latex([result])
 
 
-def _seen(row: Any) -> str:
+def seen(row: Any) -> str:
+    """How often the texts of a bin were seen."""
     least, most = row["least"], row["most"]
     return f"{least:,g}" if least == most else f"{least:,g} - {most:,g}"

@@ -1,1 +1,1 @@
-"""Questions to an index, as the pages Search and Templates ask them; nothing here knows HTTP."""
+"""Questions to an open index, as the pages Search and Templates ask them, and what they show."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from rote.core.errors import RoteError
+from rote.index.asking.counting import per_million
+from rote.index.asking.groups import DOCUMENT, tally
+from rote.index.asking.matches import Found, forms, row_of
 from rote.index.query import literal
-from rote.web.asking.counting import top
-from rote.web.asking.groups import DOCUMENT, groups_by, tally
-from rote.web.asking.matches import MOST, Found, Question, find, forms, page_of, row_of
+from rote.web.asking.asked import MOST, Question, find, groups_by, page_of, top
 from rote.web.reading.indexes import OpenIndex
 from rote.web.showing.links import document_link, link
 
@@ -50,10 +50,10 @@ def search_view(opened: OpenIndex, asked: View) -> dict[str, Any]:
     found = find(opened, question, every=asked.view != "lines")
     held = index.items_held(found.matches.layer)
     shown: dict[str, Any] = {
-        "query": found.query,
+        "query": str(found.parsed),
         "matches": found.total,
         "matched_documents": found.documents,
-        "per_million": found.total / held * 1e6 if held else math.nan,
+        "per_million": per_million(found.total, held),
         "limited": found.limited and (asked.view != "lines" or question.sort != "place"),
         "tallied": len(found.matches),
         "page": question.page,

@@ -6,6 +6,7 @@ that do the long work, and several apps on one store need not know of each other
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from pathlib import Path
 from rote.core.errors import OptionError
 
 FILE = "rote.sqlite"
+FARTHEST = 10**12
+"""Page of a list, or place in it, that may be asked for: SQLite counts to 2**63 only."""
 _TABLES = """
 create table if not exists jobs (
   id text primary key, kind text, title text, settings text, files text, indexes text, key text,
@@ -50,7 +53,9 @@ def connected(store: Path) -> Iterator[sqlite3.Connection]:
 def prepare(store: Path) -> None:
     """Make the folder and the tables."""
     try:
-        store.mkdir(parents=True, exist_ok=True)
+        own_folder(store)
+        # SQLite gives the files beside it the same rights.
+        os.close(os.open(store / FILE, os.O_RDWR | os.O_CREAT, 0o600))
         with connected(store) as file:
             # Readers and a writer do not wait for each other, and a crash leaves the file whole.
             file.execute("pragma journal_mode = wal")
@@ -59,6 +64,18 @@ def prepare(store: Path) -> None:
         raise OptionError(
             f"the store {store} cannot be used ({error}): name another folder with --store"
         ) from None
+
+
+def own_folder(path: Path) -> Path:
+    """A folder for texts, made so that nobody else on this machine can look into it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def storable(text: str) -> str:
+    """The text as SQLite can keep it: half a surrogate pair has no UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def now() -> str:

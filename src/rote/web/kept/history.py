@@ -18,10 +18,11 @@ from rote.core.errors import InputError, UnknownName
 from rote.core.result import Result, panel_to_json
 from rote.core.saved import read_results
 from rote.report.whole.study import Study
-from rote.web.kept.database import connected, now
+from rote.web.kept.database import connected, now, storable
 from rote.web.kept.text_values import TextValues, text_rows, without_texts
 from rote.web.reading.fingerprints import hashed
 
+_LONGEST_QUERY, _MOST_WORDS = 1_000, 50
 _COLUMNS = ("id", "title", "kind", "made", "settings", "files", "signatures", "sources", "address")
 
 
@@ -83,7 +84,7 @@ class History:
         )
         row = {
             "id": id,
-            "title": title,
+            "title": storable(title),
             "kind": kind,
             "made": made or now(),
             "settings": _json(settings or {}),
@@ -218,7 +219,8 @@ def _entry(row: Any) -> Entry:
 
 def _where(query: str, kind: str | None) -> tuple[str, list[str]]:
     parts, given = [], []
-    for word in query.split():
+    # SQLite takes no conditions without end, and nobody remembers so many words of a title.
+    for word in query[:_LONGEST_QUERY].split()[:_MOST_WORDS]:
         sign = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         parts.append("title || ' ' || signatures || ' ' || sources like ? escape '\\'")
         given.append(f"%{sign}%")
@@ -230,7 +232,7 @@ def _where(query: str, kind: str | None) -> tuple[str, list[str]]:
 
 def _json(value: Any) -> str:
     """As it is read: the list is searched in it."""
-    return json.dumps(value, ensure_ascii=False)
+    return storable(json.dumps(value, ensure_ascii=False))
 
 
 def _packed(text: str) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.result import Result
-from rote.web.kept.database import connected
+from rote.web.kept.database import connected, storable
 
 TEXTS = "texts"
 _OWN = ("source", "id", "words")
@@ -95,8 +95,9 @@ def text_rows(
     for place, result in enumerate(results):
         for row in result.to_dict()["tables"].get(TEXTS, ()):
             numbers = {name: value for name, value in row.items() if name not in _OWN}
-            own = (row["source"], row["id"])
-            yield id, place, *own, row["words"], excerpts.get(row["id"], ""), json.dumps(numbers)
+            own = map(storable, (row["source"], row["id"], excerpts.get(row["id"], "")))
+            source, identity, excerpt = own
+            yield id, place, source, identity, row["words"], excerpt, json.dumps(numbers)
 
 
 def _text_row(row: Any) -> TextRow:

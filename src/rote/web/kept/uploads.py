@@ -1,7 +1,8 @@
 """Files that came through the browser: kept in the store under the hash of their content.
 
 What a browser calls a file is never a path here: it is cleaned and used as the last part of a
-path whose folder is a hash. A file that cannot be read is refused at once and not kept.
+path whose folder is a hash. A file that cannot be read is refused at once and not kept; so is
+one that is small only as long as it is packed, and one for which there is no room left.
 """
 
 from __future__ import annotations
@@ -10,23 +11,35 @@ import os
 import re
 import shutil
 import tempfile
+import time
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
 from rote.core.errors import InputError, RoteError
+from rote.web.kept.database import own_folder
 
-_FOLDER = "uploads"
+UNPACKED, IN_ALL = 8, 32
+"""How many times the limit of one request a file may have when it is unpacked, and all uploads
+together: text is packed to about a quarter, and what expands a thousandfold means harm."""
+_FOLDER, _NEW = "uploads", ".new-"
 _DIGITS, _SHOWN = 32, 8
 _PIECE = 2**20
-_LONGEST = 80
+_LONGEST, _ENDING = 150, 40
+"""Bytes of a name and of its endings."""
+_STALE = 3_600
+"""Seconds after which a file that came only in part is nobody's any more."""
 
 
 def uploaded(store: Path) -> dict[str, Path]:
     """Key -> path of all that was uploaded, the newest first."""
-    found = [path for path in (store / _FOLDER).glob("*/*") if path.is_file()]
-    found.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
-    return {key_of(path): path for path in found}
+    found = []
+    for path in (store / _FOLDER).glob("[!.]*/*"):
+        # Another request may be removing it.
+        with suppress(OSError):
+            found.append((-path.stat().st_mtime_ns, path.name, path))
+    return {key_of(path): path for _, _, path in sorted(found)}
 
 
 def key_of(path: Path) -> str:
@@ -34,21 +47,31 @@ def key_of(path: Path) -> str:
     return f"{path.name}~{path.parent.name[:_SHOWN]}"
 
 
-def keep(store: Path, name: str, content: BinaryIO) -> str:
-    """Keep a file, and give its key; the same content under the same name is kept once."""
+def keep(store: Path, name: str, content: BinaryIO, limit: int) -> str:
+    """Keep a file, and give its key; the same content under the same name is kept once.
+
+    `limit`: bytes of one request.
+    """
     named = _cleaned(name)
-    folder = store / _FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    folder = own_folder(store / _FOLDER)
+    room = IN_ALL * limit - _held(folder)
+    temporary = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
     try:
         digest = blake2b(digest_size=_DIGITS // 2)
         with (temporary / named).open("wb") as file:
             while piece := content.read(_PIECE):
                 digest.update(piece)
                 file.write(piece)
-        _check(temporary / named, name)
+                room -= len(piece)
+                if room < 0:
+                    raise InputError(
+                        f"no room: all uploads together may take {IN_ALL * limit:,} bytes",
+                        file=name,
+                        remedy="Remove some that are not needed any more",
+                    )
+        _check(temporary / named, name, limit)
         target = folder / digest.hexdigest()
-        target.mkdir(exist_ok=True)
+        target.mkdir(mode=0o700, exist_ok=True)
         os.replace(temporary / named, target / named)
         return key_of(target / named)
     finally:
@@ -61,9 +84,26 @@ def remove(store: Path, key: str) -> bool:
     if path is None:
         return False
     path.unlink(missing_ok=True)
-    if not any(path.parent.iterdir()):
+    with suppress(OSError):  # another file of the same content lies there
         path.parent.rmdir()
     return True
+
+
+def sweep(store: Path) -> None:
+    """Remove what came only in part, because the app was killed meanwhile."""
+    for path in (store / _FOLDER).glob(f"{_NEW}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _STALE:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _held(folder: Path) -> int:
+    """Bytes of all that was uploaded."""
+    size = 0
+    for path in folder.glob("*/*"):
+        with suppress(OSError):
+            size += path.stat().st_size
+    return size
 
 
 def _cleaned(name: str) -> str:
@@ -75,16 +115,44 @@ def _cleaned(name: str) -> str:
             "the file has no name", file=name or "upload", remedy="Rename it and upload it again"
         )
     stem, dot, endings = plain.partition(".")
-    return stem[: _LONGEST - len(endings)] + dot + endings[-20:]
+    # File systems count bytes, and a letter may have four.
+    first, last = stem.encode()[:_LONGEST], endings.encode()[-_ENDING:]
+    return first.decode("utf-8", "ignore") + dot + last.decode("utf-8", "ignore")
 
 
-def _check(path: Path, name: str) -> None:
+def _check(path: Path, name: str, limit: int) -> None:
     """Read its first record, so that what is wrong is said here and not in the middle of work."""
     from rote.corpus import open_corpus
 
     try:
+        _check_unpacked(path, UNPACKED * limit)
         if next(iter(open_corpus([path])), None) is None:
             raise InputError("the file holds no text", remedy="Upload another")
     except RoteError as error:
         # The file lies in a folder that the user never heard of.
         raise InputError(str(error).replace(str(path), name)) from None
+
+
+def _check_unpacked(path: Path, most: int) -> None:
+    """Unpack it piece by piece, keeping nothing, until it is at its end or too much."""
+    if unpacked(path, most) > most:
+        raise InputError(
+            f"the file has more than {most:,} bytes when it is unpacked",
+            file=str(path),
+            remedy="Give it to `rote serve` at its start",
+        )
+
+
+def unpacked(path: Path, most: int) -> int:
+    """The bytes of a file when it is unpacked; beyond `most`, not all of them are counted."""
+    from rote.corpus._streams import COMPRESSIONS, raw_pieces
+
+    compression = COMPRESSIONS.get(path.suffix.lower())
+    if compression is None:
+        return path.stat().st_size
+    size = 0
+    for piece, _ in raw_pieces(path, compression, str(path)):
+        size += len(piece)
+        if size > most:
+            break
+    return size

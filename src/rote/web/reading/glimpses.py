@@ -12,7 +12,8 @@ from rote.core.document import Document
 from rote.core.errors import RoteError
 from rote.web.reading.fingerprints import fingerprint
 
-_LOOKED_AT = 2_000
+_LOOKED_AT, _CHARACTERS = 2_000, 5_000_000
+"""Records, or characters of them, that are looked at."""
 _FEW = 12
 _SHOWN = 3
 _LONG = 400
@@ -57,12 +58,16 @@ def documents(path: Path) -> Iterator[Document]:
 def _look(path: Path, version: str) -> Glimpse:
     found: dict[str, dict[str, None]] = {}
     first: list[tuple[str, str]] = []
+    left = _CHARACTERS
     for document in islice(documents(path), _LOOKED_AT):
+        left -= len(document.text)
         if len(first) < _SHOWN:
             first.append((document.id, " ".join(document.text[:_LONG].split())))
         for name, value in document.meta.items():
             seen = found.setdefault(name, {})
             if len(seen) <= _FEW and isinstance(value, (str, int, float)):
                 seen[str(value)] = None
+        if left < 0:
+            break
     few = tuple((n, tuple(v)) for n, v in found.items() if 1 < len(v) <= _FEW)
     return Glimpse(tuple(first), tuple(found), few)

@@ -109,9 +109,13 @@ def _pairs(form: FormData) -> list[tuple[str, str]]:
 
 def _keep(request: Request, form: FormData) -> list[str]:
     """The keys of what was uploaded; an empty file field sends a file without a name."""
-    store = request.app.state.opened.store
     sent = (one for one in form.getlist("upload") if isinstance(one, Uploaded) and one.filename)
-    return [uploads.keep(store, str(one.filename), one.file) for one in sent]
+    return [_keep_one(request, one) for one in sent]
+
+
+def _keep_one(request: Request, one: Uploaded) -> str:
+    opened: Opened = request.app.state.opened
+    return uploads.keep(opened.store, one.filename or "", one.file, opened.upload_limit)
 
 
 def _start(request: Request, comparison: Comparison, again: bool = False) -> Job:
@@ -246,5 +250,9 @@ def list_measures() -> list[dict[str, Any]]:
 
 @router.post("/api/uploads", tags=["files"], summary="Upload files of texts; gives their keys")
 def upload_files(request: Request, upload: list[UploadFile]) -> dict[str, list[str]]:
-    store = request.app.state.opened.store
-    return {"files": [uploads.keep(store, one.filename or "", one.file) for one in upload]}
+    return {"files": [_keep_one(request, one) for one in upload]}
+
+
+@router.post("/api/uploads/{key}/delete", tags=["files"], summary="Delete a file that was uploaded")
+def delete_upload(request: Request, key: str) -> dict[str, int]:
+    return {"deleted": int(uploads.remove(request.app.state.opened.store, key))}

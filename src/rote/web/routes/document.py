@@ -107,7 +107,7 @@ def shown(
     """A part of the document around a place, and where the parts beside it are."""
     held, number = _found(index, identity)
     length = held.texts.length(number)
-    first = max(0, (start or 0) - _BEFORE) if at is None else min(at, length)
+    first = min(length, max(0, (start or 0) - _BEFORE) if at is None else at)
     before, text, after = _part(held, number, first, length)
     first += before
     last = first + len(text)

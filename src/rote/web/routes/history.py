@@ -11,6 +11,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError
+from rote.web.failing import AnyJSON
+from rote.web.kept.database import FARTHEST
 from rote.web.kept.history import History
 from rote.web.kept.side_by_side import side_by_side
 from rote.web.showing.pages import page
@@ -18,13 +20,16 @@ from rote.web.showing.pages import page
 router = APIRouter()
 _TAGS: list[Any] = ["history"]
 _LISTED = 25
+Offset = Annotated[int, Query(ge=0, le=FARTHEST)]
 _MOST = 8
 """Results side by side: more than these nobody can read."""
 
 
 @router.get("/history", include_in_schema=False)
 def history_page(
-    request: Request, q: str = "", page_number: Annotated[int, Query(alias="page", ge=1)] = 1
+    request: Request,
+    q: str = "",
+    page_number: Annotated[int, Query(alias="page", ge=1, le=FARTHEST)] = 1,
 ) -> Response:
     history = _history(request)
     total, at = history.count(q), page_number
@@ -60,39 +65,53 @@ async def delete_page(request: Request) -> Response:
 
 
 @router.get("/api/results", tags=_TAGS, summary="Results that were made before, the newest first")
-def list_results(request: Request, q: str = "", limit: int = 50, offset: int = 0) -> dict[str, Any]:
+def list_results(
+    request: Request,
+    q: Annotated[str, Query(description="Words of a title, a source or a signature")] = "",
+    limit: Annotated[int, Query(ge=0, le=500)] = 50,
+    offset: Offset = 0,
+) -> dict[str, Any]:
     history = _history(request)
-    entries = history.entries(q, limit=max(0, min(limit, 500)), offset=max(0, offset))
+    entries = history.entries(q, limit=limit, offset=offset)
     return {"total": history.count(q), "results": [_public(entry) for entry in entries]}
 
 
-@router.get("/api/results/compare", tags=_TAGS, summary="Results side by side, by measure")
-def compare_results(request: Request, id: Annotated[list[str], Query()]) -> list[dict[str, Any]]:
+@router.get(
+    "/api/results/compare",
+    tags=_TAGS,
+    summary="Results side by side, by measure",
+    response_model=list[dict[str, Any]],
+)
+def compare_results(request: Request, id: Annotated[list[str], Query()]) -> Response:
     blocks = [asdict(block) for block in _compared(request, id)["blocks"]]
     for block in blocks:
         block["entries"] = [entry["id"] for entry in block["entries"]]
         for line in block["lines"]:
             line["entry"] = line["entry"]["id"]
-    return blocks
+    return AnyJSON(blocks)
 
 
-@router.get("/api/results/{id}", tags=_TAGS, summary="One result as JSON (schema 1)")
-def get_result(request: Request, id: str) -> dict[str, Any]:
-    return _history(request).study(id).to_dict()
+@router.get(
+    "/api/results/{id}",
+    tags=_TAGS,
+    summary="One result as JSON (schema 1)",
+    response_model=dict[str, Any],
+)
+def get_result(request: Request, id: str) -> Response:
+    return AnyJSON(_history(request).study(id).to_dict())
 
 
 @router.get("/api/results/{id}/texts", tags=_TAGS, summary="The values of single texts")
 def get_texts(
     request: Request,
     id: str,
-    place: int,
+    place: Annotated[int, Query(description="Number of the measure in the result's panel, from 0")],
     source: str | None = None,
-    sort: str | None = None,
-    down: bool = False,
-    limit: int = 50,
-    offset: int = 0,
+    sort: Annotated[str | None, Query(description="source, id, words, or a value")] = None,
+    down: Annotated[bool, Query(description="The largest first")] = False,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 50,
+    offset: Offset = 0,
 ) -> dict[str, Any]:
-    """`place` is the number of the measure in the result's panel, from 0."""
     _history(request).get(id)
     rows, total = _history(request).texts.page(
         id,
@@ -100,8 +119,8 @@ def get_texts(
         source=source,
         sort=sort,
         descending=down,
-        limit=max(0, min(limit, 1000)),
-        offset=max(0, offset),
+        limit=limit,
+        offset=offset,
     )
     return {"total": total, "texts": [asdict(row) for row in rows]}
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from rote.core.errors import RoteError
 from rote.index.index import Index
+from rote.web.failing import AnyJSON
 from rote.web.kept.history import Entry, History
 from rote.web.reading.glimpses import glimpse
 from rote.web.reading.indexes import index_of
@@ -41,15 +42,21 @@ def home(request: Request) -> Response:
     )
 
 
-@router.get("/api/opened", tags=["files"], summary="The indexes and files that the app can read")
-def list_opened(request: Request) -> dict[str, Any]:
+@router.get(
+    "/api/opened",
+    tags=["files"],
+    summary="The indexes and files that the app can read",
+    response_model=dict[str, Any],
+)
+def list_opened(request: Request) -> Response:
     opened = request.app.state.opened
     files = {
         key: {"fields": look.fields, "values": dict(look.values), "problem": look.problem or None}
         for key, path in opened.all_files().items()
         for look in (glimpse(path),)
     }
-    return {"indexes": [_index(request, key) for key in opened.indexes], "files": files}
+    indexes = [_index(request, key) for key in opened.indexes]
+    return AnyJSON({"indexes": indexes, "files": files})
 
 
 def _index(request: Request, key: str) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
 from rote.web.running.jobs import Jobs
+from rote.web.running.ledger import Job
 from rote.web.showing.pages import page
 
 router = APIRouter()
@@ -53,8 +54,11 @@ def forget_and_show(request: Request, id: str) -> Response:
 
 
 @router.get("/api/jobs", tags=_TAGS, summary="The last jobs, the newest first")
-def list_jobs(request: Request, limit: int = 50) -> list[dict[str, Any]]:
-    return [_shown(_jobs(request), job.id) for job in _jobs(request).list(min(limit, 500))]
+def list_jobs(
+    request: Request, limit: Annotated[int, Query(ge=1, le=500)] = 50
+) -> list[dict[str, Any]]:
+    jobs = _jobs(request)
+    return [_described(jobs, job) for job in jobs.list(limit)]
 
 
 @router.get("/api/jobs/{id}", tags=_TAGS, summary="One job: its state, progress, remarks, result")
@@ -108,8 +112,12 @@ async def _events(request: Request, id: str) -> AsyncIterator[str]:
 
 
 def _shown(jobs: Jobs, id: str) -> dict[str, Any]:
-    job = jobs.get(id)
-    return {**job.to_dict(), "open": job.open, "address": job.address, "before": jobs.before(id)}
+    return _described(jobs, jobs.get(id))
+
+
+def _described(jobs: Jobs, job: Job) -> dict[str, Any]:
+    before = jobs.before(job.id)
+    return {**job.to_dict(), "open": job.open, "address": job.address, "before": before}
 
 
 def _jobs(request: Request) -> Jobs:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -11,12 +9,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from rote.core.errors import InputError, OptionError, RoteError
+from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.web.comparing.asked import Comparison
+from rote.web.kept.database import FARTHEST
 from rote.web.kept.history import Entry, History
 from rote.web.opened import Opened
+from rote.web.running.bounded import bounded
+from rote.web.showing.cells import inert_csv, rows_as_csv
 from rote.web.showing.marking import find_text, marked
 from rote.web.showing.pages import page
 from rote.web.showing.sectioning import sections_of
@@ -27,18 +28,22 @@ _PIECE = 1000
 
 
 @router.get("/compare/result/{id}", include_in_schema=False)
-def result_page(request: Request, id: str, found: str = "") -> Response:
+async def result_page(request: Request, id: str, found: str = "") -> Response:
+    """`found`: the job that was asked for again, and had been done already."""
     history = _history(request)
-    entry = history.get(id)
-    return page(
-        request,
-        "compare_result.html",
-        entry=entry,
-        sections=sections_of(history, id),
-        texts=_ways_down(history, id),
-        again=_address(entry),
-        found=found,
-    )
+
+    def work() -> dict[str, Any]:
+        entry = history.get(id)
+        return {
+            "entry": entry,
+            "sections": sections_of(history, id),
+            "texts": _ways_down(history, id),
+            "again": _address(entry),
+            # It becomes a part of an address, which must not lead anywhere else.
+            "found": found if found.isalnum() else "",
+        }
+
+    return page(request, "compare_result.html", **await bounded(request, work))
 
 
 @router.get("/compare/result/{id}/texts", include_in_schema=False)
@@ -49,7 +54,7 @@ def texts_page(
     source: str | None = None,
     sort: str | None = None,
     down: bool = False,
-    page_number: Annotated[int, Query(alias="page", ge=1)] = 1,
+    page_number: Annotated[int, Query(alias="page", ge=1, le=FARTHEST)] = 1,
 ) -> Response:
     history = _history(request)
     entry, results = history.get(id), history.results(id)
@@ -87,7 +92,13 @@ def texts_page(
 
 
 @router.get("/compare/result/{id}/text", include_in_schema=False)
-def text_page(request: Request, id: str, source: str, text: str) -> Response:
+async def text_page(request: Request, id: str, source: str, text: str) -> Response:
+    shown = await bounded(request, _text, request, id, source, text)
+    return page(request, "compare_text.html", source=source, text=text, **shown)
+
+
+def _text(request: Request, id: str, source: str, text: str) -> dict[str, Any]:
+    """The text itself is looked for in the files, which may be long."""
     from rote.report.whole.fragments import marked_text
 
     history = _history(request)
@@ -104,47 +115,42 @@ def text_page(request: Request, id: str, source: str, text: str) -> Response:
         for place, numbers in held.items()
         for name, number in numbers.items()
     ]
-    return page(
-        request,
-        "compare_text.html",
-        entry=entry,
-        source=source,
-        text=text,
-        shown=shown,
-        whole=document.text if document else "",
-        meta=_meta(document.meta) if document else [],
-        values=values,
-        problem=problem,
-    )
+    return {
+        "entry": entry,
+        "shown": shown,
+        "whole": document.text if document else "",
+        "meta": _meta(document.meta) if document else [],
+        "values": values,
+        "problem": problem,
+    }
 
 
 @router.get("/compare/result/{id}/{name}", include_in_schema=False)
-def download(request: Request, id: str, name: str) -> Response:
+async def download(request: Request, id: str, name: str) -> Response:
     """The result as a file: result.json, values.csv or report.html."""
-    history = _history(request)
-    entry = history.get(id)
-    if name == "result.json":
-        content, kind = history.study(id).to_json(), "application/json"
-    elif name == "values.csv":
-        from rote.report.tables.results import as_csv
-
-        content, kind = as_csv(history.results(id)), "text/csv; charset=utf-8"
-    elif name == "report.html":
-        from rote.report.whole.page import html_page
-
-        content, kind = html_page(history.study(id)), "text/html; charset=utf-8"
-    else:
-        raise InputError(
-            "there is no such file",
-            file=name,
-            remedy="There are result.json, values.csv, report.html",
-        )
+    content, kind = await bounded(request, _file, _history(request), id, name)
     stem, _, ending = name.partition(".")
     return Response(
         content.encode("utf-8", "replace"),
         media_type=kind,
-        headers={"Content-Disposition": f'attachment; filename="rote-{stem}-{entry.id}.{ending}"'},
+        headers={"Content-Disposition": f'attachment; filename="rote-{stem}-{id}.{ending}"'},
     )
+
+
+def _file(history: History, id: str, name: str) -> tuple[str, str]:
+    """What a file holds, and what kind of file it is."""
+    history.get(id)
+    if name == "result.json":
+        return history.study(id).to_json(), "application/json"
+    if name == "values.csv":
+        from rote.report.tables.results import as_csv
+
+        return inert_csv(as_csv(history.results(id))), "text/csv; charset=utf-8"
+    if name == "report.html":
+        from rote.report.whole.page import html_page
+
+        return html_page(history.study(id)), "text/html; charset=utf-8"
+    raise UnknownName("file of a result", name, ("result.json", "values.csv", "report.html"))
 
 
 @router.get("/compare/result/{id}/texts/values.csv", include_in_schema=False)
@@ -163,14 +169,12 @@ def _lines(history: History, id: str, place: int, source: str | None) -> Iterato
     offset, names = 0, list[str]()
     while True:
         rows, _ = history.texts.page(id, place, source=source, limit=_PIECE, offset=offset)
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
         if rows and not offset:
             names = list(rows[0].numbers)
-            writer.writerow(("source", "id", "words", *names))
-        for row in rows:
-            writer.writerow((row.source, row.id, row.words, *map(row.numbers.get, names)))
-        yield out.getvalue()
+            yield rows_as_csv([("source", "id", "words", *names)])
+        yield rows_as_csv(
+            (row.source, row.id, row.words, *map(row.numbers.get, names)) for row in rows
+        )
         if len(rows) < _PIECE:
             return
         offset += _PIECE

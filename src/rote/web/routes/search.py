@@ -13,18 +13,21 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from rote.core.errors import RoteError
+from rote.index.asking.matches import COLUMNS, Sort
 from rote.web.asking import answers
 from rote.web.asking.answers import json_response
-from rote.web.asking.counting import LONGEST_NGRAM, MOST_LISTED, counts, top
-from rote.web.asking.groups import fields_of
-from rote.web.asking.matches import (
+from rote.web.asking.asked import (
+    LONGEST_NGRAM,
     MOST,
     MOST_EXPORTED,
+    MOST_LISTED,
     SORTS,
     Question,
-    Sort,
     check,
+    counts,
     exported,
+    fields_of,
+    top,
 )
 from rote.web.asking.shown import View, examples_for, misplaced, search_view, top_view
 from rote.web.reading.indexes import OpenIndex, index_of
@@ -34,11 +37,11 @@ from rote.web.showing.pages import page
 
 router = APIRouter()
 _LONE = re.compile("[\ud800-\udfff]")
-_COLUMNS = ("document", "author", "source", "item", "start", "end", "before", "match", "after")
 Key = Annotated[str, Query(description="Key of an index, as /api/indexes names it")]
 Text = Annotated[str, Query(description="A phrase, or a query: see docs/queries.md")]
 Layer = Annotated[str, Query(description="Layer of phrases and of strings outside of brackets")]
 Page = Annotated[int, Query(ge=1, le=100_000)]
+Per = Annotated[int, Query(ge=1, le=1000, description="Lines on a page")]
 Around = Annotated[int, Query(ge=0, le=500, description="Characters before and after a match")]
 
 
@@ -154,13 +157,13 @@ async def search(
     sort: Annotated[Sort, Query(description="Order of the matches")] = "place",
     context: Around = 60,
     page: Page = 1,
-    per: Annotated[int, Query(ge=1, le=1000, description="Matches on a page")] = 50,
+    per: Per = 50,
 ) -> Response:
     def work() -> dict[str, Any]:
         opened = index_of(request, index)
         asked = View(index, Question(q, layer, sort, context, page, per))
         found = search_view(opened, asked)
-        lines = [{name: line[name] for name in _COLUMNS} for line in found.pop("lines")]
+        lines = [{name: line[name] for name in COLUMNS} for line in found.pop("lines")]
         return {**opened.about(index), **_answered(found), "lines": lines}
 
     return json_response(await bounded(request, work))
@@ -178,14 +181,9 @@ async def search_forms(
     q: Text,
     layer: Layer = "lower",
     page: Page = 1,
-    per: Annotated[int, Query(ge=1, le=1000)] = 50,
+    per: Per = 50,
 ) -> Response:
-    def work() -> dict[str, Any]:
-        opened = index_of(request, index)
-        asked = View(index, Question(q, layer, page=page, per=per), "forms")
-        return {**opened.about(index), **search_view(opened, asked)}
-
-    return json_response(_without_links(await bounded(request, work)))
+    return await _tallied(request, View(index, Question(q, layer, page=page, per=per), "forms"))
 
 
 @router.get(
@@ -201,14 +199,9 @@ async def search_groups(
     by: Annotated[str, Query(description="A field: document, author, source, ...")] = "document",
     layer: Layer = "lower",
     page: Page = 1,
-    per: Annotated[int, Query(ge=1, le=1000)] = 50,
+    per: Per = 50,
 ) -> Response:
-    def work() -> dict[str, Any]:
-        opened = index_of(request, index)
-        asked = View(index, Question(q, layer, page=page, per=per), "by", by)
-        return {**opened.about(index), **search_view(opened, asked)}
-
-    return json_response(_without_links(await bounded(request, work)))
+    return await _tallied(request, View(index, Question(q, layer, page=page, per=per), "by", by))
 
 
 @router.get(
@@ -292,19 +285,25 @@ def _answered(found: dict[str, Any]) -> dict[str, Any]:
     return {name: found[name] for name in names}
 
 
-def _without_links(answer: dict[str, Any]) -> dict[str, Any]:
-    """Without what only a page needs."""
-    for rows in (answer.get("forms", ()), answer.get("groups", ())):
-        for row in rows:
-            row.pop("link")
-    return answer
+async def _tallied(request: Request, asked: View) -> Response:
+    """Forms or groups, without the links that only a page needs."""
+
+    def work() -> dict[str, Any]:
+        opened = index_of(request, asked.key)
+        answer = {**opened.about(asked.key), **search_view(opened, asked)}
+        for rows in (answer.get("forms", ()), answer.get("groups", ())):
+            for row in rows:
+                row.pop("link")
+        return answer
+
+    return json_response(await bounded(request, work))
 
 
 def _csv(blocks: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
-    yield (",".join(_COLUMNS) + "\n").encode()
+    yield (",".join(COLUMNS) + "\n").encode()
     for rows in blocks:
         written = io.StringIO()
-        csv.DictWriter(written, _COLUMNS, lineterminator="\n").writerows(rows)
+        csv.DictWriter(written, COLUMNS, lineterminator="\n").writerows(rows)
         # Half a surrogate pair has no UTF-8.
         yield _LONE.sub("\ufffd", written.getvalue()).encode()
 

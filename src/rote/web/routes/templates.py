@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
@@ -14,7 +15,8 @@ from rote.web.asking.answers import About, json_response
 from rote.web.kept.recent import recent_of
 from rote.web.reading.indexes import index_of
 from rote.web.running.bounded import bounded
-from rote.web.running.jobs import job_response
+from rote.web.running.jobs import Jobs, job_response
+from rote.web.running.ledger import Job
 from rote.web.showing.links import link
 from rote.web.showing.marking import find_text, marked
 from rote.web.showing.pages import page
@@ -49,6 +51,18 @@ class TemplateRow(BaseModel):
     log_odds: float | None
     p_corrected: float | None
     read: list[str] = Field(description="What it reads like, most frequent first")
+
+
+class TemplatesQuestion(BaseModel):
+    """Which templates are measured, of which files."""
+
+    files: list[str] = Field(min_length=1, description="Keys of files, as /api/opened lists them")
+    layer: str = Field("pos", description=f"One of {', '.join(LAYERS)}")
+    n: int = Field(6, ge=1, le=LONGEST, description="Items of a template")
+    top: int = Field(100, ge=1, le=MOST_LISTED, description="Templates of a source")
+    min_count: int = Field(2, ge=1)
+    by: str = Field("", description="Fields that tell sources apart; or: source")
+    reference: str = Field("", description="Source that others are compared with")
 
 
 class TemplatesAnswer(BaseModel):
@@ -124,8 +138,7 @@ async def templates_page(
 async def templates_start(request: Request) -> Response:
     """Long work begins when somebody asks for it, not when a link is followed."""
     asked = _from_form(await request.form())
-    job = request.app.state.jobs.start("templates", asked.title, asked.to_dict(), files=asked.files)
-    return job_response(request, job)
+    return job_response(request, await run_in_threadpool(_start, request, asked))
 
 
 @router.get("/templates/kept/{identity}", include_in_schema=False)
@@ -182,14 +195,9 @@ async def templates(
     tags=["templates"],
     summary="Measure the templates of large files in the background; gives a job",
 )
-async def templates_job(request: Request, settings: dict[str, Any]) -> Response:
-    try:
-        asked = TemplatesAsked.from_dict(settings)
-    except (KeyError, TypeError):
-        raise OptionError(
-            "settings are files (a list of keys), layer, n, top, min_count, by, reference"
-        ) from None
-    job = request.app.state.jobs.start("templates", asked.title, asked.to_dict(), files=asked.files)
+async def templates_job(request: Request, question: TemplatesQuestion) -> Response:
+    asked = TemplatesAsked.from_dict(question.model_dump())
+    job = await run_in_threadpool(_start, request, asked)
     return json_response({"id": job.id, "state": job.state, "address": f"/api/jobs/{job.id}"}, 202)
 
 
@@ -288,5 +296,12 @@ def _from_form(form: Any) -> TemplatesAsked:
             str(form.get("by", "")),
             str(form.get("reference", "")),
         )
-    except ValueError:
+    except (ValueError, TypeError):
         raise OptionError("n, top and min_count are whole numbers") from None
+
+
+def _start(request: Request, asked: TemplatesAsked) -> Job:
+    if not asked.files:
+        raise OptionError("no file is chosen")
+    jobs: Jobs = request.app.state.jobs
+    return jobs.start("templates", asked.title, asked.to_dict(), files=asked.files)

@@ -7,6 +7,7 @@ what it leaves behind is nothing, since results are written in one transaction a
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import signal
@@ -25,7 +26,9 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse
 
 from rote.core import plugins
-from rote.web.kept.database import now
+from rote.core.errors import OptionError
+from rote.web.failing import Busy
+from rote.web.kept.database import now, storable
 from rote.web.opened import Opened
 from rote.web.reading.fingerprints import fingerprint, hashed
 from rote.web.running.ledger import Job, Ledger, Progress
@@ -33,6 +36,8 @@ from rote.web.running.working import ROOM
 
 _OFTEN = 0.5
 """Seconds between two writings of a job's progress; pages of this server see it at once."""
+WAITING = 100
+"""Jobs that may wait for their turn."""
 _COMMAND = (sys.executable, "-m", "rote.web.running.working")
 
 
@@ -63,11 +68,17 @@ class Jobs:
     ) -> Job:
         """Queue a piece of work; the finished one, where the same was done before."""
         plugins.load(ROOM, kind)
+        if storable(text := json.dumps(settings, ensure_ascii=False)) != text:
+            raise OptionError(
+                "half a character in a setting: repair the escape, \\ud800 to \\udfff"
+            )
         key = self.key(kind, settings, files, indexes)
         with self._lock:
             found = None if again else self._same(key)
             if found:
                 return found
+            if len(self._waiting) >= WAITING:
+                raise Busy(f"{WAITING} pieces of work wait already: cancel some, or ask later")
             job = Job(
                 id=uuid4().hex[:12],
                 kind=kind,
@@ -160,7 +171,13 @@ class Jobs:
             job = self._now[self._waiting.pop(0)]
             job = replace(job, state="running", started=now(), progress=Progress("starting"))
             folder = tempfile.mkdtemp(prefix="rote-job-")
-            process = self._process(folder)
+            try:
+                process = self._process(folder)
+            except OSError as error:
+                # No memory, or too many processes: the next one may have more luck.
+                shutil.rmtree(folder, ignore_errors=True)
+                self._end(replace(job, state="failed", error=f"cannot be started: {error}"))
+                continue
             self._processes[job.id] = process
             self._keep(job)
             thread = threading.Thread(target=self._follow, args=(job.id, process, folder))
@@ -191,6 +208,10 @@ class Jobs:
                 ended = self._hear(id, json.loads(line)) or ended
             if not ended:
                 self._broken(id, process.wait())
+        except Exception:
+            # Whatever went wrong here, nobody should wait for it for ever.
+            logging.getLogger("rote.web").exception("job %s", id)
+            self._broken(id, 1)
         finally:
             _kill(process)
             if process.stdout:

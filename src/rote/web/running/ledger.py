@@ -16,7 +16,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from rote.core.errors import UnknownName
-from rote.web.kept.database import connected, now
+from rote.web.kept.database import connected, now, own_folder, storable
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
 OPEN: tuple[State, ...] = ("waiting", "running")
@@ -81,8 +81,7 @@ class Ledger:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self._locks = store / "servers"
-        self._locks.mkdir(parents=True, exist_ok=True)
+        self._locks = own_folder(store / "servers")
         self.server = uuid4().hex[:12]
         self._lock = os.open(self._locks / self.server, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -97,7 +96,7 @@ class Ledger:
 
     def put(self, job: Job) -> None:
         row = {**asdict(job), "progress": asdict(job.progress)}
-        values = [json.dumps(row[n]) if n in _JSON else row[n] for n in row]
+        values = [_kept(name, value) for name, value in row.items()]
         marks = ", ".join("?" * len(row))
         with connected(self._store) as file:
             file.execute(f"insert or replace into jobs ({', '.join(row)}) values ({marks})", values)
@@ -158,6 +157,12 @@ class Ledger:
         finally:
             os.close(handle)
         return False
+
+
+def _kept(name: str, value: Any) -> Any:
+    if name in _JSON:
+        return json.dumps(value)
+    return storable(value) if isinstance(value, str) else value
 
 
 def _job(row: Any) -> Job:

@@ -70,14 +70,26 @@ function show(box, job) {
 }
 
 function following() {
-  for (const box of document.querySelectorAll("[data-job]")) {
-    const own = location.pathname === `/jobs/${box.dataset.job}`;
-    const events = new EventSource(`/api/jobs/${box.dataset.job}/events`);
+  // A browser holds six connections to one machine at a time, those of all its pages together:
+  // few are followed, and none while nobody looks.
+  const boxes = [...document.querySelectorAll("[data-job]")].slice(0, 3);
+  const closing = boxes.map((box) => follow(box));
+  window.addEventListener("pagehide", () => closing.forEach((close) => close()));
+}
+
+function follow(box) {
+  const own = location.pathname === `/jobs/${box.dataset.job}`;
+  let events = null, ended = false;
+  const close = () => { if (events) events.close(); events = null; };
+  const open = () => {
+    if (events || ended) return;
+    events = new EventSource(`/api/jobs/${box.dataset.job}/events`);
     events.onmessage = (event) => {
       const job = JSON.parse(event.data);
       show(box, job);
       if (job.open) return;
-      events.close();
+      ended = true;
+      close();
       if (job.state === "interrupted") {
         // Nobody is there to answer a reload.
         box.querySelector("[data-stage]").textContent = "The app was ended. Start it again, then reload this page.";
@@ -86,9 +98,11 @@ function following() {
       if (own && job.state === "done" && job.result) location.replace(job.result); else location.reload();
     };
     // The browser asks again by itself after a break; a job that is unknown now is not asked for.
-    events.onerror = () => { if (events.readyState === EventSource.CLOSED) events.close(); };
-    window.addEventListener("pagehide", () => events.close());
-  }
+    events.onerror = () => { if (events && events.readyState === EventSource.CLOSED) close(); };
+  };
+  document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
+  if (!document.hidden) open();
+  return close;
 }
 
 function searchKey() {

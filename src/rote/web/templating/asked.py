@@ -12,6 +12,7 @@ from rote.core.errors import OptionError
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
+from rote.web.kept.uploads import unpacked
 from rote.web.opened import Opened
 from rote.web.reading.fingerprints import fingerprint
 from rote.web.reading.glimpses import glimpse
@@ -20,7 +21,8 @@ LAYERS = ("pos", "upos", "dep", "lower", "lemma", "shape")
 SMALL = 1 << 20
 """Bytes of texts that are measured while one waits; more is work for a process of its own."""
 MOST_LISTED, LONGEST = 1_000, 32
-_PACKED = (".gz", ".zst", ".parquet")
+_COLUMNS = frozenset((".parquet", ".pq", ".arrow"))
+"""Files whose texts may be far larger than they are."""
 _BUNDLED = "example:"
 _USUAL = "source"
 
@@ -43,6 +45,8 @@ class TemplatesAsked:
             raise OptionError(f"a template has 1 to {LONGEST} items, and not {self.n}")
         if not 1 <= self.top <= MOST_LISTED:
             raise OptionError(f"1 to {MOST_LISTED:,} templates are listed here, not {self.top}")
+        if self.min_count < 1:
+            raise OptionError(f"min_count must be at least 1, not {self.min_count}")
         if self.layer not in LAYERS:
             raise OptionError(f"the layer is one of {', '.join(LAYERS)}, not '{self.layer}'")
 
@@ -120,5 +124,5 @@ def _size(path: Path) -> int:
     if path.is_dir():
         return sum(_size(one) for one in path.rglob("*") if one.is_file())
     if path.is_file():
-        return path.stat().st_size * (5 if path.suffix in _PACKED else 1)
+        return unpacked(path, SMALL) if _COLUMNS.isdisjoint(path.suffixes) else SMALL + 1
     return 0 if str(path).startswith(_BUNDLED) else SMALL + 1

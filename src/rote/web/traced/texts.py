@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
+from rote.web.kept.database import own_folder
 
 LONGEST = 200_000
 """Characters of a text that is traced while one waits."""
@@ -30,8 +31,7 @@ def keep(store: Path, text: str) -> str:
             f"the text has {len(text):,} characters, and at most {LONGEST:,} are traced here: "
             "paste a part, or use `rote trace` on the command line, which has no limit"
         )
-    folder = store / _FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = own_folder(store / _FOLDER)
     data = text.encode("utf-8", "surrogatepass")
     identity = blake2b(data, digest_size=16).hexdigest()
     path = folder / f"{identity}.txt"

@@ -9,9 +9,9 @@ from typing import Any
 
 from rote.index.tracing.evidence import Span
 from rote.index.tracing.trace import Trace
-from rote.report.texts import trace as page
 from rote.report.texts.highlight import Span as Mark
 from rote.report.texts.highlight import marked, readable
+from rote.report.texts.trace import documents_of, numbered, paragraphs_of, shown_span
 from rote.web.showing.links import document_link
 from rote.web.traced.judged import MOST_CITED, Fragment, Judged
 
@@ -101,13 +101,13 @@ def citations(text: str, fragments: Sequence[Fragment], key: str) -> list[dict[s
 
 def matches(traced: Trace, key: str) -> dict[str, Any]:
     """The matched spans in the text and with their sources, as `rote trace -o page.html` shows."""
-    numbers = {id(span): number for number, span in enumerate(traced.spans, 1)}
-    documents = page._documents(traced.spans, numbers)
+    numbers = numbered(traced)
+    documents = documents_of(traced.spans, numbers)
     held = traced.held.get(0)
     return {
-        "paragraphs": page._paragraphs(held, traced.spans, numbers) if held is not None else [],
+        "paragraphs": paragraphs_of(held, traced.spans, numbers) if held is not None else [],
         "spans": [
-            {**page._shown_span(span, numbers[id(span)], documents), "links": _links(span, key)}
+            {**shown_span(span, numbers[id(span)], documents), "links": _links(span, key)}
             for span in traced.spans
         ],
         "documents": [

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.errors import UnknownName
+from rote.index.asking.counting import per_million
+from rote.index.asking.found import Matches
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
-from rote.web.asking.found import Matches
-from rote.web.reading.indexes import OpenIndex
 
 DOCUMENT = "document"
 _LABELS = ("author", "source")
@@ -33,28 +32,29 @@ class Groups:
     words: Mapping[str, int]
 
 
-def fields_of(opened: OpenIndex) -> list[str]:
+def fields_of(index: Index) -> list[str]:
     """The fields that matches can be counted by."""
-
-    def look() -> list[str]:
-        index = opened.index
-        held = [
-            name
-            for name in _LABELS
-            if any(len(getattr(s.documents, name).vocabulary) > 1 for s in index.segments)
-        ]
-        if index.documents_held <= _READ:
-            held += sorted(_plain_fields(index) - {DOCUMENT, *_LABELS})
-        return [DOCUMENT, *held]
-
-    return opened.once("fields", look)
+    held = [
+        name
+        for name in _LABELS
+        if any(len(getattr(s.documents, name).vocabulary) > 1 for s in index.segments)
+    ]
+    if index.documents_held <= _READ:
+        held += sorted(_plain_fields(index) - {DOCUMENT, *_LABELS})
+    return [DOCUMENT, *held]
 
 
-def groups_by(opened: OpenIndex, field: str) -> Groups:
-    """The groups that a field makes."""
-    if field not in fields_of(opened):
-        raise UnknownName("field of the documents", field, fields_of(opened))
-    return opened.once(("groups", field), lambda: _groups(opened.index, field))
+def groups_by(index: Index, field: str) -> Groups:
+    """The groups that one of the fields makes."""
+    of = [_names(segment, field) for segment in index.segments]
+    words: Counter[str] = Counter()
+    for segment, names in zip(index.segments, of):
+        ends = segment.frames["word"].document_ends
+        # Behind every document stands its end, which is no word.
+        lengths = np.diff(ends, prepend=-1) - 1
+        for name, length in zip(names, lengths.tolist()):
+            words[name] += length
+    return Groups(of, words)
 
 
 def tally(matches: Matches, groups: Groups) -> list[dict[str, Any]]:
@@ -71,7 +71,7 @@ def tally(matches: Matches, groups: Groups) -> list[dict[str, Any]]:
             "matches": count,
             "documents": holding[name],
             "words": groups.words[name],
-            "per_million": count / groups.words[name] * 1e6,
+            "per_million": per_million(count, groups.words[name]),
         }
         for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
@@ -85,18 +85,6 @@ def _plain_fields(index: Index) -> set[str]:
         for name, value in segment.documents.meta(number).items()
         if isinstance(value, _PLAIN)
     }
-
-
-def _groups(index: Index, field: str) -> Groups:
-    of = [_names(segment, field) for segment in index.segments]
-    words: Counter[str] = Counter()
-    for segment, names in zip(index.segments, of):
-        ends = segment.frames["word"].document_ends
-        # Behind every document stands its end, which is no word.
-        lengths = np.diff(ends, prepend=-1) - 1
-        for name, length in zip(names, lengths.tolist()):
-            words[name] += length
-    return Groups(of, words)
 
 
 def _names(segment: Segment, field: str) -> list[str]:

@@ -6,7 +6,8 @@ match by itself: texts, ids and strings are read for those alone that are shown 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,16 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.progress import Advance, Reporter, Silent
 from rote.index import query as queries
-from rote.index.answers import Place
-from rote.index.columns.parts import END
+from rote.index.answers import Context, Place
+from rote.index.columns.parts import END, Column
 from rote.index.index import Index
 from rote.index.places import places_in
 
 Numbers = NDArray[np.int64]
 _ITEMS, _WORDS = 16, 10
 """Items beside a match that are read to sort it, and how many words of them are compared."""
-_WORD_FRAME = "word"
+_AT_ONCE = 1 << 16
+"""Matches whose neighbours are read together."""
+_AROUND = 60
+"""Characters beside a match of other items than words that are read to sort it."""
 _FOLDED = ("lower", "word")
 
 
@@ -85,13 +90,14 @@ class Matches:
         of = np.searchsorted(held, self.segment << 32 | self.documents)
         return np.argsort(rank[of], kind="stable")
 
-    def by_neighbours(self, side: str) -> Numbers:
+    def by_neighbours(self, side: str, reporter: Reporter | None = None) -> Numbers:
         """By the words before each match, the nearest first, or by those after it."""
         if not len(self):
             return np.empty(0, np.int64)
-        steps = np.arange(_ITEMS)
-        places = self.end[:, None] + steps if side == "right" else self.start[:, None] - 1 - steps
-        return np.lexsort(self._words(places).T[::-1])
+        with (reporter or Silent()).stage("sorting", len(self)) as advance:
+            if self._has_own_items():
+                return self._by_text(side, advance)
+            return np.lexsort(self._words(side, advance).T[::-1])
 
     def forms(self) -> tuple[list[str], Numbers]:
         """What was matched, capitals folded, and which of these each match is."""
@@ -114,56 +120,123 @@ class Matches:
     def _form(self, place: Place) -> str:
         return " ".join(self.index.context(place, 0).match.lower().split())
 
+    def _has_own_items(self) -> bool:
+        """Whether the matches are of other items than words: subwords, trees."""
+        return self.layer != "word" and self.layer in self.index.segments[0].frames
+
     def _read_layer(self) -> str:
         """A layer with the items of the matches that folds capitals, if there is one."""
-        if self.layer in self.index.segments[0].frames and self.layer != _WORD_FRAME:
+        if self._has_own_items():
             return self.layer
         return next(name for name in (*_FOLDED, self.layer) if name in self.index.layers)
 
-    def _words(self, places: Numbers) -> Numbers:
-        """The words at some places of each match as ranks of their strings; 0 where there is none.
+    def _by_text(self, side: str, advance: Advance) -> Numbers:
+        """Beside subwords or trees, too, people look for words: those of the text."""
+        keys: list[list[str]] = []
+        for first in range(0, len(self), _AT_ONCE):
+            block = np.arange(first, min(first + _AT_ONCE, len(self)))
+            keys += [
+                neighbours(self.index.context(place, _AROUND), side) for place in self.places(block)
+            ]
+            advance(len(block))
+        return np.array(sorted(range(len(self)), key=keys.__getitem__), np.int64)
+
+    def _words(self, side: str, advance: Advance) -> Numbers:
+        """The nearest words of each match as ranks of their strings; 0 where there are no more.
 
         Marks are passed over, and what lies beyond the document's end.
         """
         layer = self._read_layer()
-        read: list[tuple[slice, Numbers, list[str]]] = []
+        ids = np.zeros((len(self), _WORDS), np.int64)
+        strings: list[dict[int, str]] = []
         for number, segment in enumerate(self.index.segments):
             own, column = self.of_segment(number), segment.columns[layer]
-            here = places[own]
-            inside = (here >= 0) & (here < len(column.ids))
-            ids = column.ids.take(np.where(inside, here, 0).ravel()).reshape(here.shape)
-            ids[~inside] = END
-            ids *= np.cumprod(ids != END, axis=1)
-            known, which = np.unique(ids, return_inverse=True)
-            strings = [column.vocabulary[i] if i != END else "" for i in known.tolist()]
-            read.append((own, which.reshape(here.shape), strings))
-        ranks = _ranks([strings for _, _, strings in read])
-        found = np.zeros(places.shape, np.int64)
-        for (own, which, _), rank in zip(read, ranks):
-            found[own] = rank[which]
-        # Words in front, in their order.
-        order = np.argsort(found == 0, axis=1, kind="stable")
-        return np.take_along_axis(found, order, axis=1)[:, :_WORDS]
+            strings.append({})
+            seen, is_word = np.zeros((2, len(column.vocabulary)), np.bool_)
+            for first in range(own.start, own.stop, _AT_ONCE):
+                block = slice(first, min(first + _AT_ONCE, own.stop))
+                here = _beside(column, self.start[block], self.end[block], side)
+                read = np.zeros(len(seen), np.bool_)
+                read[here] = True
+                for item in np.flatnonzero(read & ~seen).tolist():
+                    string = column.vocabulary[item] if item != END else ""
+                    if any(map(str.isalnum, string)):
+                        strings[number][item] = string
+                        is_word[item] = True
+                seen |= read
+                here *= is_word[here]
+                # Words in front, in their order.
+                order = np.argsort(here == END, axis=1, kind="stable")[:, :_WORDS]
+                ids[block] = np.take_along_axis(here, order, axis=1)
+                advance(block.stop - block.start)
+        rank = {
+            word: number
+            for number, word in enumerate(sorted({w for held in strings for w in held.values()}), 1)
+        }
+        for number, words in enumerate(strings):
+            own = self.of_segment(number)
+            table = np.zeros(max(words, default=END) + 1, np.int64)
+            table[list(words)] = [rank[word] for word in words.values()]
+            ids[own] = table[ids[own]]
+        return ids
 
 
-def find(index: Index, parsed: queries.Query, memos: Sequence[queries.Memo], limit: int) -> Matches:
-    """The first matches of a query, in the order of the documents."""
-    layer = parsed.layers[0]
-    starts, ends, segments = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [0]
+def find(
+    index: Index,
+    parsed: queries.Query,
+    limit: int | None = None,
+    memos: Sequence[queries.Memo] | None = None,
+) -> Matches:
+    """The first matches of a query, or all of them, in the order of the documents."""
+    nothing = np.empty(0, np.int64)
+    parts = [(nothing, nothing, nothing)]
+    for number, start, end in in_segments(index, parsed, limit, memos):
+        parts.append((np.full(len(start), number), start, end))
+    segment, starts, ends = (np.concatenate(column) for column in zip(*parts))
+    return Matches(index, parsed.layers[0], segment, starts, ends)
+
+
+def in_segments(
+    index: Index,
+    parsed: queries.Query,
+    limit: int | None = None,
+    memos: Sequence[queries.Memo] | None = None,
+) -> Iterator[tuple[int, Numbers, Numbers]]:
+    """The matches [start, end) of one segment after the other, up to a limit.
+
+    `memos`, one for each segment, remember what regular expressions matched before.
+    """
     for number, segment in enumerate(index.segments):
+        if limit == 0:
+            return
         start, end = queries.find(
             parsed,
             segment.columns,
-            sentence_last=segment.frame_of(layer).sentence_last,
+            sentence_last=segment.frame_of(parsed.layers[0]).sentence_last,
             limit=limit,
-            memo=memos[number],
+            memo=memos[number] if memos else None,
         )
-        starts.append(start)
-        ends.append(end)
-        segments.append(len(start))
-        limit -= len(start)
-    which = np.repeat(np.arange(len(index.segments)), segments[1:])
-    return Matches(index, layer, which, np.concatenate(starts), np.concatenate(ends))
+        if limit is not None:
+            limit -= len(start)
+        yield number, start, end
+
+
+def neighbours(context: Context, side: str) -> list[str]:
+    """The words next to a match, the nearest first, in lower case."""
+    if side == "right":
+        return re.findall(r"\w+", context.after.lower())
+    return re.findall(r"\w+", context.before.lower())[::-1]
+
+
+def _beside(column: Column, start: Numbers, end: Numbers, side: str) -> Numbers:
+    """The items next to matches, the nearest first; from the document's end on nothing else."""
+    steps = np.arange(_ITEMS)
+    places = end[:, None] + steps if side == "right" else start[:, None] - 1 - steps
+    inside = (places >= 0) & (places < len(column.ids))
+    ids = column.ids.take(np.where(inside, places, 0).ravel()).reshape(places.shape)
+    ids[~inside] = END
+    ids *= np.cumprod(ids != END, axis=1)
+    return ids
 
 
 def _alike(rows: Numbers, bits: int) -> tuple[Numbers, Numbers]:
@@ -173,10 +246,3 @@ def _alike(rows: Numbers, bits: int) -> tuple[Numbers, Numbers]:
         rows = (rows << bits * np.arange(rows.shape[1])).sum(axis=1)
     _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first, which.ravel()
-
-
-def _ranks(strings: Sequence[Sequence[str]]) -> list[Numbers]:
-    """The place of each string among all of them, from 1; 0 for what is no word."""
-    words = sorted({s for each in strings for s in each if any(map(str.isalnum, s))})
-    rank = {word: number for number, word in enumerate(words, 1)}
-    return [np.array([rank.get(s, 0) for s in each], np.int64) for each in strings]

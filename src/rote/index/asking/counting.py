@@ -1,0 +1,112 @@
+"""How often phrases stand in the layers of an index, and which n-grams are frequent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rote.core.progress import Reporter, Silent
+from rote.index.grams import Grams
+from rote.index.index import DEFAULT, Index
+
+COUNT_COLUMNS = (
+    "phrase", "layer", "items", "query", "occurrences", "documents", "authors", "per_million",
+)  # fmt: skip
+FREQUENT_COLUMNS = ("rank", "items", "count", "documents", "per_million", "example")
+_MILLION = 1e6
+
+
+def cut(index: Index, phrases: Sequence[str], layer: str) -> Grams:
+    """The items of each phrase, by the index's own annotator; none where it holds nothing."""
+    if not phrases:
+        return Grams.of(())
+    made = index.layer_of(phrases, layer)
+    return Grams(made.ids, made.text_ends, made.vocabulary)
+
+
+def counted(index: Index, phrases: Sequence[str], grams: Grams, layer: str) -> list[dict[str, Any]]:
+    """A row for each phrase, which stands for these items of the layer; all counted at once."""
+    if not phrases:
+        return []
+    columns = [index.counts(grams, layer), index.document_counts(grams, layer)]
+    if has_authors(index):
+        columns.append(index.author_counts(grams, layer))
+    held = index.items_held(layer)
+    return [
+        {
+            "phrase": phrase,
+            "layer": layer,
+            "items": list(grams[number]),
+            "query": None,
+            "occurrences": occurrences,
+            "documents": documents,
+            "authors": authors[0] if authors else None,
+            "per_million": per_million(occurrences, held),
+        }
+        for number, (phrase, (occurrences, documents, *authors)) in enumerate(
+            zip(phrases, zip(*(column.tolist() for column in columns)))
+        )
+    ]
+
+
+def matched(index: Index, query: str, layer: str = DEFAULT) -> dict[str, Any]:
+    """The row of a query, which names its layers itself; of it only occurrences are counted."""
+    parsed = index.parse(query, layer)
+    occurrences = index.matches(query, layer)
+    return {
+        "phrase": query,
+        "layer": ",".join(parsed.layers),
+        "items": None,
+        "query": str(parsed),
+        "occurrences": occurrences,
+        "documents": None,
+        "authors": None,
+        "per_million": per_million(occurrences, index.items_held(parsed.layers[0])),
+    }
+
+
+def frequent(
+    index: Index,
+    n: int,
+    k: int,
+    layer: str = DEFAULT,
+    *,
+    examples: bool = True,
+    reporter: Reporter | None = None,
+) -> list[dict[str, Any]]:
+    """The k most frequent n-grams of a layer, exactly, with the text of the first place of each.
+
+    Where the places of the layer are not sorted there are no examples.
+    """
+    found, held = index.top(n, k, layer, documents=True), index.items_held(layer)
+    examples = examples and layer in index.sorted_layers
+    rows: list[dict[str, Any]] = []
+    with (reporter or Silent()).stage("reading examples", len(found) * examples) as advance:
+        for number, (items, count) in enumerate(found):
+            rows.append(
+                {
+                    "rank": number + 1,
+                    "items": list(items),
+                    "count": count,
+                    "documents": None if found.documents is None else int(found.documents[number]),
+                    "per_million": per_million(count, held),
+                    "example": example_of(index, items, layer) if examples else None,
+                }
+            )
+            advance(1)
+    return rows
+
+
+def example_of(index: Index, items: Sequence[str], layer: str) -> str:
+    """The text of the first place of an n-gram."""
+    return index.context(index.places(items, 1, layer)[0], 0).match
+
+
+def per_million(count: int, held: int) -> float | None:
+    """Of a million items of the layer; none where it has no items."""
+    return count / held * _MILLION if held else None
+
+
+def has_authors(index: Index) -> bool:
+    """Whether it is known who wrote any of the documents."""
+    return any(len(segment.documents.author.vocabulary) > 1 for segment in index.segments)

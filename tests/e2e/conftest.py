@@ -1,0 +1,90 @@
+"""A browser, and the app in it; without a browser every test here is skipped with the reason."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from tests.e2e import written
+from tests.e2e.serving import Running, serving
+from tests.e2e.watching import TIMEOUT, Watch, watched
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def _missing() -> str:
+    """What there is to be installed before these tests can run."""
+    from importlib.util import find_spec
+
+    for package, extra in (("playwright", "e2e"), ("fastapi", "web"), ("uvicorn", "web")):
+        if find_spec(package) is None:
+            return f"{package} is not installed (extra `{extra}`)"
+    return "" if _chromium() else f"there is no browser: none of {', '.join(_NAMES)}"
+
+
+def _chromium() -> str | None:
+    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+# Of a file, not of the session: while it runs, Playwright keeps an event loop in this thread,
+# which other tests of the same worker would trip over.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if problem := _missing():
+        pytest.skip(problem)
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=TIMEOUT)
+    as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=_chromium(), args=as_root)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an index (`tales`) and files of texts."""
+    from rote.cli.main import rote
+
+    folder = tmp_path_factory.mktemp("given")
+    written.write(folder / "answers.jsonl", written.answers())
+    written.write(folder / "many.jsonl", written.many_answers())
+    written.write(folder / written.HARMFUL_NAME, written.hostile_answers())
+    source = written.write(folder / "tales.jsonl", written.documents())
+    build = ["index", "build", str(source), "-o", str(folder / "tales"), "-q"]
+    CliRunner().invoke(rote, build, catch_exceptions=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def app(browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The server of one file of tests, with all that is given."""
+    named = [given / name for name in ("tales", "answers.jsonl", "many.jsonl", written.HARMFUL_NAME)]
+    with serving(tmp_path_factory.mktemp("store"), *named) as running:
+        yield running
+
+
+@pytest.fixture
+def seen(browser: Browser) -> Iterator[tuple[Page, Watch]]:
+    with watched(browser) as both:
+        yield both
+
+
+@pytest.fixture
+def page(seen: tuple[Page, Watch]) -> Page:
+    return seen[0]
+
+
+@pytest.fixture
+def watch(seen: tuple[Page, Watch]) -> Watch:
+    return seen[1]

@@ -1,0 +1,69 @@
+"""`rote serve` as its own process, started and ended as a user would."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COMMAND = (sys.executable, "-c", "from rote.cli.main import main; main()")
+PATIENCE = 60.0
+"""Seconds: the first call of a kernel compiles it, and others may use this machine too."""
+
+
+@dataclass(slots=True)
+class Running:
+    """Where the server listens, and what it has said so far."""
+
+    address: str = ""
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def port(self) -> str:
+        return self.address.partition("?")[0].rstrip("/").rpartition(":")[2]
+
+    def at(self, path: str) -> str:
+        """The address of a page, by the name that this machine has for itself."""
+        return f"http://127.0.0.1:{self.port}{path}"
+
+
+@contextmanager
+def serving(store: Path, *arguments: str | Path) -> Iterator[Running]:
+    """The server is interrupted at the end, and has to go without a complaint."""
+    command = [*COMMAND, "serve", *map(str, arguments), "--store", str(store)]
+    process = subprocess.Popen(
+        [*command, "--port", "0", "--no-open"], stderr=subprocess.PIPE, text=True
+    )
+    running, ready = Running(), threading.Event()
+    reader = threading.Thread(target=_read, args=(process, running, ready))
+    reader.start()
+    try:
+        assert ready.wait(PATIENCE), "the server did not start"
+        assert running.address, f"the server ended: {running.said}"
+        yield running
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE)
+        finally:
+            process.kill()
+            reader.join()
+            assert process.stderr is not None
+            process.stderr.close()
+    assert process.returncode in (0, 130), running.said
+    assert not any("Traceback" in line for line in running.said), "".join(running.said)
+
+
+def _read(process: subprocess.Popen[str], running: Running, ready: threading.Event) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        running.said.append(line)
+        if "rote is at " in line:
+            running.address = line.split()[-1]
+            ready.set()
+    ready.set()

@@ -1,0 +1,342 @@
+"""Compare, the work behind it, and History, as a user goes through them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e import written
+from tests.e2e.serving import Running
+from tests.e2e.watching import Watch, expect, watched
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+_RESULT = re.compile(r"/compare/result/[0-9a-f]+(\?|$)")
+_SVG_HEAD, _PNG_HEAD = b"<svg", b"\x89PNG\r\n\x1a\n"
+
+
+def choose(page: Page, *measures: str) -> None:
+    """Only these measures, and few permutations."""
+    boxes = page.get_by_role("group", name="Measures")
+    for box in boxes.get_by_role("checkbox").all():
+        box.uncheck()
+    for name in measures:
+        boxes.get_by_role("checkbox", name=name).check()
+    page.get_by_text("More settings").click()
+    page.get_by_label("Permutations").fill("39")
+
+
+def start(page: Page) -> None:
+    page.get_by_role("button", name="Measure", exact=True).click()
+
+
+def measured(page: Page, app: Running) -> str:
+    """The address of what came out of the given answers."""
+    page.goto(app.at("/compare?file=answers.jsonl"))
+    choose(page, "Lexical diversity", "Syntactic templates")
+    start(page)
+    page.wait_for_url(_RESULT)
+    return page.url
+
+
+@pytest.fixture(scope="module")
+def result(browser: Browser, app: Running) -> str:
+    with watched(browser) as (page, _):
+        return measured(page, app)
+
+
+def test_texts_are_chosen_measured_and_seen_even_if_the_page_is_loaded_again_meanwhile(
+    app: Running, page: Page
+) -> None:
+    page.goto(app.at("/"))
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Compare").click()
+    given = page.get_by_role("group", name="Texts")
+    expect(given.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
+    expect(page.get_by_label("Sources by field")).to_have_value("source")
+    expect(page.get_by_label("Reference source")).to_have_value("human")
+    choose(page, "Compression ratio")
+    start(page)
+    page.wait_for_url("**/jobs/*")
+    job = page.url
+    expect(page.get_by_role("heading", level=1)).to_have_text("answers.jsonl, against human")
+    page.reload()
+    page.wait_for_url(_RESULT)
+    expect(page.get_by_role("heading", level=1)).to_have_text("answers.jsonl, against human")
+    expect(page.get_by_role("region", name="Summary")).to_contain_text("compress")
+    page.goto(job)  # a link to the work leads to what came out of it
+    page.wait_for_url(_RESULT)
+
+
+def test_a_result_shows_its_summary_its_panel_and_what_was_measured(
+    result: str, page: Page
+) -> None:
+    page.goto(result)
+    summary = page.get_by_role("region", name="Summary")
+    expect(summary).to_contain_text("model is more repetitive than human")
+    panel = page.get_by_role("region", name="Diversity")
+    expect(panel.locator("figure svg").first).to_be_visible()
+    expect(panel.get_by_role("row", name=re.compile("^human reference 10 340 "))).to_be_visible()
+    for part in page.get_by_role("navigation", name="Parts of this result").get_by_role("link").all():
+        place = part.get_attribute("href") or ""
+        part.click()
+        expect(page.locator(place)).to_be_in_viewport()
+
+
+def test_a_table_is_sorted_with_the_keyboard(result: str, page: Page) -> None:
+    page.goto(result)
+    table = page.get_by_role("table", name="The panel in numbers")
+    heads, first = table.get_by_role("columnheader"), table.locator("tbody tr th")
+    expect(first).to_have_text([re.compile("^human"), re.compile("^model")])
+    words = heads.nth(2)
+    words.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(words).to_have_attribute("aria-sort", "descending")
+    expect(first).to_have_text([re.compile("^human"), re.compile("^model")])
+    page.keyboard.press("Space")
+    expect(words).to_have_attribute("aria-sort", "ascending")
+    expect(first).to_have_text([re.compile("^model"), re.compile("^human")])
+    heads.nth(0).get_by_role("button").press("Enter")
+    expect(words).not_to_have_attribute("aria-sort", "ascending")
+    expect(heads.nth(0)).to_have_attribute("aria-sort", "ascending")
+    expect(first).to_have_text([re.compile("^human"), re.compile("^model")])
+
+
+def test_a_table_is_copied_as_csv(result: str, page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(result)
+    button = page.get_by_role("button", name="Copy as CSV: The panel in numbers")
+    button.click()
+    expect(button).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert copied[0].startswith("source,texts,words,")
+    assert [line.split(",")[:3] for line in copied[1:]] == [
+        ["human", "10", "340"],
+        ["model", "10", "280"],
+    ]
+    assert len(copied[1].split(",")) == len(copied[0].split(","))
+
+
+@pytest.mark.parametrize(("kind", "head"), [("SVG", _SVG_HEAD), ("PNG", _PNG_HEAD)])
+def test_a_figure_is_saved(result: str, page: Page, kind: str, head: bytes) -> None:
+    page.goto(result)
+    with page.expect_download() as saving:
+        page.get_by_role("button", name=f"Save {kind}: All sources on all aspects").click()
+    assert saving.value.suggested_filename.endswith(f".{kind.lower()}")
+    content = Path(saving.value.path()).read_bytes()
+    assert content.startswith(head)
+    assert len(content) > 2_000
+
+
+@pytest.mark.parametrize(
+    ("link", "head"), [("Report (HTML)", "<!doctype html>"), ("JSON", "{"), ("CSV", "measure,")]
+)
+def test_a_result_is_taken_along_as_a_file(result: str, page: Page, link: str, head: str) -> None:
+    page.goto(result)
+    with page.expect_download() as saving:
+        page.locator("main p.actions").get_by_role("link", name=link).click()
+    content = Path(saving.value.path()).read_text(encoding="utf-8")
+    assert content.startswith(head)
+    assert "model" in content
+
+
+def test_a_number_leads_to_its_texts_and_to_one_of_them(result: str, page: Page) -> None:
+    page.goto(result)
+    row = page.locator("#texts").get_by_role("row", name=re.compile("^model 10 ")).first
+    row.get_by_role("link", name="model").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of model: lexical")
+    expect(page.locator("table.texts tbody tr")).to_have_count(10)
+    page.get_by_role("columnheader", name="id").get_by_role("link").click()
+    expect(page.get_by_role("columnheader", name="id")).to_have_attribute("aria-sort", "ascending")
+    page.get_by_role("columnheader", name="id").get_by_role("link").press("Enter")
+    expect(page.get_by_role("columnheader", name="id")).to_have_attribute("aria-sort", "descending")
+    expect(page.locator("table.texts tbody tr").first).to_contain_text("m9")
+    page.get_by_label("Source").select_option("human")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of human: lexical")
+    page.get_by_role("link", name="h3").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("h3")
+    # Numbers of the templates stand between its words.
+    expect(page.get_by_role("article")).to_contain_text(re.compile("doctor.*lost.*garden.*winter"))
+    expect(page.get_by_role("row", name=re.compile("^lexical ttr 0"))).to_be_visible()
+    page.get_by_role("button", name="Trace this text").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Traced against tales")
+    expect(page.get_by_role("region", name="The text")).to_contain_text("The doctor lost a garden")
+
+
+def test_an_address_carries_the_settings_to_somebody_else(
+    app: Running, page: Page, browser: Browser
+) -> None:
+    page.goto(app.at("/compare?file=answers.jsonl"))
+    choose(page, "Self-repetition", "Originality")
+    page.get_by_label("Corpus", exact=True).select_option("index tales")
+    page.get_by_label("Reference source").fill("model")
+    page.get_by_role("button", name="Link to these settings").click()
+    page.wait_for_url("**/compare?*reference=model*")
+    with watched(browser) as (other, _):
+        other.goto(page.url)
+        expect(other.get_by_label("Reference source")).to_have_value("model")
+        expect(other.get_by_label("Corpus", exact=True)).to_have_value("index:tales")
+        expect(other.get_by_label("Permutations")).to_have_value("39")
+        boxes = other.get_by_role("group", name="Measures").get_by_role("checkbox", checked=True)
+        expect(boxes).to_have_count(2)
+        expect(other.get_by_role("checkbox", name="Self-repetition")).to_be_checked()
+        expect(other.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
+        expect(other.get_by_role("checkbox", name="many.jsonl")).not_to_be_checked()
+
+
+def test_what_was_measured_before_is_shown_at_once(app: Running, result: str, page: Page) -> None:
+    assert measured(page, app).startswith(result)
+    expect(page.get_by_role("status")).to_contain_text("measured before")
+    page.get_by_role("link", name="Change settings").click()
+    expect(page.get_by_role("checkbox", name="Lexical diversity")).to_be_checked()
+    expect(page.get_by_role("link", name="see the result")).to_be_visible()
+
+
+def test_a_file_is_uploaded_by_choosing_it_and_another_by_dropping_it(
+    app: Running, page: Page
+) -> None:
+    record = json.dumps({"text": "A story that was brought along.", "teller": "Eve"}).encode()
+    page.goto(app.at("/compare"))
+    page.get_by_label("Permutations").evaluate("field => { field.value = '77' }")
+    page.get_by_label("Drop files here, or choose them").set_input_files(
+        {"name": "brought.jsonl", "mimeType": "application/json", "buffer": record}
+    )
+    brought = page.get_by_role("checkbox", name="brought.jsonl uploaded A story that was brought")
+    expect(brought).to_be_checked()
+    expect(page.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
+    expect(page.get_by_label("Permutations")).to_have_value("77")
+    dropped = page.evaluate_handle(
+        """() => { const held = new DataTransfer();
+        held.items.add(new File(["A text that fell from above."], "dropped.txt")); return held; }"""
+    )
+    page.locator("[data-drop]").dispatch_event("drop", {"dataTransfer": dropped})
+    expect(page.get_by_role("checkbox", name="dropped.txt uploaded A text that fell")).to_be_checked()
+    expect(brought).to_be_checked()
+
+
+def test_what_cannot_be_measured_is_said_on_the_form_which_stays_filled(
+    app: Running, page: Page, watch: Watch
+) -> None:
+    watch.forgive("status of 400")
+    page.goto(app.at("/compare?file=answers.jsonl"))
+    choose(page, "Originality")
+    start(page)
+    expect(page.get_by_role("alert")).to_contain_text("corpus")
+    expect(page.get_by_role("checkbox", name="Originality")).to_be_checked()
+    expect(page.get_by_label("Permutations")).to_have_value("39")
+
+
+def test_long_work_survives_a_reload_and_is_cancelled(app: Running, page: Page) -> None:
+    page.goto(app.at("/compare?file=many.jsonl"))
+    start(page)
+    page.wait_for_url("**/jobs/*")
+    bar = page.get_by_role("progressbar", name="Progress of this stage")
+    expect(bar).to_be_visible()
+    expect(page.locator("[data-stage]")).not_to_have_text(re.compile("^(Waiting|Starting)$"))
+    page.reload()
+    expect(bar).to_be_visible()
+    page.get_by_role("link", name="work under way").first.click()
+    row = page.get_by_role("row", name=re.compile("^many.jsonl, against human running"))
+    row.get_by_role("link").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled. Nothing was kept.")).to_be_visible()
+    expect(bar).to_have_count(0)
+    page.goto(app.at("/jobs"))
+    expect(page.get_by_role("row", name=re.compile("^many.jsonl.* cancelled "))).to_be_visible()
+    page.goto(app.at("/history?q=many"))
+    expect(page.get_by_text("Nothing of what was measured matches this.")).to_be_visible()
+
+
+def test_the_first_page_and_the_history_show_what_was_measured(
+    app: Running, result: str, page: Page
+) -> None:
+    page.goto(app.at("/"))
+    last = page.get_by_role("region", name=re.compile("^The last result: answers.jsonl"))
+    expect(last.locator("figure svg").first).to_be_visible()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="History").click()
+    entry = page.get_by_role("listitem").filter(has_text="lexical, templates")
+    entry.get_by_text("Signatures").click()
+    expect(entry.locator(".signature").first).to_contain_text("measure:lexical")
+    page.get_by_label("Search").fill("measure:lexical")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("1 result")
+    page.get_by_role("link", name="answers.jsonl, against human").click()
+    assert page.url == result
+
+
+def test_two_results_are_put_side_by_side_and_one_is_deleted_after_a_question(
+    app: Running, result: str, page: Page, watch: Watch
+) -> None:
+    page.goto(app.at("/compare?file=answers.jsonl"))
+    choose(page, "Lexical diversity")
+    page.get_by_role("group", name="Sources").get_by_label("Seed").fill("5")
+    start(page)
+    page.wait_for_url(_RESULT)
+    page.goto(app.at("/history?q=measure:lexical"))
+    boxes = page.get_by_role("main").get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    for box in boxes.all():
+        box.focus()
+        page.keyboard.press("Space")
+    page.get_by_role("button", name="Put side by side").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Side by side")
+    expect(page.get_by_role("heading", name="lexical")).to_be_visible()
+    expect(page.get_by_text("The settings differ, so the numbers do not compare:")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^seed "))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^[AB] model 10 "))).to_have_count(3)
+
+    page.goto(app.at("/history?q=seed:5"))
+    page.get_by_role("main").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Delete …").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Delete this result?")
+    page.get_by_role("link", name="Keep").click()
+    page.goto(app.at("/history?q=seed:5"))
+    page.get_by_role("main").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Delete …").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("History")
+    page.goto(app.at("/history?q=measure:lexical"))
+    expect(page.get_by_role("status")).to_have_text("1 result")
+    page.goto(result)
+    expect(page.get_by_role("region", name="Summary")).to_be_visible()
+
+
+def test_a_history_button_without_a_tick_says_what_is_missing(
+    app: Running, result: str, page: Page, watch: Watch
+) -> None:
+    watch.forgive("status of 400")
+    page.goto(app.at("/history"))
+    page.get_by_role("button", name="Put side by side").click()
+    expect(page.get_by_role("alert")).to_contain_text("choose at least two results")
+
+
+def test_a_file_that_cannot_be_read_is_refused_where_it_was_brought(
+    app: Running, page: Page, watch: Watch
+) -> None:
+    watch.forgive("status of 400")
+    twice = "".join(json.dumps({"id": "same", "text": text}) + "\n" for text in ("One.", "Two."))
+    page.goto(app.at("/compare"))
+    page.get_by_label("Drop files here, or choose them").set_input_files(
+        {"name": "twice.jsonl", "mimeType": "application/json", "buffer": twice.encode()}
+    )
+    expect(page.get_by_role("alert")).to_contain_text("twice.jsonl, line 2, field 'id'")
+    expect(page.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="twice.jsonl")).to_have_count(0)
+
+
+def test_work_that_fails_says_why(app: Running, page: Page) -> None:
+    page.goto(app.at("/compare?file=answers.jsonl"))
+    choose(page, "Compression ratio")
+    page.get_by_label("Sources by field").fill("nowhere")
+    start(page)
+    expect(page.get_by_role("alert")).to_contain_text("nowhere")
+
+
+def test_the_texts_of_the_tests_are_what_they_are_said_to_be() -> None:
+    ids = [one["id"] for one in written.hostile_answers()]
+    assert len(set(ids)) == len(ids)

@@ -1,0 +1,210 @@
+"""Every page with texts that mean harm: nothing runs, everything stays readable and usable."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.e2e import written
+from tests.e2e.serving import Running
+from tests.e2e.watching import Watch, expect, faults, overflow, paper, watched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+_HARM = written.HARMFUL_NAME
+_HOSTILE = [one["id"] for one in written.documents() if one["id"].startswith("hostile")]
+
+
+@pytest.fixture(scope="module")
+def result(browser: Browser, app: Running) -> Iterator[str]:
+    """The path of what was measured of the hostile file, started from its form."""
+    measures = [("measure", "lexical"), ("measure", "templates"), ("permutations", "19")]
+    query = urlencode([("file", _HARM), *measures, ("by", "source"), ("reference", "human")])
+    with watched(browser) as (page, _):
+        page.goto(app.at(f"/compare?{query}"))
+        page.get_by_role("button", name="Measure", exact=True).click()
+        page.wait_for_url(re.compile(r"/compare/result/[0-9a-f]+$"))
+        yield page.url.removeprefix(app.at(""))
+
+
+def asked(path: str, **query: str) -> str:
+    return f"{path}?{urlencode(query)}"
+
+
+def places(result: str) -> dict[str, str]:
+    """Every page of the app, with as much harm on it as it takes."""
+    source = written.HARMFUL_SOURCE
+    own = f"0 {written.SCRIPT} of model"
+    return {
+        "home": "/",
+        "compare": asked("/compare", file=_HARM, by=written.SCRIPT, reference=written.IMAGE),
+        "result": result,
+        "texts": asked(f"{result}/texts", place="0", source=source),
+        "text": asked(f"{result}/text", source=source, text=own),
+        "long text": asked(f"{result}/text", source="human", text="long"),
+        "unknown text": asked(f"{result}/text", source=source, text=written.CLOSING),
+        "history": asked("/history", q="img"),
+        "nothing found": asked("/history", q=written.IMAGE),
+        "jobs": "/jobs",
+        "search": "/search",
+        "lines": "/search?index=tales&q=hostile&sort=right",
+        "quotes": asked("/search", index="tales", q=written.QUOTES),
+        "forms": asked("/search", index="tales", q='"says" []', view="forms"),
+        "groups": "/search?index=tales&q=hostile&view=by&by=author",
+        "long word": "/search?index=tales&q=before",
+        "top": "/search/top?index=tales&n=2&k=1000",
+        "document": asked("/document/tales", id=_HOSTILE[1]),
+        "long document": asked("/document/tales", id="long"),
+        "templates": asked("/templates", file=_HARM, source=source),
+        "index templates": "/templates?index=tales&layer=lower&n=3",
+        "trace": "/trace",
+        "api": "/api",
+    }
+
+
+@pytest.mark.parametrize("name", places(""))
+def test_every_page_is_sound_in_light_and_dark_and_on_a_small_screen(
+    app: Running, result: str, page: Page, watch: Watch, name: str
+) -> None:
+    watch.forgive("status of 40")  # of those that are asked for what is not there
+    page.goto(app.at(places(result)[name]))
+    assert faults(page) == []
+    assert overflow(page) <= 0
+    light = paper(page)
+    page.emulate_media(color_scheme="dark")
+    assert paper(page) != light
+    for one in page.get_by_role("main").locator("summary").all()[:3]:
+        one.click()
+    # Whatever runs on hovering or on a focus would have run now.
+    page.get_by_role("main").hover(position={"x": 5, "y": 5})
+    page.keyboard.press("Tab")
+    watch.check(page)
+
+
+@pytest.mark.parametrize("id", _HOSTILE, ids=range(len(_HOSTILE)))
+def test_hostile_documents_are_found_and_read_as_they_stand(
+    app: Running, page: Page, id: str
+) -> None:
+    page.goto(app.at(asked("/document/tales", id=id)))
+    expect(page.get_by_role("heading", level=1)).to_contain_text(" ".join(id.split()[:2]))
+    expect(page.get_by_role("main")).to_contain_text("A hostile page says")
+    shown = page.get_by_role("main").inner_text()
+    if "<" in id:
+        assert id in shown
+    assert not re.search("[\x1b\x07\u202a-\u202e\u2066-\u2069]", page.content())
+
+
+def test_what_means_harm_is_pasted_and_traced(app: Running, page: Page) -> None:
+    page.goto(app.at("/trace"))
+    page.get_by_label("Text", exact=True).fill(" ".join(written.HARM) + " and so it ends.")
+    page.get_by_role("button", name="Trace").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Traced against tales")
+    text = page.get_by_role("region", name="The text with its fragments")
+    expect(text).to_contain_text("<script>")
+    expect(text).to_contain_text("{{ 7 * 191 }}")
+    assert "1337" not in page.content()
+    assert faults(page) == []
+    assert overflow(page) <= 0
+    page.get_by_role("link", name="Longest matches").click()
+    expect(page.get_by_role("region", name="The text with its matches")).to_contain_text("<script>")
+
+
+def test_a_word_as_long_as_a_text_may_be_is_traced_and_a_longer_one_refused(
+    app: Running, page: Page, watch: Watch
+) -> None:
+    watch.forgive("status of 400")
+    page.goto(app.at("/trace"))
+    box = page.get_by_label("Text", exact=True)
+    box.fill("w" * 200_000)
+    page.get_by_role("button", name="Trace").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Traced against tales")
+    assert overflow(page) <= 0
+    page.goto(app.at("/trace"))
+    # Not typed, so that the browser does not cut it off at the field's own limit.
+    box.evaluate("(field, text) => { field.value = text }", written.LONG_WORD)
+    page.get_by_role("button", name="Trace").click()
+    expect(page.get_by_role("alert")).to_contain_text("200,000")
+
+
+def test_what_means_harm_is_uploaded_under_a_name_that_does(app: Running, page: Page) -> None:
+    records = "".join(json.dumps(one) + "\n" for one in written.hostile_answers())
+    page.goto(app.at("/compare"))
+    name = f"../../{written.SCRIPT.replace('/', '')}{written.OVERRIDE}.jsonl"
+    page.get_by_label("Drop files here, or choose them").set_input_files(
+        {"name": name, "mimeType": "text/html", "buffer": records.encode()}
+    )
+    brought = page.get_by_role("checkbox", name=re.compile("uploaded The miller lost"))
+    expect(brought).to_be_checked()
+    expect(brought).to_have_attribute("value", re.compile(r"^[^/]+$"))
+    assert faults(page) == []
+    assert overflow(page) <= 0
+
+
+def test_a_policy_keeps_a_script_that_was_slipped_in_from_running(
+    app: Running, page: Page, watch: Watch
+) -> None:
+    watch.forgive("Content Security Policy")
+    answer = page.goto(app.at("/"))
+    assert answer is not None
+    policy = answer.header_value("content-security-policy") or ""
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    page.evaluate(
+        """() => {
+        const script = document.createElement("script");
+        script.textContent = "window.harmed = 'inline'";
+        document.body.append(script);
+        const box = document.createElement("div");
+        box.innerHTML = '<img src="x:" onerror="window.harmed = 1"><p style="color: red">';
+        document.body.append(box);
+        }"""
+    )
+    page.goto(app.at("/compare"))
+    assert any("Content Security Policy" in one for one in watch.complaints)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "rote.example.org"},
+        {"Host": "127.0.0.1.example.org:80"},
+        {"Origin": "http://example.org"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
+    ],
+    ids=str,
+)
+def test_another_site_and_another_name_are_refused(app: Running, headers: dict[str, str]) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", int(app.port), timeout=30)
+    try:
+        connection.request("POST", "/trace", body=b"text=stolen&index=tales", headers=headers)
+        answer = connection.getresponse()
+        assert answer.status == 403
+        assert b"Traced" not in answer.read()
+    finally:
+        connection.close()
+
+
+def test_a_form_of_another_site_does_nothing_in_this_browser(
+    app: Running, page: Page, watch: Watch
+) -> None:
+    watch.forgive("status of 403")
+    watch.forgive("ERR_FAILED")
+    watch.forgive("blocked by CORS")
+    form = f'<form method="post" action="{app.at("/trace")}"><input name="text" value="stolen">'
+    page.route(
+        "http://127.0.0.1:1/",
+        lambda route: route.fulfill(body=f"{form}<button>Win</button></form>", content_type="text/html"),
+    )
+    page.goto("http://127.0.0.1:1/")
+    page.get_by_role("button", name="Win").click()
+    expect(page.locator("body")).to_contain_text("sent from another site")

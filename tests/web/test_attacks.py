@@ -1,0 +1,449 @@
+"""What was tried to break the app: each is refused with a sentence, and harms nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import gzip
+import io
+import json
+import os
+import stat
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+from rote.core.errors import InputError, OptionError
+from rote.core.result import Interval, Result, Signature, SourceResult
+from rote.web.app import make_app
+from rote.web.failing import Busy
+from rote.web.kept import uploads
+from rote.web.kept.database import prepare
+from rote.web.kept.history import History
+from rote.web.opened import Opened
+from rote.web.reading import glimpses
+from rote.web.routes import result
+from rote.web.running import jobs as running
+from rote.web.running.jobs import Jobs
+from rote.web.serving import ServeOptions
+from rote.web.showing.cells import inert, inert_csv
+from rote.web.templating.asked import SMALL, TemplatesAsked
+from tests.web.conftest import Calling
+from tests.web.fake_work import COMMAND
+
+HALF = "\ud800"
+
+
+# -- who calls, and from where ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["localhost:1@evil.example", "localhost:evil", "127.0.0.1:1:2"])
+def test_what_follows_the_colon_of_a_host_is_a_port(client: TestClient, host: str) -> None:
+    assert client.get("/history", headers={"Host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://[::1", "http://", "//127.0.0.1:8765", "http://[x]:1"])
+def test_an_origin_that_is_none_is_foreign(client: TestClient, origin: str) -> None:
+    response = client.post("/jobs/x/cancel", headers={"Origin": origin})
+    assert response.status_code == 403
+    assert "content-security-policy" in response.headers
+
+
+def test_every_origin_must_be_ours(client: TestClient) -> None:
+    both = [("Origin", "http://127.0.0.1:8765"), ("Origin", "http://evil.example")]
+    assert client.post("/jobs/x/cancel", headers=both).status_code == 403
+
+
+def test_our_origin_does_not_help_a_foreign_site(client: TestClient) -> None:
+    headers = {"Origin": "http://127.0.0.1:8765", "Sec-Fetch-Site": "cross-site"}
+    assert client.post("/jobs/x/cancel", headers=headers).status_code == 403
+
+
+def test_a_browser_that_names_its_page_alone_is_believed(client: TestClient) -> None:
+    foreign = {"Referer": "http://evil.example/127.0.0.1:8765"}
+    assert client.post("/jobs/x/cancel", headers=foreign).status_code == 403
+    own = {"Referer": "http://127.0.0.1:8765/jobs/x"}
+    assert client.post("/jobs/x/cancel", headers=own).status_code == 404
+    assert client.post("/jobs/x/cancel").status_code == 404  # a program
+
+
+def test_two_lengths_of_one_request_are_refused(client: TestClient) -> None:
+    headers = {"Content-Length": "5", "Transfer-Encoding": "chunked"}
+    response = client.post("/history/delete", content=b"id=xx", headers=headers)
+    assert response.status_code == 400
+    assert "twice" in response.text
+
+
+def test_a_refusal_has_the_form_of_every_error(client: TestClient) -> None:
+    refused = client.get("/api/results", headers={"Host": "evil.example"}).json()
+    assert set(refused["error"]) == {"kind", "message"}
+
+
+@pytest.mark.parametrize("token", ["short", "a" * 7, "eight or", "täglich12"])
+def test_a_token_that_can_be_guessed_or_misread_is_refused(token: str) -> None:
+    with pytest.raises(OptionError, match="token"):
+        ServeOptions(token=token)
+
+
+# -- how much --------------------------------------------------------------------------------
+
+
+def test_only_files_may_be_large(opened: Opened, calling: Calling) -> None:
+    client = calling(replace(opened, upload_limit=2**26))
+    large = json.dumps({"files": ["x" * 2**22]})
+    response = client.post("/api/compare", content=large)
+    assert response.status_code == 413
+    assert "as a file" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_what_is_refused_is_read_to_its_end(opened: Opened, length: bool) -> None:
+    """Otherwise a browser shows a broken connection in place of the answer."""
+    prepare(opened.store)
+    start = b'--x\r\nContent-Disposition: form-data; name="upload"; filename="a.txt"\r\n\r\n'
+    pieces = [*[b"x" * 1000] * 49, start]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        piece = pieces.pop()
+        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+    async def send(message: dict[str, Any]) -> None:
+        assert not pieces
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=x")]
+    headers += [(b"content-length", b"49068")] * length
+    scope = {"type": "http", "method": "POST", "path": "/uploads", "query_string": b""}
+    app = make_app(opened)
+    asyncio.run(app({**scope, "headers": headers}, receive, send))
+    app.state.jobs.stop()
+    assert sent[0]["status"] == 413
+
+
+def _packed(size: int, *, head: bytes = b"", tail: bytes = b"") -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    body = b"".join(packer.compress(b"word " * 2000) for _ in range(size // 10_000))
+    return packer.compress(head) + body + packer.compress(tail) + packer.flush()
+
+
+@pytest.mark.parametrize("name", ["bomb.txt.gz", "bomb.jsonl.GZ", "bomb.parquet.gz"])
+def test_a_file_that_unpacks_to_far_more_is_refused(
+    client: TestClient, opened: Opened, name: str
+) -> None:
+    bomb = _packed(10_000_000)
+    assert len(bomb) < opened.upload_limit
+    response = client.post("/api/uploads", files={"upload": (name, bomb)})
+    assert response.status_code == 400
+    assert "unpacked" in response.json()["error"]["message"]
+    assert list(opened.all_files()) == ["texts.jsonl"]
+
+
+def test_a_packed_zstd_file_is_measured_too(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    packed = zstandard.ZstdCompressor().compress(b"word " * 1_000_000)
+    with pytest.raises(InputError, match="unpacked"):
+        uploads.keep(tmp_path, "bomb.txt.zst", io.BytesIO(packed), limit=100_000)
+
+
+def test_an_honest_packed_file_is_kept(client: TestClient) -> None:
+    text = gzip.compress(b"Some words that nobody wrote before.")
+    answer = client.post("/api/uploads", files={"upload": ("a.txt.gz", text)}).json()
+    assert len(answer["files"]) == 1
+
+
+def test_uploads_do_not_fill_the_disk(tmp_path: Path) -> None:
+    for number in range(uploads.IN_ALL):
+        uploads.keep(tmp_path, "a.txt", io.BytesIO(b"%09d " % number), limit=10)
+    with pytest.raises(InputError, match="no room"):
+        uploads.keep(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
+    assert len(uploads.uploaded(tmp_path)) == uploads.IN_ALL
+    assert not list(tmp_path.rglob(".new-*"))
+    assert uploads.remove(tmp_path, next(iter(uploads.uploaded(tmp_path))))
+    uploads.keep(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
+
+
+def test_an_upload_can_be_deleted_by_page_and_program(client: TestClient, opened: Opened) -> None:
+    keys = [
+        client.post("/api/uploads", files={"upload": (name, b"Some words.")}).json()["files"][0]
+        for name in ("a.txt", "b.txt")
+    ]
+    assert 'action="/uploads/remove"' in client.get("/compare").text
+    assert client.post("/uploads/remove", data={"key": keys[0]}).status_code == 303
+    assert client.post(f"/api/uploads/{keys[1]}/delete").json() == {"deleted": 1}
+    assert client.post(f"/api/uploads/{keys[1]}/delete").json() == {"deleted": 0}
+    assert client.post("/api/uploads/texts.jsonl/delete").json() == {"deleted": 0}
+    assert list(opened.all_files()) == ["texts.jsonl"]
+    assert opened.file("texts.jsonl").exists()
+
+
+def test_only_so_many_jobs_wait(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(running, "WAITING", 3)
+    prepare(opened.store)
+    held = Jobs(replace(opened, at_once=0), COMMAND)
+    for number in range(3):
+        held.start("compare", "t", {"do": "sleep", "number": number})
+    with pytest.raises(Busy, match="3 pieces of work wait"):
+        held.start("compare", "t", {"do": "sleep", "number": 3})
+    held.start("compare", "t", {"do": "sleep", "number": 2})  # the same waits already
+    held.stop()
+
+
+def test_a_queue_that_is_full_is_said_with_503(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "WAITING", 0)
+    asked = {"files": ["texts.jsonl"], "measures": ["lexical"]}
+    assert client.post("/api/compare", json=asked).status_code == 503
+    page = client.post("/compare", data={"file": "texts.jsonl", "measure": "lexical"})
+    assert page.status_code == 503
+    assert "wait already" in page.text
+
+
+FAR = 10**30
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"/history?page={FAR}",
+        f"/history?page={10**18}",
+        f"/api/results?offset={FAR}",
+        f"/api/results?limit={FAR}",
+        f"/api/jobs?limit={-FAR}",
+        "/api/jobs?limit=-1",
+        f"/templates?file=texts.jsonl&n={FAR}",
+        f"/templates?file=texts.jsonl&top={FAR}",
+        "/templates?file=texts.jsonl&min_count=0",
+    ],
+)
+def test_numbers_without_sense_are_refused_with_a_word(client: TestClient, place: str) -> None:
+    assert client.get(place).status_code == 400
+
+
+def test_a_search_of_many_words_ends(client: TestClient, opened: Opened) -> None:
+    words = "+".join(f"w{number}" for number in range(3000))
+    assert client.get(f"/history?q={words}").status_code == 200
+    assert client.get(f"/api/results?q={'a' * 50_000}").json()["total"] == 0
+
+
+def test_a_first_look_at_a_file_reads_no_more_than_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(glimpses, "_CHARACTERS", 1_000)
+    path = tmp_path / "long.jsonl"
+    path.write_text("".join(json.dumps({"text": "a" * 600, f"f{n}": n}) + "\n" for n in range(9)))
+    assert glimpses.glimpse(path).fields == ("f0", "f1")
+
+
+@pytest.mark.parametrize("name", ["small.jsonl.gz", "table.parquet", "table.parquet.gz"])
+def test_packed_texts_are_measured_in_a_process_of_their_own(
+    tmp_path: Path, opened: Opened, name: str
+) -> None:
+    """A page measures small files itself; nobody knows what a packed one holds."""
+    path = tmp_path / name
+    path.write_bytes(_packed(2 * SMALL))
+    held = replace(opened, files={"packed": path})
+    assert not TemplatesAsked(("packed",)).is_small(held)
+
+
+# -- names -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u4e00" * 300 + ".txt",
+        "a." + "b" * 300 + ".txt",
+        "a." + "\u4e00" * 300 + ".txt",
+        "x" * 5000 + ".txt",
+        "..." + "-" * 30 + "a.txt",
+        "=cmd().txt",
+        "bible:kjv.txt",
+        "*?.txt.txt",
+        "a\r\nX-Evil: 1.txt",
+    ],
+)
+def test_odd_names_of_files_become_plain_ones(tmp_path: Path, name: str) -> None:
+    key = uploads.keep(tmp_path, name, io.BytesIO(b"Some words."), limit=10_000)
+    path = uploads.uploaded(tmp_path)[key]
+    assert path.parent.parent == tmp_path / "uploads"
+    assert len(os.fsencode(path.name)) < 255
+    assert path.name.endswith(".txt")
+    assert path.name[0] not in ".-~"
+    assert not set(path.name) & set(":*?[]/\\=\r\n'\"<>")
+
+
+def test_a_file_on_its_way_is_no_file_yet(tmp_path: Path) -> None:
+    coming = tmp_path / "uploads" / ".new-abc"
+    coming.mkdir(parents=True)
+    (coming / "a.txt").write_text("half of it")
+    assert uploads.uploaded(tmp_path) == {}
+    uploads.sweep(tmp_path)
+    assert coming.exists()  # it may still be coming
+    os.utime(coming, (0, 0))
+    uploads.sweep(tmp_path)
+    assert not coming.exists()
+
+
+@pytest.mark.parametrize("found", ["../../history/delete?x=", "x/../../y", "x?y", "x#y", "//evil"])
+def test_a_link_cannot_choose_where_a_button_leads(
+    client: TestClient, opened: Opened, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result, "sections_of", lambda history, id: [])
+    id = _kept(opened)
+    page = client.get(f"/compare/result/{id}", params={"found": found}).text
+    assert "Measure again" not in page
+    assert "/again" not in page
+    assert "/jobs/abc123/again" in client.get(f"/compare/result/{id}?found=abc123").text
+
+
+@pytest.mark.parametrize("layer", ["subwords:/etc/passwd", "/etc/passwd", "bible:kjv", "-"])
+def test_no_layer_names_a_file(layer: str, texts: Path) -> None:
+    """The command that builds an index reads `subwords:PATH`; a measure knows no such layer."""
+    from rote.core.errors import UnknownName
+    from rote.measure._compute import compute
+    from rote.measure.lexical import METRIC
+
+    with pytest.raises(UnknownName, match="layer"):
+        compute([("lexical", METRIC.options(layer=layer))], [texts])
+
+
+# -- texts -----------------------------------------------------------------------------------
+
+
+def test_half_a_character_in_a_request_is_no_surprise(client: TestClient) -> None:
+    def ask(place: str, **given: object) -> int:
+        headers = {"Content-Type": "application/json"}
+        return client.post(place, content=json.dumps(given), headers=headers).status_code
+
+    assert ask("/api/compare", files=[HALF]) == 404
+    by = {"files": ["texts.jsonl"], "measures": ["lexical"], "settings": {"by": HALF}}
+    assert ask("/api/compare", **by) == 400
+    assert ask("/api/trace", index=HALF, text="Some words.") == 404
+    assert ask("/api/templates", files=["texts.jsonl"], by=HALF) == 400
+    assert client.get("/api/jobs").json() == []
+
+
+def test_half_a_character_in_a_file_is_no_surprise(
+    client: TestClient, opened: Opened, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result, "sections_of", lambda history, id: [])
+    record = {"id": f"x{HALF}", "source": f"s{HALF}", "text": "Some words.", f"f{HALF}": 1}
+    texts.write_text(json.dumps(record) + "\n" + json.dumps({**record, "id": "y", "source": "t"}))
+    assert client.get("/api/opened").status_code == 200
+    id = _kept(opened, f"s{HALF}")
+    for place in ("/", "/compare", "/history", f"/compare/result/{id}", f"/api/results/{id}"):
+        assert client.get(place).status_code == 200
+    assert client.get(f"/compare/result/{id}/texts?place=0").status_code == 200
+    assert client.get(f"/api/results/{id}/texts?place=0").json()["total"] == 1
+
+
+def test_a_job_that_fails_with_half_a_character_has_failed(opened: Opened) -> None:
+    prepare(opened.store)
+    held = Jobs(replace(opened, at_once=0), COMMAND)
+    job = held.start("compare", "t", {"do": "sleep"})
+    assert held._hear(job.id, {"error": f"no field {HALF}"})
+    assert held.get(job.id).state == "failed"
+    held.stop()
+
+
+def test_a_process_that_says_what_nobody_understands_has_failed(opened: Opened) -> None:
+    prepare(opened.store)
+    held = Jobs(opened, ("echo", "no JSON"))
+    job = held.start("compare", "t", {"do": "nothing"})
+    for thread in held._threads:
+        thread.join(timeout=30)
+    assert held.get(job.id).state == "failed"
+    held.stop()
+
+
+def test_a_process_that_cannot_be_started_has_failed(opened: Opened) -> None:
+    prepare(opened.store)
+    held = Jobs(opened, ("/nowhere/python",))
+    job = held.start("compare", "t", {"do": "nothing"})
+    found = held.get(job.id)
+    assert (found.state, found.open) == ("failed", False)
+    assert "cannot be started" in str(found.error)
+    held.stop()
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1+1", "-x", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C'!A0"]
+)
+def test_a_cell_of_a_table_is_no_formula(cell: str) -> None:
+    assert inert(cell) == "'" + cell
+    assert list(csv.reader(io.StringIO(inert_csv(f'a,"{cell}"\n'), newline=""))) == [
+        ["a", "'" + cell]
+    ]
+
+
+@pytest.mark.parametrize("cell", ["", "a=1", "-1.5", "+3", "-1e-9", "-inf", "human", 5, -5, None])
+def test_other_cells_stay_as_they_are(cell: object) -> None:
+    assert inert(cell) == cell
+
+
+def test_tables_to_take_away_hold_no_formula(client: TestClient, opened: Opened) -> None:
+    id = _kept(opened, '=HYPERLINK("http://evil.example")')
+    for name in ("values.csv", "texts/values.csv?place=0"):
+        text = client.get(f"/compare/result/{id}/{name}").text
+        cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+        assert any(cell.startswith("'=HYPERLINK") for cell in cells)
+        assert not any(cell.startswith("=") for cell in cells)
+
+
+def test_a_message_does_not_say_all_that_was_sent(client: TestClient) -> None:
+    response = client.post("/api/compare", json={"files": ["x" * 15_000]})
+    assert response.status_code == 404
+    assert len(response.text) < 3_000
+
+
+# -- what is kept ----------------------------------------------------------------------------
+
+
+def test_nobody_else_on_the_machine_can_read_the_store(client: TestClient, opened: Opened) -> None:
+    client.post("/api/uploads", files={"upload": ("a.txt", b"Some words.")})
+    client.post("/api/trace", json={"index": "none", "text": "x"})
+    assert _mode(opened.store) == 0o700
+    for path in opened.store.iterdir():
+        assert _mode(path) in (0o700, 0o600), path
+
+
+def test_the_rights_of_a_folder_that_was_there_are_its_owner_s(tmp_path: Path) -> None:
+    store = tmp_path / "shared"
+    store.mkdir()
+    store.chmod(0o750)
+    prepare(store)
+    assert _mode(store) == 0o750
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _kept(opened: Opened, source: str = "human") -> str:
+    """The id of a result with one source of this name."""
+    prepare(opened.store)
+    row = {"value": "ttr", "title": "TTR", "higher": "diverse"}
+    found = Result(
+        measure="lexical",
+        signature=Signature((("measure", "lexical"), ("seed", "0"))),
+        by=("source",),
+        reference=None,
+        interval=Interval(0.95, "jackknife"),
+        sources={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
+        tables={
+            "values": [{**row, "length_sensitive": True, "relative": False}],
+            "texts": [{"source": source, "id": source, "words": 9, "ttr": 0.5}],
+        },
+    )
+    return History(opened.store).add([found], title=source, excerpts={source: source})
