@@ -71,7 +71,7 @@ class Index:
         self._askers: dict[str, list[_Asker]] = {}
         self._tables: dict[tuple[int, str], DocumentTable] = {}
         self._shared: dict[str, Shared] = {}
-        self._memos = [queries.Memo() for _ in self.segments]
+        self.memos = [queries.Memo() for _ in self.segments]
 
     @property
     def sorted_layers(self) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ class Index:
                 segment.columns,
                 sentence_last=frame.sentence_last,
                 limit=left,
-                memo=self._memos[number],
+                memo=self.memos[number],
             )
             found += places_in(segment, number, parsed.layers[0], starts, ends)
         return found
@@ -215,7 +215,7 @@ class Index:
                 parsed,
                 segment.columns,
                 sentence_last=segment.frame_of(parsed.layers[0]).sentence_last,
-                memo=self._memos[number],
+                memo=self.memos[number],
             )
             for number, segment in enumerate(self.segments)
         )

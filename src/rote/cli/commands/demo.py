@@ -64,9 +64,8 @@ def command(output: Path, jobs: int, model: str | None, passages: Path | None) -
     _index_original(original, jobs, reporter)
     _trace(original, output / "trace.html", jobs, console, reporter)
     answers = _study(["example:answers"], "plain", _ANSWERS, None, jobs, reporter)
-    translations = _study(
-        ["bible:kjv", "bible:asv"], "kjv", _TRANSLATIONS, original, jobs, reporter
-    )
+    both_names = ["bible:kjv", "bible:asv"]
+    translations = _study(both_names, "kjv", _TRANSLATIONS, original, jobs, reporter)
     _write(answers, output, "answers", console)
     _write(translations, output, "report", console)
     if model and passages:
@@ -110,18 +109,21 @@ def _study(
 
 
 def _write(study: Study, output: Path, name: str, console: Console) -> None:
-    """The page and the folder of a study; the table of its panel on the screen."""
+    """The page and the folder of a study; its panel and its summary on the screen."""
     from rote.core.files import write_atomically
     from rote.measure import PANEL
     from rote.report.tables import results as tables
     from rote.report.whole.folder import write_folder
     from rote.report.whole.page import html_page
+    from rote.report.whole.summary import summary
 
     write_atomically(output / f"{name}.html", html_page(study))
     write_folder(study, output / name)
-    panel = {measure for measure, _ in PANEL} | {"templates"}
+    panel = {measure for measure, _ in PANEL}
     console.print(f"\n[bold]{study.title}[/bold]")
     tables.print_results([one for one in study.results if one.measure in panel], console)
+    for statement in summary(study):
+        console.print(f"- {statement.text}", highlight=False, markup=False)
 
 
 def _index(path: Path, jobs: int, console: Console, reporter: TerminalReporter) -> None:

@@ -7,7 +7,7 @@ match by itself: texts, ids and strings are read for those alone that are shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -185,12 +185,11 @@ def find(
     index: Index,
     parsed: queries.Query,
     limit: int | None = None,
-    memos: Sequence[queries.Memo] | None = None,
 ) -> Matches:
     """The first matches of a query, or all of them, in the order of the documents."""
     nothing = np.empty(0, np.int64)
     parts = [(nothing, nothing, nothing)]
-    for number, start, end in in_segments(index, parsed, limit, memos):
+    for number, start, end in in_segments(index, parsed, limit):
         parts.append((np.full(len(start), number), start, end))
     segment, starts, ends = (np.concatenate(column) for column in zip(*parts))
     return Matches(index, parsed.layers[0], segment, starts, ends)
@@ -200,12 +199,8 @@ def in_segments(
     index: Index,
     parsed: queries.Query,
     limit: int | None = None,
-    memos: Sequence[queries.Memo] | None = None,
 ) -> Iterator[tuple[int, Numbers, Numbers]]:
-    """The matches [start, end) of one segment after the other, up to a limit.
-
-    `memos`, one for each segment, remember what regular expressions matched before.
-    """
+    """The matches [start, end) of one segment after the other, up to a limit."""
     for number, segment in enumerate(index.segments):
         if limit == 0:
             return
@@ -214,7 +209,7 @@ def in_segments(
             segment.columns,
             sentence_last=segment.frame_of(parsed.layers[0]).sentence_last,
             limit=limit,
-            memo=memos[number] if memos else None,
+            memo=index.memos[number],
         )
         if limit is not None:
             limit -= len(start)

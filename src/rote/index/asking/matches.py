@@ -6,7 +6,7 @@ the documents has only those looked up, and the others counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,11 +56,10 @@ def look_up(
     asked: str,
     layer: str = DEFAULT,
     limit: int | None = None,
-    memos: Sequence[queries.Memo] | None = None,
 ) -> Found:
     """The first matches of a phrase or a query, or all, and how many there are."""
     parsed = index.parse(asked, layer)
-    matches = find(index, parsed, limit, memos)
+    matches = find(index, parsed, limit)
     total = len(matches)
     if total == limit:
         total = index.matches(asked, layer)

@@ -71,8 +71,7 @@ def find(opened: OpenIndex, question: Question, *, every: bool = False) -> Found
     index = opened.index
     check(index, question)
     limit = MOST if every or question.sort != "place" else min(question.last, MOST)
-    memos = opened.once("memos", lambda: [queries.Memo() for _ in index.segments])
-    return look_up(index, question.q, question.layer, limit, memos)
+    return look_up(index, question.q, question.layer, limit)
 
 
 def page_of(found: Found, question: Question) -> list[Place]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
-from rote.index.tracing.options import KINDS, TraceOptions
+from rote.index.tracing.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
 from rote.index.tracing.trace import Trace, trace
 from rote.web.asking.answers import About, json_response
 from rote.web.kept.recent import recent_of
@@ -114,10 +114,11 @@ async def trace_page(
 
     def work() -> dict[str, Any]:
         text, opened = kept(request.app.state.opened.store, identity), index_of(request, key)
-        held = _held(request, opened, text, options, relax)
+        possible, lacking = _possible(opened, options)
+        held = _held(request, opened, text, possible, relax)
         found: dict[str, Any] = {
             "summary": views.summary(held.judged, held.traced),
-            "notes": [*held.traced.notes, *(held.judged.notes if held.judged else [])],
+            "notes": [*lacking, *held.traced.notes, *(held.judged.notes if held.judged else [])],
             "why": held.why,
             "text": text,
             "words": held.traced.texts[0].words,
@@ -215,6 +216,15 @@ def _options(given: Any) -> TraceOptions:
     # A form names each kind by itself, an address all of them at once.
     kinds = tuple(part for part in ",".join(given.getlist("kinds")).split(",") if part)
     return _checked(TraceOptions(**forms.read(TraceOptions, given, _FIELDS), kinds=kinds))
+
+
+def _possible(opened: OpenIndex, options: TraceOptions) -> tuple[TraceOptions, list[str]]:
+    """The kinds that the index can match: in the form all are ticked at first, so a kind that
+    stayed ticked was not asked for by name."""
+    rest = tuple(kind for kind in options.kinds if kind != LEMMA)
+    if LEMMA not in options.kinds or not rest or LEMMA_LAYER in opened.index.sorted_layers:
+        return options, []
+    return replace(options, kinds=rest), ["no lemma matches: the index has no layer 'lemma'"]
 
 
 def _checked(options: TraceOptions) -> TraceOptions:
