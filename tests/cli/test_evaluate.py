@@ -180,7 +180,7 @@ def test_contradictions_are_noticed_before_anybody_is_asked(
         (("--model", files["model"], "-o", "a.jsonl", "--write", "b.jsonl"), "one file"),
         (("--model", files["model"], "--write", files["goals"]), "one of the inputs"),
         (("--model", files["model"], "--json", "--csv"), "choose one"),
-        (("--model", f"{files['model']},{files['model']}"), "two models are called"),
+        (("--model", f"{files['model']},{files['model']}"), "names a model twice"),
         (("--model", "nothing"), "Name the backend"),
     ):
         error = invoke(*asked, *more).exception

@@ -67,9 +67,13 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def app(browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def app(
+    browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     """The server of one file of tests, with all that is given."""
-    named = [given / name for name in ("tales", "answers.jsonl", "many.jsonl", written.HARMFUL_NAME)]
+    named = [
+        given / name for name in ("tales", "answers.jsonl", "many.jsonl", written.HARMFUL_NAME)
+    ]
     with serving(tmp_path_factory.mktemp("store"), *named) as running:
         yield running
 

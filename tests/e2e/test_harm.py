@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e import written
 from tests.e2e.serving import Running
-from tests.e2e.watching import Watch, expect, faults, overflow, paper, watched
+from tests.e2e.watching import LONG, Watch, expect, faults, overflow, paper, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def result(browser: Browser, app: Running) -> Iterator[str]:
     with watched(browser) as (page, _):
         page.goto(app.at(f"/compare?{query}"))
         page.get_by_role("button", name="Measure", exact=True).click()
-        page.wait_for_url(re.compile(r"/compare/result/[0-9a-f]+$"))
+        page.wait_for_url(re.compile(r"/compare/result/[0-9a-f]+$"), timeout=LONG)
         yield page.url.removeprefix(app.at(""))
 
 
@@ -108,13 +108,15 @@ def test_what_means_harm_is_pasted_and_traced(app: Running, page: Page) -> None:
     page.get_by_role("button", name="Trace").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Traced against tales")
     text = page.get_by_role("region", name="The text with its fragments")
-    expect(text).to_contain_text("<script>")
-    expect(text).to_contain_text("{{ 7 * 191 }}")
+    # Numbers of the citations stand between its words.
+    expect(text).to_contain_text("script>window.harmed = 'script'</script>")
+    expect(text).to_contain_text("7 * 191 }} {% raw %}")
     assert "1337" not in page.content()
     assert faults(page) == []
     assert overflow(page) <= 0
     page.get_by_role("link", name="Longest matches").click()
-    expect(page.get_by_role("region", name="The text with its matches")).to_contain_text("<script>")
+    matches = page.get_by_role("region", name="The text with its matches")
+    expect(matches).to_contain_text("script>window.harmed = 'script'</script>")
 
 
 def test_a_word_as_long_as_a_text_may_be_is_traced_and_a_longer_one_refused(
@@ -123,7 +125,7 @@ def test_a_word_as_long_as_a_text_may_be_is_traced_and_a_longer_one_refused(
     watch.forgive("status of 400")
     page.goto(app.at("/trace"))
     box = page.get_by_label("Text", exact=True)
-    box.fill("w" * 200_000)
+    box.evaluate("(field, text) => { field.value = text }", "w" * 200_000)
     page.get_by_role("button", name="Trace").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Traced against tales")
     assert overflow(page) <= 0
@@ -203,7 +205,9 @@ def test_a_form_of_another_site_does_nothing_in_this_browser(
     form = f'<form method="post" action="{app.at("/trace")}"><input name="text" value="stolen">'
     page.route(
         "http://127.0.0.1:1/",
-        lambda route: route.fulfill(body=f"{form}<button>Win</button></form>", content_type="text/html"),
+        lambda route: route.fulfill(
+            body=f"{form}<button>Win</button></form>", content_type="text/html"
+        ),
     )
     page.goto("http://127.0.0.1:1/")
     page.get_by_role("button", name="Win").click()

@@ -172,7 +172,9 @@ def test_a_pasted_text_is_traced_to_the_document_it_was_copied_from(
     page.get_by_role("button", name="Trace").press("Enter")
     expect(h1(page)).to_have_text("Traced against tales")
     text = page.get_by_role("region", name="The text with its fragments")
-    expect(text.locator(".lane.cited").last).to_contain_text("frozen mill until the miller had gone")
+    expect(text.locator(".lane.cited").last).to_contain_text(
+        "frozen mill until the miller had gone"
+    )
     expect(text.get_by_role("row", name=re.compile("^2 needs a citation"))).to_contain_text("heron")
     expect(text.get_by_role("row", name=re.compile("^1 original"))).to_contain_text("Purple")
     page.reload()

@@ -10,7 +10,7 @@ COPIED = "the grey heron waited beside the frozen mill until the miller had gone
 """Stands in one document of the index, and in the text that is traced."""
 
 SCRIPT = "<script>window.harmed = 'script'</script>"
-IMAGE = "\"><img src=x onerror=\"window.harmed = 'image'\">"
+IMAGE = '"><img src=x onerror="window.harmed = \'image\'">'
 QUOTES = "' onmouseover='window.harmed = 1' \" autofocus onfocus=\"window.harmed = 2"
 CLOSING = "</textarea></title></style><svg onload=\"window.harmed = 'svg'\">"
 LINK = "javascript:window.harmed='link'"
@@ -78,8 +78,8 @@ def hostile_answers() -> list[dict[str, str]]:
 def many_answers() -> list[dict[str, str]]:
     """So many that measuring all of it takes longer than any of these tests."""
     return [
-        {**one, "id": f"{one['id']}-{number}", "text": " ".join([one["text"]] * 20)}
-        for number in range(200)
+        {**one, "id": f"{one['id']}-{number}", "text": " ".join([one["text"]] * 10)}
+        for number in range(100)
         for one in answers()
     ]
 

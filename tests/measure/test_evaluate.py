@@ -19,9 +19,9 @@ from rote.core.model import Continuation, Scored
 from rote.core.progress import Silent
 from rote.corpus.items import Item, Record, read_records
 from rote.measure._evaluate.answers import answer_all, judged
-from rote.measure._evaluate.naming import open_models
 from rote.measure._evaluate.prompts import Asked, asked
 from rote.measure._evaluate.study import EvaluateOptions, evaluate
+from rote.measure._speaking import open_models
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions
 
@@ -335,6 +335,6 @@ def test_models_may_be_given_short_names(tmp_path: Path) -> None:
     table = tmp_path / "next.json"
     table.write_text(json.dumps(NEXT))
     named = (f"small=fake:{table}", f"fake:{table}")
-    assert list(open_models(named, ModelOptions(), Silent())) == ["small", f"fake:{table}"]
-    with pytest.raises(OptionError, match="two models are called 'a'"):
+    assert list(open_models(named, ModelOptions(), Silent())) == ["small", "next.json"]
+    with pytest.raises(OptionError, match="names a model twice"):
         open_models((f"a=fake:{table}", f"a=fake:{table}"), ModelOptions(), Silent())

@@ -8,7 +8,10 @@ import gzip
 import io
 import json
 import os
+import signal
 import stat
+import subprocess
+import threading
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +38,7 @@ from rote.web.running.jobs import Jobs
 from rote.web.serving import ServeOptions
 from rote.web.showing.cells import inert, inert_csv
 from rote.web.templating.asked import SMALL, TemplatesAsked
+from rote.web.traced.texts import LONGEST
 from tests.web.conftest import Calling
 from tests.web.fake_work import COMMAND
 
@@ -318,6 +322,28 @@ def test_no_layer_names_a_file(layer: str, texts: Path) -> None:
         compute([("lexical", METRIC.options(layer=layer))], [texts])
 
 
+def test_uploads_may_come_and_go_at_once(tmp_path: Path) -> None:
+    problems: list[BaseException] = []
+
+    def coming_and_going() -> None:
+        try:
+            for number in range(40):
+                content = io.BytesIO(b"Some words, number %d." % (number % 2))
+                key = uploads.keep(tmp_path, "a.txt", content, limit=10_000)
+                uploads.uploaded(tmp_path)
+                uploads.remove(tmp_path, key)
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=coming_and_going) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert uploads.uploaded(tmp_path) == {}
+
+
 # -- texts -----------------------------------------------------------------------------------
 
 
@@ -405,6 +431,62 @@ def test_a_message_does_not_say_all_that_was_sent(client: TestClient) -> None:
     response = client.post("/api/compare", json={"files": ["x" * 15_000]})
     assert response.status_code == 404
     assert len(response.text) < 3_000
+
+
+def test_the_temporary_files_of_a_job_go_when_the_app_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "rote-job-x"
+    folder.mkdir()
+    (folder / "large").write_text("x")
+    env = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(
+        COMMAND, stdin=subprocess.PIPE, start_new_session=True, env=env, text=True
+    )
+    opened = {"indexes": {}, "files": {}, "store": str(tmp_path), "jobs": 1}
+    settings = {"do": "sleep", "here": str(tmp_path / "pid")}
+    order = {"kind": "compare", "settings": settings, "opened": opened}
+    process.communicate(json.dumps(order) + "\n", timeout=60)  # and the pipe is closed
+    assert process.returncode == -signal.SIGKILL
+    assert not folder.exists()
+
+
+# -- what is said ----------------------------------------------------------------------------
+
+
+def test_the_description_says_how_the_app_answers(opened: Opened, calling: Calling) -> None:
+    described = calling(opened).get("/api/openapi.json").json()
+    for path, methods in described["paths"].items():
+        for one in methods.values():
+            assert one["summary"], path
+            assert "4XX" in one["responses"], path
+            assert "422" not in one["responses"], path
+    assert "HTTPValidationError" not in json.dumps(described)
+    assert "securitySchemes" not in described["components"]
+    guarded = calling(replace(opened, token="a1b2c3d4"))
+    headers = {"Authorization": "Bearer a1b2c3d4"}
+    described = guarded.get("/api/openapi.json", headers=headers).json()
+    assert described["security"] == [{"token": []}]
+
+
+def test_the_page_of_the_api_names_what_is_sent(client: TestClient) -> None:
+    page = client.get("/api").text
+    for name in ("measures", "min_bits", "upload", "min_count"):
+        assert f">{name}</code>" in page
+
+
+@pytest.mark.parametrize("place", ["/api/jobs/none", "/api/results/none"])
+def test_what_is_not_kept_is_said_so(client: TestClient, place: str) -> None:
+    response = client.get(place)
+    assert response.status_code == 404
+    assert "it was deleted" in response.json()["error"]["message"]
+
+
+def test_the_longest_text_can_be_pasted_in_any_script(opened: Opened, calling: Calling) -> None:
+    """Each of these characters is sent as nine."""
+    client, place = calling(replace(opened, upload_limit=2**26)), {"index": "none"}
+    assert client.post("/trace", data={**place, "text": "\u4e00" * LONGEST}).status_code == 303
+    longer = client.post("/trace", data={**place, "text": "a" * (6 * LONGEST)})
+    assert longer.status_code == 400
+    assert "Field exceeded" not in longer.text
 
 
 # -- what is kept ----------------------------------------------------------------------------

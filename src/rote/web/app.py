@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from rote.core import plugins
 from rote.web import failing
+from rote.web.described import describe
 from rote.web.first import begin
 from rote.web.kept import database as keeping
 from rote.web.kept import uploads
@@ -47,6 +48,7 @@ def make_app(opened: Opened) -> FastAPI:
     for name in plugins.members("web.routes"):
         app.include_router(plugins.load("web.routes", name).router)
     failing.attach(app)
+    describe(app, token=opened.token is not None)
     app.add_middleware(Safety, opened=opened)
     return app
 

@@ -17,6 +17,7 @@ from rote.core.errors import MissingExtra, RoteError, UnknownName
 from rote.web.showing.pages import page
 
 _TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy"}
+_KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
 _LONGEST = 2_000
 """Characters of a message: what was asked for stands in some, and may be long."""
 _UNEXPECTED = "Something went wrong inside rote. The terminal in which it runs says what."
@@ -75,7 +76,8 @@ def _known(request: Request, error: Any) -> Response:
 
 def _http(request: Request, error: Any) -> Response:
     said = "There is no such page." if error.detail == "Not Found" else str(error.detail)
-    response = answer(request, error.status_code, "HTTPException", said)
+    kind = _KINDS.get(error.status_code, "Invalid")
+    response = answer(request, error.status_code, kind, said)
     response.headers.update(error.headers or {})
     return response
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -108,6 +109,9 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     )
     server = uvicorn.Server(config)
     _end_work_first(server, app.state.jobs)
+    # A terminal that is closed ends the app as Ctrl-C does; under nohup it stays.
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, server.handle_exit)
     server.run(sockets=[listening])
 
 

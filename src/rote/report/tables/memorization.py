@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
 from rote.report.tables import results as tables
-from rote.report.tables._blocks import Rows, number, p_value, plain_text, print_rows, with_interval
+from rote.report.tables._blocks import (
+    Rows,
+    defined,
+    number,
+    p_value,
+    plain_text,
+    print_rows,
+    with_interval,
+)
 
 _LINES = 40
-_MEMBERS = ("model", "group", "attack", "members", "others", "AUC", "found")
 _PREDICTED = ("model", "group", "attack", "items", "majority", "logistic", "SVM", "coefficients")
 _HALVES = ("model", "group", "attack", "half", "items", "accuracy")
-_FREQUENCY = ("model", "group", "attack", "frequency", "items", "rho")
 _OVERLAP = ("of", "in", "n", "items", "share", "low", "high")
+_SHORT = {
+    "tde_accuracy": "TDE",
+    "tde_likelihood": "TDE lik.",
+    "loss": "loss",
+    "neighbours": "neighb.",
+    "zlib": "zlib",
+    "min_k": "Min-K%",
+    "min_k_plus": "Min-K%++",
+}
 
 
 def print_result(result: Result, console: Any) -> None:
     """Print the mean scores, then what they say of members, of right answers, of frequency."""
     tables.print_results([result], console)
     found = result.tables
-    print_rows(
-        f"members against non-members (found: at {_alarms(found['membership'])} false alarms)",
-        [_member(row) for row in found["membership"][:_LINES]],
-        _MEMBERS,
-        console,
-    )
+    members = found["membership"]
+    for value, form, title in (
+        ("auc", ".3f", "members against non-members: AUC"),
+        ("found", ".1%", f"members found at {_alarms(members)} false alarms"),
+    ):
+        beside = _side_by_side(members, ("model", "group", "members", "others"), value, form)
+        _print(title, beside, console)
+    if members:
+        _say("intervals are in --json", console)
     title = "n-grams that members and others share with the training data: what separates them too"
     print_rows(title, found["overlap"], _OVERLAP, console)
     print_rows(
@@ -44,17 +62,36 @@ def print_result(result: Result, console: Any) -> None:
         _HALVES,
         console,
     )
-    print_rows(
-        "scores against the frequency in the corpus (Spearman)",
-        [
-            {**row, "rho": with_interval(row["spearman"], row["low"], row["high"], "+.2f")}
-            for row in found["frequency"][:_LINES]
-        ],
-        _FREQUENCY,
-        console,
-    )
-    if any(len(found[name]) > _LINES for name in ("membership", "prediction", "frequency")):
-        console.print(f"tables show {_LINES} lines at most; JSON has all", style="dim")
+    known = [row for row in found["frequency"] if defined(row["spearman"])]
+    beside = _side_by_side(known, ("model", "group", "frequency", "items"), "spearman", "+.2f")
+    _print("scores against the frequency in the corpus: Spearman's rho", beside, console)
+    if beside:
+        said = "copies: of the whole text; ips: popularity; held: share of its n-grams there"
+        _say(f"{said}; a dash, or no line: the same for all", console)
+    if any(len(found[name]) > _LINES for name in ("prediction", "halves")):
+        _say(f"tables show {_LINES} lines at most; JSON has all", console)
+
+
+def _side_by_side(rows: Rows, names: Sequence[str], value: str, form: str) -> Rows:
+    """A line for each group, a column for each attack that any of them has."""
+    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        # An attack may leave out items, so how many there are is said by the first alone.
+        key = tuple(row[name] for name in names if isinstance(row[name], str))
+        own = lines.setdefault(key, {name: row[name] for name in names})
+        own[_SHORT[row["attack"]]] = number(row[value], form)
+    return list(lines.values())
+
+
+def _print(title: str, rows: Rows, console: Any) -> None:
+    attacks = [name for name in _SHORT.values() if any(name in row for row in rows)]
+    first = [name for name in rows[0] if name not in attacks] if rows else []
+    told = [{name: row.get(name, "–") for name in (*first, *attacks)} for row in rows]
+    print_rows(title, told, (*first, *attacks), console)
+
+
+def _say(line: str, console: Any) -> None:
+    console.print(line, style="dim", highlight=False, markup=False)
 
 
 def as_text(result: Result, width: int = 140) -> str:
@@ -71,12 +108,6 @@ def as_latex(result: Result) -> str:
 
 def _alarms(rows: Rows) -> str:
     return f"{max(row['false_alarms'] for row in rows):.1%}" if rows else ""
-
-
-def _member(row: Mapping[str, Any]) -> dict[str, Any]:
-    auc = with_interval(row["auc"], row["auc_low"], row["auc_high"], ".3f")
-    found = with_interval(row["found"], row["found_low"], row["found_high"], ".1%")
-    return {**row, "AUC": auc, "found": found}
 
 
 def _predicted(row: Mapping[str, Any]) -> dict[str, Any]:

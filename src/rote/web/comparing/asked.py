@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
+from rote.core.metric import Metric
 from rote.measure import PANEL, Settings
 from rote.web.opened import Opened
 from rote.web.showing import forms
@@ -23,6 +24,7 @@ USUAL = (*dict.fromkeys(name for name, _ in PANEL), "templates")
 _REFERENCES = ("human", "plain", "reference", "original", "kjv")
 """Names of sources that others are usually compared with."""
 _INDEX, _FILE = "index:", "file:"
+CORPUS, TRAIN = "needs a corpus", "needs training texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,19 @@ class Comparison:
             opened.file(key)
         for name in self.measures:
             self.options(name)
+            if lacking := self.lacks(name):
+                title = plugins.load("measure", name).METRIC.title
+                raise OptionError(f"{title} {lacking}: choose one below, or leave it out")
         Settings(**self.settings)
         for place in (self.corpus, self.train):
             path_of(place, opened)
+
+    def lacks(self, measure: str) -> str:
+        """What a measure is held against and nobody chose; a missing reference leaves the measure
+        out of the result, with the reason."""
+        wanted = needs(plugins.load("measure", measure).METRIC)
+        chosen = {CORPUS: self.corpus, TRAIN: self.train}
+        return wanted if wanted in chosen and not chosen[wanted] else ""
 
     def options(self, measure: str) -> Any:
         return plugins.load("measure", measure).METRIC.options(**self.own.get(measure, {}))
@@ -100,6 +112,16 @@ class Comparison:
         extra = [place[len(_FILE) :] for place in held if place.startswith(_FILE)]
         indexes = [place[len(_INDEX) :] for place in held if place.startswith(_INDEX)]
         return [*self.files, *extra], indexes
+
+
+def needs(metric: Metric) -> str:
+    """What has to be chosen beside the texts."""
+    names = {field.name for field in fields(metric.options)}
+    if "against" in names:
+        return CORPUS
+    if "train" in names:
+        return TRAIN
+    return "" if metric.tested else "needs a reference"
 
 
 def path_of(place: str, opened: Opened) -> str | None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, UnknownName
 
 FILE = "rote.sqlite"
 FARTHEST = 10**12
@@ -35,6 +35,18 @@ create table if not exists texts (
 create table if not exists sections (result text primary key, maker text, data blob);
 create index if not exists texts_by_result on texts (result, place, source);
 """
+
+
+class NotKept(UnknownName):
+    """What an address names is not in this store."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(kind, name, ())
+
+    def __str__(self) -> str:
+        return (
+            f"there is no {self.kind} '{self.name}' here: it was deleted, or lies in another store"
+        )
 
 
 @contextmanager

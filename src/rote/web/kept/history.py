@@ -14,11 +14,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from rote.core.errors import InputError, UnknownName
+from rote.core.errors import InputError
 from rote.core.result import Result, panel_to_json
 from rote.core.saved import read_results
 from rote.report.whole.study import Study
-from rote.web.kept.database import connected, now, storable
+from rote.web.kept.database import NotKept, connected, now, storable
 from rote.web.kept.text_values import TextValues, text_rows, without_texts
 from rote.web.reading.fingerprints import hashed
 
@@ -129,7 +129,7 @@ class History:
             query = f"select {', '.join(_COLUMNS)} from results where id = ?"
             row = file.execute(query, (id,)).fetchone()
         if row is None:
-            raise UnknownName("result", id, ())
+            raise NotKept("result", id)
         return _entry(row)
 
     def entries(
@@ -201,7 +201,7 @@ class History:
         with connected(self._store) as file:
             row = file.execute("select form, data from results where id = ?", (id,)).fetchone()
         if row is None:
-            raise UnknownName("result", id, ())
+            raise NotKept("result", id)
         return row["form"], json.loads(_unpacked(row["data"]))
 
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -28,17 +29,18 @@ _DIGITS, _SHOWN = 32, 8
 _PIECE = 2**20
 _LONGEST, _ENDING = 150, 40
 """Bytes of a name and of its endings."""
+_TRIES = 20
 _STALE = 3_600
 """Seconds after which a file that came only in part is nobody's any more."""
 
 
 def uploaded(store: Path) -> dict[str, Path]:
     """Key -> path of all that was uploaded, the newest first."""
-    found = []
-    for path in (store / _FOLDER).glob("[!.]*/*"):
-        # Another request may be removing it.
-        with suppress(OSError):
-            found.append((-path.stat().st_mtime_ns, path.name, path))
+    found = [
+        (-status.st_mtime_ns, path.name, path)
+        for path, status in _files(store / _FOLDER)
+        if not path.parent.name.startswith(_NEW)
+    ]
     return {key_of(path): path for _, _, path in sorted(found)}
 
 
@@ -70,10 +72,9 @@ def keep(store: Path, name: str, content: BinaryIO, limit: int) -> str:
                         remedy="Remove some that are not needed any more",
                     )
         _check(temporary / named, name, limit)
-        target = folder / digest.hexdigest()
-        target.mkdir(mode=0o700, exist_ok=True)
-        os.replace(temporary / named, target / named)
-        return key_of(target / named)
+        target = folder / digest.hexdigest() / named
+        _move(temporary / named, target)
+        return key_of(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -97,13 +98,31 @@ def sweep(store: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """All files in folders of this one; others may be coming and going meanwhile."""
+    with suppress(OSError):
+        for one in os.listdir(folder):
+            with suppress(OSError):
+                for name in os.listdir(folder / one):
+                    path = folder / one / name
+                    with suppress(OSError):
+                        yield path, path.stat()
+
+
 def _held(folder: Path) -> int:
-    """Bytes of all that was uploaded."""
-    size = 0
-    for path in folder.glob("*/*"):
-        with suppress(OSError):
-            size += path.stat().st_size
-    return size
+    """Bytes of all that was uploaded, or is on its way."""
+    return sum(status.st_size for _, status in _files(folder))
+
+
+def _move(path: Path, target: Path) -> None:
+    for _ in range(_TRIES):
+        # Whoever removes the last file of a folder removes it, maybe between any two of these.
+        with suppress(FileExistsError):
+            target.parent.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):
+            os.replace(path, target)
+            return
+    raise InputError("the file is being removed", file=path.name, remedy="Upload it again")
 
 
 def _cleaned(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from rote.web.showing.pages import page
@@ -30,8 +32,24 @@ def api_page(request: Request) -> Response:
                     }
                     for given in one.get("parameters", ())
                 ],
-                "body": bool(one.get("requestBody")),
+                "body": _body(one, described["components"]["schemas"]),
             }
             groups.setdefault(next(iter(one.get("tags", ())), "other"), []).append(line)
     about = described["info"]["description"].split("\n\n")
     return page(request, "api.html", groups=groups, about=about)
+
+
+def _body(one: dict[str, Any], schemas: dict[str, Any]) -> list[dict[str, object]]:
+    """What is sent as JSON, or as a form, in the order in which it is described."""
+    for held in one.get("requestBody", {}).get("content", {}).values():
+        shape = schemas[held["schema"]["$ref"].rpartition("/")[2]]
+        return [
+            {
+                "name": name,
+                "required": name in shape.get("required", ()),
+                "default": about.get("default"),
+                "said": about.get("description", ""),
+            }
+            for name, about in shape["properties"].items()
+        ]
+    return []

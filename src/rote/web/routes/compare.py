@@ -22,6 +22,7 @@ from rote.web.comparing.asked import (
     from_query,
     grounds,
     guessed,
+    needs,
     offered,
 )
 from rote.web.failing import status_of
@@ -185,18 +186,8 @@ def _measure(name: str, comparison: Comparison) -> dict[str, Any]:
         "fields": _filled(forms.fields_of(metric.options), own),
         "changed": bool(own),
         "usual": name in USUAL,
-        "needs": _needs(metric),
+        "needs": needs(metric),
     }
-
-
-def _needs(metric: Any) -> str:
-    """What has to be chosen beside the texts."""
-    names = set(metric.options.__dataclass_fields__)
-    if "against" in names:
-        return "needs a corpus"
-    if "train" in names:
-        return "needs training texts"
-    return "" if metric.tested else "needs a reference"
 
 
 def _filled(fields: list[forms.Field], given: Any) -> list[tuple[forms.Field, str]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import fields
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
+from rote.web.comparing.asked import Comparison
 from rote.web.running.jobs import Jobs
 from rote.web.running.ledger import Job
 from rote.web.showing.pages import page
@@ -32,7 +34,11 @@ def job_page(request: Request, id: str, stay: bool = False) -> Response:
     job = _jobs(request).get(id)
     if job.state == "done" and job.result and not stay:
         return RedirectResponse(job.result, 303)
-    return page(request, "job.html", job=job, before=_jobs(request).before(id))
+    # A record that another version kept may hold other settings: it is shown without the link.
+    known = job.kind == "compare" and {f.name for f in fields(Comparison)} <= job.settings.keys()
+    changed = Comparison.from_dict(job.settings).address if known else ""
+    before = _jobs(request).before(id)
+    return page(request, "job.html", job=job, before=before, changed=changed)
 
 
 @router.post("/jobs/{id}/cancel", include_in_schema=False)

@@ -21,6 +21,7 @@ from rote.web.showing.cells import inert_csv, rows_as_csv
 from rote.web.showing.marking import find_text, marked
 from rote.web.showing.pages import page
 from rote.web.showing.sectioning import sections_of
+from rote.web.traced.texts import LONGEST
 
 router = APIRouter()
 _ROWS = 50
@@ -118,7 +119,7 @@ def _text(request: Request, id: str, source: str, text: str) -> dict[str, Any]:
     return {
         "entry": entry,
         "shown": shown,
-        "whole": document.text if document else "",
+        "whole": document.text if document and len(document.text) <= LONGEST else "",
         "meta": _meta(document.meta) if document else [],
         "values": values,
         "problem": problem,

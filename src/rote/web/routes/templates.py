@@ -194,6 +194,7 @@ async def templates(
     "/api/templates",
     tags=["templates"],
     summary="Measure the templates of large files in the background; gives a job",
+    status_code=202,
 )
 async def templates_job(request: Request, question: TemplatesQuestion) -> Response:
     asked = TemplatesAsked.from_dict(question.model_dump())

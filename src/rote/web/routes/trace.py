@@ -87,7 +87,8 @@ async def trace_form(request: Request, index: str = "") -> Response:
 @router.post("/trace", include_in_schema=False)
 async def trace_pasted(request: Request) -> Response:
     """Keep the text and go to its page, whose address can be sent."""
-    form = await request.form()
+    # Every character of a text may be written as an escape of twelve.
+    form = await request.form(max_part_size=12 * LONGEST)
     given = {name: str(value) for name, value in form.items() if name != "kinds"}
     # Browsers send line ends of their own.
     text = given.get("text", "").replace("\r\n", "\n")

@@ -32,7 +32,7 @@ from rote.web.kept.database import now, storable
 from rote.web.opened import Opened
 from rote.web.reading.fingerprints import fingerprint, hashed
 from rote.web.running.ledger import Job, Ledger, Progress
-from rote.web.running.working import ROOM
+from rote.web.running.working import FOLDER, ROOM
 
 _OFTEN = 0.5
 """Seconds between two writings of a job's progress; pages of this server see it at once."""
@@ -170,7 +170,7 @@ class Jobs:
         while self._waiting and len(self._processes) < self._opened.at_once and not self._stopping:
             job = self._now[self._waiting.pop(0)]
             job = replace(job, state="running", started=now(), progress=Progress("starting"))
-            folder = tempfile.mkdtemp(prefix="rote-job-")
+            folder = tempfile.mkdtemp(prefix=FOLDER)
             try:
                 process = self._process(folder)
             except OSError as error:
@@ -237,8 +237,8 @@ class Jobs:
         try:
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.flush()
-        except BrokenPipeError:
-            return  # it ended already; its exit code says how
+        except (BrokenPipeError, ValueError):
+            return  # it ended already, which its exit code explains, or was cancelled
 
     def _hear(self, id: str, message: Mapping[str, Any]) -> bool:
         """Whether this was the last that there is to hear."""

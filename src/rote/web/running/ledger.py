@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from rote.core.errors import UnknownName
-from rote.web.kept.database import connected, now, own_folder, storable
+from rote.web.kept.database import NotKept, connected, now, own_folder, storable
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
 OPEN: tuple[State, ...] = ("waiting", "running")
@@ -105,7 +104,7 @@ class Ledger:
         with connected(self._store) as file:
             row = file.execute("select * from jobs where id = ?", (id,)).fetchone()
         if row is None:
-            raise UnknownName("job", id, ())
+            raise NotKept("job", id)
         job = _job(row)
         return self._interrupted(job) if self._is_lost(job) else job
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -26,6 +27,8 @@ from rote.core.progress import Advance
 from rote.web.opened import Opened
 
 ROOM = "web.work"
+FOLDER = "rote-job-"
+"""How the folder of a job's temporary files begins."""
 _OFTEN = 0.2
 """Seconds between two reports of one stage."""
 _UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
@@ -119,6 +122,10 @@ def main() -> None:
 
 def _end_with_app() -> None:
     sys.stdin.read()
+    # The app would have removed it; it was killed.
+    folder = Path(os.environ.get("TMPDIR", ""))
+    if folder.name.startswith(FOLDER):
+        shutil.rmtree(folder, ignore_errors=True)
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 

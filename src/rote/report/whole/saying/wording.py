@@ -67,7 +67,9 @@ def how_much(contrast: Contrast) -> str:
     if not math.isnan(relative):
         parts.append(percent(relative, signed=True))
         if not math.isnan(reach):
-            parts.append(_between(relative - reach, relative + reach, contrast.level))
+            # Nothing is more than all of it.
+            least = max(relative - reach, -1.0)
+            parts.append(_between(least, relative + reach, contrast.level))
     else:
         parts.append(f"difference {_signed(contrast.difference, contrast)}")
         if not math.isnan(contrast.low):
