@@ -18,10 +18,11 @@ from rote.core.metric import option
 from rote.core.model import Charging, Decoding, Model
 from rote.core.progress import Advance, Reporter
 from rote.curate._generate.grid import grid
-from rote.curate._generate.plan import Named, Plan, Source, Wanted, fits
+from rote.curate._generate.plan import Plan, Source, Wanted, fits
 from rote.curate._generate.prompts import Asked, PromptOptions
 from rote.curate._generate.resuming import growing, lines_held
 from rote.curate.writing import json_line
+from rote.measure._speaking import Named
 
 _AT_ONCE = 64
 """Texts between two writings to the file."""

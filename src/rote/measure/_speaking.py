@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
+from rote.core.errors import MissingExtra, OptionError
 from rote.core.model import Model
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, Silent
 from rote.models import opening
 from rote.models.options import ModelOptions
 
 _INDEX = "index:"
+_COSTLY = "transformers:"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A model as it was asked for, and as tables and records call it."""
+
+    spec: str
+    name: str
 
 
 def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
@@ -18,14 +30,71 @@ def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
     if named.startswith(_INDEX):
         from rote.index.speaking import open_speaker
 
-        return open_speaker(named.removeprefix(_INDEX))
+        folder = named.removeprefix(_INDEX)
+        if not folder.partition("#")[0]:
+            raise OptionError(f"'{named}' names no model: index:FOLDER")
+        return open_speaker(folder)
     return opening.open_model(named, options, reporter)
 
 
 def open_models(
-    named: Sequence[str], options: ModelOptions, reporter: Reporter
+    specs: Sequence[str], options: ModelOptions, reporter: Reporter
 ) -> dict[str, Model]:
-    """Several models under the shortest names that tell them apart."""
-    short = [Path(name.partition("#")[2] or name.partition(":")[2] or name).name for name in named]
-    names = short if len(set(short)) == len(short) else list(named)
-    return {name: open_model(one, options, reporter) for name, one in zip(names, named)}
+    """Several models under their names (`named`); none where none is asked for."""
+    if not specs:
+        return {}
+    return {one.name: open_model(one.spec, options, reporter) for one in named(specs)}
+
+
+def named(specs: Sequence[str]) -> list[Named]:
+    """Models with the names of their records: `NAME=MODEL` gives one, else it is the last part
+    of a path or address, as long as no two are the same. Every command names a model alike, so
+    that texts and answers of one model can be joined by it."""
+    given: list[tuple[str, str | None]] = []
+    for spec in specs:
+        name, equals, rest = spec.partition("=")
+        own = bool(equals) and not set(":/#\\") & set(name) and bool(name.strip()) and bool(rest)
+        given.append((rest, name.strip()) if own else (spec, None))
+    if not given:
+        raise OptionError("which model? --model names one or several, such as index:FOLDER")
+    short = [name if name is not None else _short(spec) for spec, name in given]
+    clear = len(set(short)) == len(short)
+    found = [
+        Named(spec, nick if clear or name is not None else spec)
+        for (spec, name), nick in zip(given, short)
+    ]
+    if len({one.name for one in found}) < len(found):
+        raise OptionError("--model names a model twice: give them names of their own, NAME=MODEL")
+    return found
+
+
+def signed(specs: Sequence[str]) -> tuple[str, ...]:
+    """What the signature of a result says of models: which weights, not where they lie. A model
+    that takes long to open is said by its name and revision alone."""
+    return tuple(
+        one.spec
+        if one.spec.startswith(_COSTLY)
+        else open_model(one.spec, ModelOptions(), Silent()).signature
+        for one in named(specs)
+    )
+
+
+def check(specs: Sequence[str]) -> None:
+    """Refuses, before texts are read, what can be seen to be no model without loading it."""
+    if not specs:
+        return
+    costly = any(one.spec.startswith(_COSTLY) for one in named(specs))
+    for package in ("torch", "transformers") if costly else ():
+        if find_spec(package) is None:
+            raise MissingExtra(package, "lm", "A model of transformers")
+    signed(specs)
+
+
+def _short(spec: str) -> str:
+    backend, _, name = spec.partition(":")
+    if "#" in spec and "://" in spec:
+        return spec.rpartition("#")[2]
+    if backend == "index":
+        folder, _, layer = name.partition("#")
+        return "-".join(filter(None, (Path(folder).resolve().name, layer)))
+    return Path(name or spec).name

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
+from rote.measure._speaking import check, open_model, signed
+from rote.models.options import how_to_run, run_option
 
 WITHOUT = (
     "no model to ask: --model names a folder, transformers:NAME, openai:URL#NAME, index:FOLDER"
@@ -31,9 +33,22 @@ class Options:
     """Settings of `perplexity`."""
 
     model: str | None = option(
-        None, "the model: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER", metavar="M"
+        None,
+        "the model: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER",
+        metavar="M",
+        sign=lambda name: signed([name])[0] if name else name,
     )
-    device: str = option("auto", "where a model of transformers runs", sign=lambda name: None)
+    device: str = run_option("device")
+    dtype: str = run_option("dtype")
+    batch: int = run_option("batch")
+    threads: int = run_option("threads")
+    key_variable: str = run_option("key_variable")
+    rate: float = run_option("rate")
+    price: tuple[float, float] | None = run_option("price")
+    yes: bool = run_option("yes")
+
+    def __post_init__(self) -> None:
+        how_to_run(self)  # what it refuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +60,8 @@ class Rows:
     words: Floats
     bytes: Floats
     asked: bool
+    from_second: NDArray[np.bool_]
+    """Texts whose first token the backend does not score."""
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -64,13 +81,11 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     sizes = np.diff(raw.ends, prepend=0).astype(np.float64)
     if not options.model:
         nothing = np.full(len(raw), np.nan)
-        return Rows(nothing, nothing, words, sizes, asked=False)
+        return Rows(nothing, nothing, words, sizes, False, np.zeros(len(raw), np.bool_))
     from rote.core.model import Continuation
-    from rote.measure._speaking import open_model
     from rote.models.asking import score_all
-    from rote.models.options import ModelOptions
 
-    model = open_model(options.model, ModelOptions(device=options.device), work.reporter)
+    model = open_model(options.model, how_to_run(options), work.reporter)
     texts = [raw.text(number).decode("utf-8", "surrogatepass") for number in range(len(raw))]
     scored = score_all(model, [Continuation("", text) for text in texts], work.reporter)
     return Rows(
@@ -78,7 +93,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         np.array([float(len(one.logprobs)) for one in scored]),
         words,
         sizes,
-        asked=True,
+        True,
+        np.array([len(one.starts) > 0 and one.starts[0] > 0 for one in scored], np.bool_),
     )
 
 
@@ -103,7 +119,14 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if not rows.asked:
         return [WITHOUT]
-    return [] if rows.words[take].sum() else ["no words: nothing to be surprised by"]
+    if not rows.words[take].sum():
+        return ["no words: nothing to be surprised by"]
+    if count := int(rows.from_second[take].sum()):
+        return [
+            f"{count:,} texts are scored from their second token on, since the endpoint gives "
+            "nothing for the first: bits per word and per byte are a little too low"
+        ]
+    return []
 
 
 def _ratio(bits: float, of: Floats) -> float:
@@ -130,4 +153,5 @@ METRIC = Metric(
     match="texts",
     per_text=per_text,
     notes=notes,
+    check=lambda options, signature: check([options.model] if options.model else []),
 )

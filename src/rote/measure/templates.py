@@ -52,11 +52,15 @@ def values(options: Options) -> tuple[Value, ...]:
 
 
 def check(options: Options, signature: str) -> None:
-    """A corpus that cannot be asked is refused before any text is read."""
+    """A corpus or a model that cannot be asked is refused before any text is read."""
     if options.corpus:
         from rote.measure._templates.corpus import check_corpora
 
         check_corpora(options, signature=annotator_signature(signature))
+    if options.perplexity:
+        from rote.measure._speaking import check as check_models
+
+        check_models(options.model)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:

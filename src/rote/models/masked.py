@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from rote.core.errors import MissingExtra, OptionError
@@ -52,10 +53,11 @@ class Masked:
 
 def open_masked(name: str) -> Masked:
     """A masked model by its name or folder."""
-    try:
-        from transformers import AutoModelForMaskedLM, AutoTokenizer
-    except ImportError:
-        raise MissingExtra("transformers", "lm", "A masked model") from None
+    for package in ("torch", "transformers"):  # transformers alone would begin to look for files
+        if find_spec(package) is None:
+            raise MissingExtra(package, "lm", "A masked model")
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModelForMaskedLM.from_pretrained(name)

@@ -22,5 +22,7 @@ def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
             f"numpy:FOLDER, transformers:{named}, openai:URL#{named}, openai-chat:URL#{named}, "
             "index:FOLDER"
         )
+    if not name and not backend.startswith("openai"):
+        raise OptionError(f"'{named}' names no model: {backend}:NAME")
     model: Model = plugins.load("models.backends", backend).open_model(name, options, reporter)
     return model

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from rote.core.errors import OptionError
 from rote.core.metric import option
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+TYPES = ("auto", "float32", "bfloat16", "float16", "4bit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,34 @@ class ModelOptions:
     yes: bool = option(False, "Do not ask before costs arise")
 
     def __post_init__(self) -> None:
+        # Also where the model takes no notice of them: a slip is not passed over in silence.
+        for name, value, known in (
+            ("device", self.device, DEVICES), ("dtype", self.dtype, TYPES)
+        ):  # fmt: skip
+            if value not in known:
+                raise OptionError(f"{name} can be {', '.join(known)}, not '{value}'")
         if self.batch < 1:
             raise OptionError(f"a batch must hold at least one token, not {self.batch}")
         if self.threads < 0:
             raise OptionError(f"threads must not be negative, not {self.threads}")
         if self.rate < 0:
             raise OptionError(f"rate must not be negative, not {self.rate}")
+
+
+def run_option(name: str) -> Any:
+    """A flag of models among the options of a measure. Signatures name the model, which says what
+    its numbers depend on."""
+    own = next(one for one in fields(ModelOptions) if one.name == name)
+
+    def signed(value: Any) -> Any:
+        return value if name == "dtype" and value != own.default else None
+
+    help = own.metadata["help"]
+    metadata = {**own.metadata, "help": help[0].lower() + help[1:], "form": False, "sign": signed}
+    return field(default=own.default, metadata=metadata)
+
+
+def how_to_run(options: Any) -> ModelOptions:
+    """The flags of models that stand among the options of a measure."""
+    names = [one.name for one in fields(ModelOptions) if hasattr(options, one.name)]
+    return ModelOptions(**{name: getattr(options, name) for name in names})

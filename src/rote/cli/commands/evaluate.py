@@ -40,7 +40,7 @@ class _Files:
     model: tuple[str, ...] = option(
         (),
         "Models that answer: numpy:FOLDER, transformers:NAME, openai:URL#NAME, index:FOLDER; "
-        "SHORT=MODEL gives one a short name",
+        "NAME=MODEL gives one a name of its own",
         metavar="M1,M2,...",
     )
     items: str | None = option(
@@ -68,9 +68,9 @@ class _Files:
 
 
 def run(files: tuple[str, ...], **given: Any) -> None:
-    from rote.curate.writing import check_targets, json_line, new_file
-    from rote.measure._evaluate.naming import open_models
+    from rote.curate.writing import check_parent, check_targets, json_line, new_file
     from rote.measure._evaluate.study import check_fields, evaluate
+    from rote.measure._speaking import open_models
     from rote.report.figures import evaluate as evaluate_figures
     from rote.report.tables import evaluate as evaluate_tables
 
@@ -82,7 +82,10 @@ def run(files: tuple[str, ...], **given: Any) -> None:
         wanted = replace(wanted, write=output.output)
         output = replace(output, output=None)
     output.format()  # a contradiction is noticed before the work, not after
-    check_targets([wanted.write] if wanted.write else [], files)
+    targets = [path for path in (wanted.write, output.output, output.figure) if path]
+    check_targets(targets, files)
+    for path in targets:
+        check_parent(path)
     reporter = TerminalReporter(output.quiet)
     records = _records(files, wanted, reporter)
     check_fields(records, options.by)

@@ -56,11 +56,10 @@ class _Target:
 
 
 def run(prompts: tuple[str, ...], **given: Any) -> None:
-    from rote.curate._generate.plan import named
     from rote.curate._generate.prompts import gather
     from rote.curate.generate import generate, plan_of
     from rote.curate.writing import check_targets
-    from rote.measure._speaking import open_model
+    from rote.measure._speaking import named, open_model
 
     target, shown = build(_Target, given), build(SummaryOptions, given)
     options, how = build(GenerateOptions, given), build(ModelOptions, given)

@@ -87,8 +87,8 @@ class _Models:
 
     model: tuple[str, ...] = option(
         (),
-        "Models that answer the items before and after, as in `rote evaluate`; SHORT=MODEL gives "
-        "one a short name",
+        "Models that answer the items before and after, as in `rote evaluate`; NAME=MODEL gives "
+        "one a name of its own",
         metavar="M1,M2,...",
     )
     each_pos: bool = option(
@@ -119,7 +119,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
 
 def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions, models: _Models) -> None:
-    from rote.curate.writing import check_targets
+    from rote.curate.writing import check_parent, check_targets
 
     if wanted.perturbed and options != PerturbOptions():
         raise OptionError(
@@ -131,8 +131,10 @@ def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions, models
         raise OptionError("--perturbed compares items that are there: it has nothing to write")
     if wanted.answers and not models.model:
         raise OptionError("--answers writes what models answer: --model names one")
-    targets = (wanted.write, wanted.log, wanted.answers)
-    check_targets([target for target in targets if target], files)
+    targets = [path for path in (wanted.write, wanted.log, wanted.answers) if path]
+    check_targets(targets, files)
+    for path in targets:
+        check_parent(path)
 
 
 def _check_checks(checks: CheckOptions, wanted: _Files, models: _Models) -> None:
@@ -167,8 +169,7 @@ class _Call:
 
 def _opened(given: dict[str, Any], reporter: TerminalReporter) -> _Opened:
     """A model that cannot be opened is noticed before the work."""
-    from rote.measure._evaluate.naming import open_models
-    from rote.measure._speaking import open_model
+    from rote.measure._speaking import open_model, open_models
 
     options, judge = build(ModelOptions, given), build(JudgeOptions, given).judge
     return _Opened(

@@ -40,6 +40,8 @@ def grid(
         if temperature:
             made = Decoding(max_tokens, temperature, top_p, top_k, constraint, stops)
         else:
+            # Its settings are as if they were not there, but a wrong one is still an error.
+            Decoding(max_tokens, 1, top_p, top_k, constraint)
             made = Decoding(max_tokens, stop=stops)
         found.setdefault(made.signature, made)
     return list(found.values())

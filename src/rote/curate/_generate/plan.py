@@ -10,24 +10,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Literal
 
-from rote.core.errors import OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.curate._generate.grid import is_certain, label
 from rote.curate._generate.prompts import Asked
 from rote.curate.writing import json_line
+from rote.measure._speaking import Named
 
 Source = Literal["auto", "model", "settings", "both"]
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A model as it was asked for, and as it stands in the records."""
-
-    spec: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,37 +124,6 @@ def _seed(*parts: object) -> int:
     """Of 31 bits, which every endpoint takes. It does not depend on the model, so that two
     models draw with the same luck."""
     return int.from_bytes(blake2b(json.dumps(parts).encode(), digest_size=4).digest(), "big") >> 1
-
-
-def named(specs: Sequence[str]) -> list[Named]:
-    """Models with the names of their records: `NAME=MODEL` gives one, else it is the last part
-    of a path or address, as long as no two are the same."""
-    given: list[tuple[str, str | None]] = []
-    for spec in specs:
-        name, equals, rest = spec.partition("=")
-        own = bool(equals) and not set(":/#\\") & set(name) and bool(name) and bool(rest)
-        given.append((rest, name) if own else (spec, None))
-    if not given:
-        raise OptionError("which model? --model names one or several, such as index:FOLDER")
-    short = [name if name is not None else _short(spec) for spec, name in given]
-    clear = len(set(short)) == len(short)
-    found = [
-        Named(spec, nick if clear or name is not None else spec)
-        for (spec, name), nick in zip(given, short)
-    ]
-    if len({one.name for one in found}) < len(found):
-        raise OptionError("--model names a model twice: give them names of their own, NAME=MODEL")
-    return found
-
-
-def _short(spec: str) -> str:
-    backend, _, name = spec.partition(":")
-    if "#" in spec and "://" in spec:
-        return spec.rpartition("#")[2]
-    if backend == "index":
-        folder, _, layer = name.partition("#")
-        return "-".join(filter(None, (Path(folder).resolve().name, layer)))
-    return Path(name or spec).name
 
 
 def fits(line: bytes, wanted: Wanted, signature: str) -> str | None:

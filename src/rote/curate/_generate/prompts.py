@@ -92,6 +92,10 @@ def _named(name: str, options: PromptOptions, read: ReadOptions, found: Prompts)
         own = name.removeprefix(SET)
         for number, text in enumerate(prompt_set(own), 1):
             yield Asked(f"{own}-{number}", f"{own}-{number}", text)
+    elif name.startswith(f"{START}:"):
+        raise OptionError(f"{name}: how many texts? {START}:20 are twenty from the start token")
+    elif name == PREFIX:
+        raise OptionError(f"{PREFIX} of which texts? {PREFIX}FILE")
     elif name.startswith(PREFIX):
         for document in _documents([name.removeprefix(PREFIX)], options, read, found):
             if (one := _beginning(document, options)) is not None:

@@ -27,6 +27,7 @@ VALUES = {
     "unanswered": ("items without an answer", "neither"),
 }
 _ALWAYS = "majority: the right option always stands at the same place, which says nothing"
+_MIXED = "chance, majority: last words are among the items, and cannot be had by lot"
 _SOURCE = "source"
 _ENOUGH = 20
 """Last words of which a model should have one right."""
@@ -96,6 +97,10 @@ def _baselines(rows: Sequence[Row], values: dict[str, float], notes: list[str]) 
     known = [row for row in rows if len(row["options"]) > 1 and row["answer"] is not None]
     if not known:
         return
+    if any(len(row["options"]) == 1 for row in rows):
+        values["chance"] = values["majority"] = math.nan
+        notes.append(_MIXED)
+        return
     values["chance"] = sum(1 / len(row["options"]) for row in known) / len(known)
     places = Counter(row["answer"] for row in known)
     if len(places) > 1:
@@ -158,10 +163,11 @@ def notes(rows: Sequence[Row]) -> Iterator[str]:
     reasons = Counter((row[_SOURCE], row["unanswered"]) for row in rows if "unanswered" in row)
     for (name, why), count in reasons.items():
         yield f"{name}: {count:,} items have no answer and count nowhere ({why})"
-    # A backend that does not see the likeliest token never says greedy.
+    # A backend that does not see the likeliest token never says greedy, here or elsewhere.
     for name in dict.fromkeys(row[_SOURCE] for row in rows):
-        last = [row for row in rows if row[_SOURCE] == name and _is_last_word(row)]
-        if len(last) >= _ENOUGH and not any(row["greedy"][0] for row in last):
+        own = [row for row in rows if row[_SOURCE] == name]
+        last = [row for row in own if _is_last_word(row)]
+        if len(last) >= _ENOUGH and not any(any(row.get("greedy", ())) for row in own):
             yield (
                 f"{name}: not one last word was the likeliest. Either it is that bad, or its "
                 "backend does not tell which token is likeliest, and the accuracy means nothing"

@@ -7,7 +7,7 @@ they tell what the model was trained on from what it was not?
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from rote.core.result import Interval, Result
 from rote.core.signature import Signature
 from rote.corpus.items import Item
 from rote.index.backends import Backend
+from rote.measure._groups import in_order
 from rote.measure._memorization import known, tables
 from rote.measure._memorization.scores import Neighbours, Scores, score
 from rote.measure._popularity.study import correctness, fingerprint, groups_of
@@ -53,6 +54,8 @@ class MemorizationOptions:
     def __post_init__(self) -> None:
         if not 0 < self.k <= 1:
             raise OptionError(f"k is a share, above 0 and at most 1, not {self.k}")
+        if self.n < 1:
+            raise OptionError(f"n must be at least 1, not {self.n}")
         if not 0 < self.false_alarms < 1:
             raise OptionError(f"false_alarms is a share, above 0, not {self.false_alarms}")
         if not 0 < self.interval < 1:
@@ -90,7 +93,7 @@ def memorization(
     if not items:
         raise InputError("there are no items", remedy="Give files that hold some")
     # What is wrong with the items is said before a model is asked.
-    groups = groups_of(items, options.by)
+    groups = in_order(groups_of(items, options.by))
     correct = np.array([correctness(item, options.correct) for item in items])
     member = np.array(
         [known.member(item, options.member) if options.member else np.nan for item in items]
@@ -122,6 +125,18 @@ def memorization(
         interval=Interval(options.interval, METHOD),
         sources=tables.sources(study),
         tables=tables.all_tables(study),
-        notes=tuple(tables.notes(study)),
+        notes=(*tables.notes(study), *_twice(items, groups)),
     )
 
+
+def _twice(items: Sequence[Item], groups: Mapping[str, NDArray[np.int64]]) -> Iterator[str]:
+    """Answers of several models in one file would be held against the scores of each."""
+    count = sum(
+        len(own) - len({(items[i].task, items[i].id) for i in own.tolist()})
+        for own in groups.values()
+    )
+    if count:
+        yield (
+            f"{count:,} items of a group stand more than once (same task and id). Answers of "
+            "several models do not go together: give those of the model that is scored"
+        )

@@ -24,6 +24,7 @@ from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
 from rote.index.index import Index
+from rote.measure._groups import in_order
 from rote.measure._style import tables
 from rote.measure._style.completions import Completion, Cut, complete, cut_texts
 
@@ -52,6 +53,8 @@ class StyleOptions:
     def __post_init__(self) -> None:
         if self.prompt < 1 or self.words < 1:
             raise OptionError("the prompt and what follows it have at least one word each")
+        if self.sample is not None and self.sample < 1:
+            raise OptionError(f"a sample has at least one text, not {self.sample}")
         if self.resamples < 2:
             raise OptionError(f"a spread needs at least 2 resamples, not {self.resamples}")
         if not 0 <= self.interval < 1:
@@ -89,6 +92,9 @@ def style_memorization(
             f"none of the {len(drawn):,} texts has {options.prompt + options.words} words",
             remedy="Give longer texts, or shorter --prompt and --words",
         )
+    for cut in cuts:  # what is missing is noticed before a model is asked
+        for name in options.by:
+            _field(cut.document, name)
     frequency = _frequency(cuts, index, options)
     groups: dict[str, list[Completion]] = {}
     for name, model in models.items():
@@ -96,7 +102,7 @@ def style_memorization(
         for found in complete(cuts, model, options.prompt, options.words, options.layer, reporter):
             group = JOINT.join([name, *(_field(found.cut.document, f) for f in options.by)])
             groups.setdefault(group, []).append(found)
-    study = Study(groups, frequency, options)
+    study = Study(in_order(groups), frequency, options)
     short = len(drawn) - len(cuts)
     return Result(
         measure="style-memorization",

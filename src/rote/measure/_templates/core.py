@@ -14,7 +14,9 @@ from rote.core.layer import Layer
 from rote.core.metric import Values, Work, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
+from rote.measure._speaking import signed
 from rote.measure._templates.given import signed_corpora, signed_set
+from rote.models.options import how_to_run, run_option
 
 if TYPE_CHECKING:
     from rote.measure._templates.windows import Chosen, Windows
@@ -65,9 +67,10 @@ class Options:
     )
     model: tuple[str, ...] = option(
         (),
-        "models for --perplexity: folders, transformers:NAME, ...; several are checkpoints",
+        "models for --perplexity: folders, transformers:NAME, ...; several are checkpoints; "
+        "NAME=MODEL gives one a name of its own",
         metavar="M,...",
-        sign=_if_asked,
+        sign=lambda models: signed(models) if models else None,
     )
     context: Literal["text", "none"] = option(
         "text",
@@ -75,7 +78,14 @@ class Options:
         form=False,
         sign=lambda context: None if context == "text" else context,
     )
-    device: str = option("auto", "where a model of transformers runs", sign=lambda name: None)
+    device: str = run_option("device")
+    dtype: str = run_option("dtype")
+    batch: int = run_option("batch")
+    threads: int = run_option("threads")
+    key_variable: str = run_option("key_variable")
+    rate: float = run_option("rate")
+    price: tuple[float, float] | None = run_option("price")
+    yes: bool = run_option("yes")
 
     def __post_init__(self) -> None:
         for name in ("n", "top", "min_count", "most_frequent"):
@@ -85,6 +95,7 @@ class Options:
             raise OptionError("--perplexity asks a model, and --model names it: give both")
         if any(n < 1 for n in self.lengths):
             raise OptionError("lengths must be at least 1")
+        how_to_run(self)  # what it refuses
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,9 @@ class Stretches:
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
     """`perplexity`: one row for each source, model and kind of stretch."""
     from rote.measure._speaking import open_models
-    from rote.models.options import ModelOptions
+    from rote.models.options import how_to_run
 
-    given = ModelOptions(device=options.device)
-    models = open_models(options.model, given, comparison.reporter)
+    models = open_models(options.model, how_to_run(options), comparison.reporter)
     held = {
         source: list(_stretches(rows, take, options, np.random.default_rng(comparison.seed)))
         for source, take in comparison.groups.items()

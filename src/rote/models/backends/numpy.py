@@ -131,6 +131,8 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
         )
     weights = read_weights(folder, shape)
     signature = f"numpy/{VERSION}-{folder.resolve().name}-{_fingerprint(folder)}"
+    if options.dtype not in ("auto", "float32"):
+        reporter.say(f"{folder}: numpy computes in float32, not in {options.dtype}")
     threads = _threads(options.threads)
     return Numpy(signature, options.batch, tokens, weights, threads, Once(reporter))
 

@@ -28,7 +28,10 @@ class Estimate:
     def __str__(self) -> str:
         requests = f"{self.requests:,} request{'s' * (self.requests != 1)}"
         amount = f"{requests}, about {self.read:,} tokens read and at most {self.written:,} written"
-        return amount if self.cost is None else f"{amount}: at most about {self.cost:,.2f}"
+        if self.cost is None:
+            return amount
+        cents = self.cost >= 0.01 or not self.cost
+        return f"{amount}: at most about {self.cost:,.2f}" if cents else f"{amount}: less than 0.01"
 
 
 def check_price(price: tuple[float, ...] | None) -> tuple[float, float] | None:
