@@ -17,7 +17,7 @@ from rote.index.answers import Place
 from rote.index.asking import counting, groups
 from rote.index.asking.matches import Found, Sort, look_up, ordered, rows_in_blocks
 from rote.index.index import DEFAULT, Index
-from rote.web.asking.patterns import LONGEST, checked
+from rote.web.asking.patterns import LONGEST, Lengths, checked, lengths_of
 from rote.web.reading.indexes import OpenIndex
 
 MOST = 20_000
@@ -53,8 +53,9 @@ class Question:
         return self.page * self.per
 
 
-def check(index: Index, question: Question) -> queries.Query:
+def check(opened: OpenIndex, question: Question) -> queries.Query:
     """The query, read; what cannot be asked is refused."""
+    index = opened.index
     if not question.q.strip():
         raise OptionError("there is nothing to look for: write a word, a phrase or a query")
     _check_layer(index, question.layer)
@@ -62,14 +63,19 @@ def check(index: Index, question: Question) -> queries.Query:
         if len(question.q) > LONGEST:
             raise OptionError(f"a phrase has at most {LONGEST:,} characters")
     else:
-        checked(question.q, question.layer)
+        checked(question.q, question.layer, lambda layer: _lengths(opened, layer))
     return index.parse(question.q, question.layer)
+
+
+def _lengths(opened: OpenIndex, layer: str) -> Lengths:
+    _check_layer(opened.index, layer)
+    return opened.once(("lengths", layer), lambda: lengths_of(opened.index.vocabulary(layer)))
 
 
 def find(opened: OpenIndex, question: Question, *, every: bool = False) -> Found:
     """The matches up to the end of the page, or with `every` all up to `MOST`."""
     index = opened.index
-    check(index, question)
+    check(opened, question)
     limit = MOST if every or question.sort != "place" else min(question.last, MOST)
     return look_up(index, question.q, question.layer, limit)
 
@@ -102,7 +108,7 @@ def counts(opened: OpenIndex, phrase: str, layers: Sequence[str] = ()) -> list[d
     """One row for each layer of a phrase; a query is counted once, and names its layers itself."""
     index = opened.index
     default = layers[0] if layers else DEFAULT
-    check(index, Question(phrase, default))
+    check(opened, Question(phrase, default))
     if not queries.is_plain(phrase):
         return [counting.matched(index, phrase, default)]
     rows: list[dict[str, Any]] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -32,6 +30,7 @@ from rote.web.asking.asked import (
 from rote.web.asking.shown import View, examples_for, misplaced, search_view, top_view
 from rote.web.reading.indexes import OpenIndex, index_of
 from rote.web.running.bounded import bounded
+from rote.web.showing.cells import rows_as_csv
 from rote.web.showing.links import link
 from rote.web.showing.pages import page
 
@@ -261,7 +260,7 @@ async def export(
 
     def ready() -> OpenIndex:
         opened = index_of(request, index)
-        check(opened.index, question)  # a mistake is an answer, not the first line of a file
+        check(opened, question)  # a mistake is an answer, not the first line of a file
         return opened
 
     opened = await bounded(request, ready)
@@ -302,10 +301,9 @@ async def _tallied(request: Request, asked: View) -> Response:
 def _csv(blocks: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
     yield (",".join(COLUMNS) + "\n").encode()
     for rows in blocks:
-        written = io.StringIO()
-        csv.DictWriter(written, COLUMNS, lineterminator="\n").writerows(rows)
+        written = rows_as_csv([row[name] for name in COLUMNS] for row in rows)
         # Half a surrogate pair has no UTF-8.
-        yield _LONE.sub("\ufffd", written.getvalue()).encode()
+        yield _LONE.sub("\ufffd", written).encode()
 
 
 def _jsonl(blocks: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
