@@ -109,3 +109,8 @@ def test_a_measure_of_another_package_is_told_by_its_settings() -> None:
     found = methods(study([other]))
     assert any("rhymes was measured (n = 2" in text for text in found.paragraphs)
     assert found.references == []
+
+
+def test_a_result_that_lacks_a_setting_is_told_by_those_it_has() -> None:
+    older = result("lexical", "x", {"human": (1.0, 0.1)}, window=50)
+    assert "lexical was measured (window = 50" in " ".join(methods(study([older])).paragraphs)

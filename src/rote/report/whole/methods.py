@@ -131,14 +131,15 @@ def _measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
 def _measure(result: Result, books: Bibliography) -> str:
     settings = _settings(result)
     named = {**settings, "of": LAYERS.get(settings.get("layer", ""), settings.get("layer", ""))}
-    sentence = SENTENCES.get(result.measure)
-    if sentence is None:
+    try:
+        said = SENTENCES[result.measure](named)
+    except (KeyError, ValueError):
+        # A measure of another package, or a result whose signature lacks a setting (another
+        # version made it): its settings as they are.
         own = ", ".join(
             f"{name} = {value}" for name, value in settings.items() if name != "measure"
         )
         said = f"{result.measure} was measured ({own})"
-    else:
-        said = sentence(named)
     cited = books.cite(source) if (source := citation(result)) else ""
     extra = []
     if settings.get("variant", "exact") != "exact":
