@@ -398,3 +398,11 @@ def test_what_a_model_cannot_do_is_refused_before_anything_is_written(tmp_path: 
         run(plan(temperature=(1.0,), top_k=(0, 5)), tmp_path / "o.jsonl", model)
     assert model.asked == []
     assert list(tmp_path.glob("o.jsonl*")) == []
+
+
+def test_prompts_that_name_nothing_are_refused() -> None:
+    for name, said in (("start:x", "how many"), ("prefix:", "of which texts")):
+        with pytest.raises(OptionError, match=said):
+            gather([name], PromptOptions(), ReadOptions())
+    with pytest.raises(OptionError, match="top_p"):
+        grid([0], [1.5], [0], [0], max_tokens=5)

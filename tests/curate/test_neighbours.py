@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rote
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.curate.neighbours import ByIndex, ByLexicon, ByMaskedModel, neighbour_maker
+from rote.models import masked
 
 TEXT = "The boys bought a big automobile and drove it home."
 
@@ -90,3 +91,9 @@ def test_what_cannot_be_made_is_refused(index: Path) -> None:
         neighbour_maker("wordnut", 3, corpus=None, seed=0)
     with pytest.raises(OptionError, match="at least one"):
         neighbour_maker("wordnet", 0, corpus=None, seed=0)
+
+
+def test_a_masked_model_without_torch_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(masked, "find_spec", lambda name: None if name == "torch" else object())
+    with pytest.raises(MissingExtra, match=r"torch.*rote\[lm\]"):
+        neighbour_maker("masked:bert", 3, corpus=None, seed=0)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e import written
 from tests.e2e.serving import Running
 from tests.e2e.watching import LONG, Watch, expect, watched
 
@@ -332,8 +331,3 @@ def test_work_that_fails_says_why(app: Running, page: Page) -> None:
     page.get_by_label("Sources by field").fill("nowhere")
     start(page)
     expect(page.get_by_role("alert")).to_contain_text("nowhere")
-
-
-def test_the_texts_of_the_tests_are_what_they_are_said_to_be() -> None:
-    ids = [one["id"] for one in written.hostile_answers()]
-    assert len(set(ids)) == len(ids)

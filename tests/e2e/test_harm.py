@@ -70,11 +70,21 @@ def places(result: str) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="module")
+def walk(browser: Browser) -> Iterator[tuple[Page, Watch]]:
+    """One page for all of them: a new profile for each would take longer than the pages."""
+    with watched(browser) as (page, watch):
+        watch.forgive("status of 40")  # of those that are asked for what is not there
+        yield page, watch
+
+
 @pytest.mark.parametrize("name", places(""))
 def test_every_page_is_sound_in_light_and_dark_and_on_a_small_screen(
-    app: Running, result: str, page: Page, watch: Watch, name: str
+    app: Running, result: str, walk: tuple[Page, Watch], name: str
 ) -> None:
-    watch.forgive("status of 40")  # of those that are asked for what is not there
+    page, watch = walk
+    watch.complaints.clear()
+    page.emulate_media(color_scheme="light")
     page.goto(app.at(places(result)[name]))
     assert faults(page) == []
     assert overflow(page) <= 0

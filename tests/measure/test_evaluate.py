@@ -338,3 +338,19 @@ def test_models_may_be_given_short_names(tmp_path: Path) -> None:
     assert list(open_models(named, ModelOptions(), Silent())) == ["small", "next.json"]
     with pytest.raises(OptionError, match="names a model twice"):
         open_models((f"a=fake:{table}", f"a=fake:{table}"), ModelOptions(), Silent())
+
+
+def test_chance_is_undefined_where_last_words_are_among_the_items(tmp_path: Path) -> None:
+    records = [*many(tmp_path), record(LAST, tmp_path)]
+    together = EvaluateOptions(by=("source",))
+    (found,) = evaluate(records, {"m": Fake(NEXT)}, together).result.sources.values()
+    assert found.values["accuracy"] == pytest.approx(2 / 5)
+    assert math.isnan(found.values["chance"])
+    assert any("by lot" in note for note in found.notes)
+
+
+def test_a_backend_that_says_greedy_elsewhere_is_not_doubted(tmp_path: Path) -> None:
+    records = [*[record(LAST, tmp_path)] * 20, *many(tmp_path)]
+    found = evaluate(records, {"m": Fake(NEXT)})
+    assert any(any(row["greedy"]) for row in found.rows)
+    assert not found.result.notes

@@ -133,6 +133,19 @@ def test_scores_go_with_frequency_where_they_do(tmp_path: Path) -> None:
     assert rows["loss", "copies"] == pytest.approx(spearmanr(own, copies).statistic)
 
 
+def test_scores_go_with_frequency_over_all_items_where_groups_are_made_by_it(
+    tmp_path: Path,
+) -> None:
+    texts = [MEMBER, MEMBER[:7], MEMBER[:5], "x y x"]
+    rote.build_index(texts, tmp_path / "index", layers=("lower",))
+    backend = open_backend(str(tmp_path / "index"))
+    items = [item(text, n, repeats=n) for n, text in enumerate(texts)]
+    options = MemorizationOptions(n=2, by=("repeats",))
+    found = memorization(items, {"toy": MODEL}, options, backend=backend)
+    rows = [row for row in found.tables["frequency"] if row["frequency"] == "copies"]
+    assert {(row["group"], row["items"]) for row in rows} == {("all items", 4)}
+
+
 def test_right_answers_are_predicted_and_halved() -> None:
     rng = np.random.default_rng(0)
     items = []
@@ -200,3 +213,44 @@ def test_the_command_scores_texts_and_draws_them(tmp_path: Path) -> None:
     told = json.loads(runner.invoke(command, [*call, "--json", "-q"]).output)
     assert told["sources"]["table.json|4"]["values"]["tde_accuracy"] == 1
     assert runner.invoke(command, call[:-2]).exit_code != 0
+
+
+def test_groups_that_are_numbers_stand_in_their_order_and_all_of_them_are_printed() -> None:
+    repeats = (64, 1, 0, 16, 2, 8, 4, 32)
+    items = [
+        item(MEMBER if times else OTHER, 10 * place + times, repeats=times)
+        for times in repeats
+        for place in range(3)
+    ]
+    result = memorization(
+        items, {"m": MODEL}, MemorizationOptions(member="repeats", by=("repeats",))
+    )
+    assert list(result.sources) == [f"m|{times}" for times in sorted(repeats)]
+    printed = tables.as_text(result, 100)
+    members = printed[printed.index("non-members: AUC") : printed.index("members found")]
+    lines = [line.split()[1] for line in members.splitlines() if line.startswith(" m ")]
+    assert lines == ["1", "2", "4", "8", "16", "32", "64"]
+
+
+def test_answers_of_several_models_in_one_file_are_mentioned() -> None:
+    twice = [choice(MEMBER, OTHER, 1, acc=1), choice(MEMBER, OTHER, 1, acc=0)]
+    assert any("more than once" in note for note in memorization(twice, {"m": MODEL}).notes)
+    once = [choice(MEMBER, OTHER, 1, acc=1), choice(MEMBER, OTHER, 2, acc=0)]
+    assert not any("more than once" in note for note in memorization(once, {"m": MODEL}).notes)
+    with pytest.raises(OptionError, match="n must be at least 1"):
+        MemorizationOptions(n=0)
+
+
+def test_the_command_names_models_and_refuses_a_place_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "next.json").write_text(json.dumps(LEARNT))
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps({"id": "1", "text": MEMBER}) + "\n")
+    asked = ["memorization", str(texts), "--model", f"own=fake:{tmp_path / 'next.json'}"]
+    done = CliRunner().invoke(command, [*asked, "--json", "-q"])
+    assert list(json.loads(done.stdout)["sources"]) == ["own|texts"]
+    for flag in ("-o", "--figure"):
+        error = (
+            CliRunner().invoke(command, [*asked, flag, str(tmp_path / "no" / "x.png")]).exception
+        )
+        assert isinstance(error, OptionError)
+        assert "make it first" in str(error)

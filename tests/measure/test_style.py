@@ -167,3 +167,21 @@ def test_the_command_asks_an_index_that_speaks(tmp_path: Path) -> None:
     values = json.loads(found.output)["sources"]["index"]["values"]
     assert values["style"] >= values["exact"] == 1
     assert runner.invoke(command, ["style-memorization", str(texts)]).exit_code != 0
+
+
+def test_what_is_missing_is_noticed_before_a_model_is_asked() -> None:
+    document = Document("1", SEEN, {})
+    options = StyleOptions(prompt=6, words=6, by=("book",))
+    with pytest.raises(InputError, match="has no such field"):
+        style_memorization([document], {"never asked": Scripted({})}, options)
+    with pytest.raises(OptionError, match="at least one text"):
+        StyleOptions(sample=0)
+
+
+def test_texts_with_the_same_id_keep_their_own_frequency() -> None:
+    other = SEEN.replace("The", "An", 1)
+    documents = [Document("1", SEEN, {"n": 1}), Document("1", other, {"n": 8})]
+    options = StyleOptions(prompt=6, words=6, resamples=20, frequency="n")
+    script = {one.prompt: " no" for one in cut_texts(documents, 6, 6)}
+    result = style_memorization(documents, {"m": Scripted(script)}, options)
+    assert [row["frequency"] for row in result.tables["texts"]] == [1, 8]

@@ -341,6 +341,7 @@ def test_addresses() -> None:
 def test_costs_are_said_first_and_agreed_to() -> None:
     assert Estimate(3, 2_000_000, 500_000, (0.5, 1.5)).cost == pytest.approx(1.75)
     assert Estimate(3, 1, 1, None).cost is None
+    assert str(Estimate(3, 1, 1, (0.5, 1.5))).endswith("less than 0.01")
     with endpoint(vllm, price=(1.0, 2.0)) as (model, _, heard):
         with pytest.raises(OptionError, match=r"3 requests.*at most about 3\.00.*--yes"):
             model.about_to(3, 1_000_000, 1_000_000)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
-from rote.measure._speaking import check, open_model, signed
+from rote.measure._speaking import check, named, open_model, signed
 from rote.models.options import how_to_run, run_option
 
 WITHOUT = (
@@ -85,7 +85,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.core.model import Continuation
     from rote.models.asking import score_all
 
-    model = open_model(options.model, how_to_run(options), work.reporter)
+    (asked,) = named([options.model])
+    model = open_model(asked.spec, how_to_run(options), work.reporter)
     texts = [raw.text(number).decode("utf-8", "surrogatepass") for number in range(len(raw))]
     scored = score_all(model, [Continuation("", text) for text in texts], work.reporter)
     return Rows(

@@ -29,6 +29,7 @@ _HALVED = ("tde_likelihood", "neighbours")
 would say nothing."""
 _FREQUENCIES = ("copies", "ips", "held")
 _FEW = 4
+EVERY = "all items"
 
 
 def sources(study: Study) -> dict[str, SourceResult]:
@@ -57,7 +58,8 @@ def all_tables(study: Study) -> dict[str, Sequence[Row]]:
 
 def notes(study: Study) -> Iterator[str]:
     """What a reader of the numbers must know."""
-    if np.isnan(study.correct).all():
+    several = any(len(item.options) > 1 for item in study.items)
+    if several and np.isnan(study.correct).all():
         yield (
             "nobody says which items were answered rightly: `rote evaluate` does, and its results "
             "can be given here"
@@ -96,7 +98,7 @@ def _why_not(attack: str) -> str:
 
 
 def _named(study: Study, model: str, group: str) -> dict[str, Any]:
-    fields = dict(zip(study.options.by, group.split(JOINT)))
+    fields = {} if group == EVERY else dict(zip(study.options.by, group.split(JOINT)))
     return {"model": model, "group": group, **fields}
 
 
@@ -236,8 +238,10 @@ def _frequency(study: Study) -> Iterator[Row]:
     """Does a score go with how often the item stands in the corpus?"""
     if study.frequencies is None:
         return
+    # Groups may be made by the frequency itself: only all items together vary in it then.
+    whole = {EVERY: np.arange(len(study.items))} if len(study.groups) > 1 else {}
     for model, scores in study.scores.items():
-        for group, own in study.groups.items():
+        for group, own in {**study.groups, **whole}.items():
             for attack in ATTACKS:
                 column = scores.of_right(attack.name)[own]
                 for name in _FREQUENCIES:

@@ -31,6 +31,11 @@ class Cut:
     whole: str
     """The prompt and the words after it that count."""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Files may use the same ids for other texts."""
+        return self.document.id, self.whole
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:

@@ -66,8 +66,8 @@ class Study:
     """What the tables are made from: completions by group, and how often each text was seen."""
 
     groups: Mapping[str, Sequence[Completion]]
-    frequency: Mapping[str, float]
-    """By the id of the text; empty where nobody says it."""
+    frequency: Mapping[tuple[str, str], float]
+    """By the key of the text; empty where nobody says it."""
     options: StyleOptions
 
 
@@ -131,14 +131,16 @@ def _drawn(documents: Sequence[Document], options: StyleOptions) -> Sequence[Doc
     return [documents[place] for place in places.tolist()]
 
 
-def _frequency(cuts: Sequence[Cut], index: Index | None, options: StyleOptions) -> dict[str, float]:
+def _frequency(
+    cuts: Sequence[Cut], index: Index | None, options: StyleOptions
+) -> dict[tuple[str, str], float]:
     if options.frequency is not None:
-        return {cut.document.id: _number(cut.document, options.frequency) for cut in cuts}
+        return {cut.key: _number(cut.document, options.frequency) for cut in cuts}
     if index is None:
         return {}
     layer = index.layer_of([cut.whole for cut in cuts])
     counts: NDArray[np.int64] = index.counts([layer.items(n) for n in range(len(cuts))])
-    return {cut.document.id: float(count) for cut, count in zip(cuts, counts.tolist())}
+    return {cut.key: float(count) for cut, count in zip(cuts, counts.tolist())}
 
 
 def _field(document: Document, field: str) -> str:

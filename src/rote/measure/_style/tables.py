@@ -112,7 +112,7 @@ def _by_frequency(study: Study) -> Iterator[Row]:
     levels = np.unique(seen)
     deciles = None if len(levels) <= PARTS else Deciles.of(seen)
     for group, found in study.groups.items():
-        own = np.array([study.frequency[one.cut.document.id] for one in found])
+        own = np.array([study.frequency[one.cut.key] for one in found])
         parts = np.searchsorted(levels, own) + 1 if deciles is None else deciles(own)
         columns = _columns(found)
         for part in np.unique(parts).tolist():
@@ -171,7 +171,7 @@ def _texts(study: Study) -> Iterator[Row]:
             yield {
                 **_named(study, group),
                 "id": one.cut.document.id,
-                "frequency": study.frequency.get(one.cut.document.id),
+                "frequency": study.frequency.get(one.cut.key),
                 "exact": one.exact,
                 "style": one.style,
                 "words_agree": one.words_agree,
