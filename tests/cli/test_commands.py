@@ -69,9 +69,14 @@ def test_every_measure_prints_a_table(name: str, answers: str) -> None:
         records = [json.loads(line) for line in Path(answers).read_text().splitlines()]
         lines = [{**dict.fromkeys(read, "A plain text."), **record} for record in records]
         Path(answers).write_text("\n".join(map(json.dumps, lines)))
-    against = {"novelty", "contamination", "originality"} & {name}
-    corpus = ["--against", answers] if against else ["--train", answers] * (name == "overlap")
-    found = invoke(name, answers, "--by", "source", "--reference", "human", *corpus, *FAST)
+    table = Path(answers).with_name("table.json")
+    table.write_text('{"": {"a": 1.0}}')
+    given = {
+        **dict.fromkeys(("novelty", "contamination", "originality"), ("--against", answers)),
+        "overlap": ("--train", answers),
+        "perplexity": ("--model", f"fake:{table}"),
+    }.get(name, ())
+    found = invoke(name, answers, "--by", "source", "--reference", "human", *given, *FAST)
     assert found.exit_code == 0, found.output
     assert "human" in found.output
     assert "model" in found.output
@@ -80,7 +85,12 @@ def test_every_measure_prints_a_table(name: str, answers: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "flag"),
-    [("novelty", "--against"), ("overlap", "--train"), ("precision-recall", "--reference")],
+    [
+        ("novelty", "--against"),
+        ("overlap", "--train"),
+        ("perplexity", "--model"),
+        ("precision-recall", "--reference"),
+    ],
 )
 def test_a_measure_that_compares_with_nothing_is_refused(
     name: str, flag: str, answers: str
