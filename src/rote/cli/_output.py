@@ -36,9 +36,11 @@ class OutputOptions:
 
     def format(self) -> Format:
         """The form asked for; called before the work, so that nothing is measured in vain."""
+        from rote.curate.writing import check_parent
+
         for path in (self.output, self.figure):
-            if path is not None and not path.absolute().parent.is_dir():
-                raise OptionError(f"{path}: there is no folder {path.parent} to write into")
+            if path is not None:
+                check_parent(path)
         chosen: list[Format] = [name for name in get_args(Format) if getattr(self, name, False)]
         if len(chosen) > 1:
             raise OptionError(f"choose one of {', '.join('--' + name for name in chosen)}")

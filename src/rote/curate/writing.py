@@ -84,10 +84,11 @@ def check_parent(path: Path) -> None:
 
 
 def check_targets(targets: Iterable[Path], inputs: Iterable[str | Path]) -> None:
-    """Refuse to write over what is read, and two things to one file."""
+    """Refuse to write over what is read, two things to one file, or where there is no folder."""
     taken = {Path(given).resolve() for given in inputs}
     seen: set[Path] = set()
     for target in targets:
+        check_parent(target)
         place = target.resolve()
         if place in taken:
             raise OptionError(f"{target} is one of the inputs: write elsewhere")

@@ -46,6 +46,8 @@ _FILES = "multipart/form-data"
 _WITHOUT_FILES = 4 * 2**20
 """Bytes of a request that brings no files: the longest text that is traced, with every character
 written as an escape."""
+_SHORT = 64 * 2**10
+"""Bytes of a body that is read although the request is refused."""
 _DRAINED = 30.0
 """Seconds for which what a refused upload still sends is thrown away."""
 _KINDS = {400: "Invalid", 401: "NoToken", 403: "Foreign", 413: "TooLarge"}
@@ -70,11 +72,13 @@ class Safety:
             # Two lengths are read as one by some and as the other by a proxy before us.
             await answer.refuse(400, "the request says twice how long it is")
         elif problem := self._foreign(scope, headers):
+            await _drain_short(headers, receive)
             await answer.refuse(403, problem)
         elif self._opened.token and not self._knows(scope, headers, self._opened.token):
             if self._brings(scope, self._opened.token):
                 await answer.welcome(headers.port, self._opened.token)
             else:
+                await _drain_short(headers, receive)
                 await answer.refuse(
                     401, "this app asks for a token: open the address that `rote serve` printed"
                 )
@@ -209,9 +213,14 @@ class _Answer:
             kind, text = "application/json", json.dumps({"error": error})
         else:
             kind, text = "text/plain; charset=utf-8", f"{problem}\n"
-        headers = [(b"content-type", kind.encode()), (b"connection", b"close")]
+        body = text.encode()
+        headers = [
+            (b"content-type", kind.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": text.encode()})
+        await self.send({"type": "http.response.body", "body": body})
 
     async def welcome(self, port: str, token: str) -> None:
         """The token goes into a cookie, and out of the address, where others could read it."""
@@ -254,6 +263,13 @@ async def _drain(receive: Any) -> None:
 
     with suppress(asyncio.TimeoutError):
         await asyncio.wait_for(rest(), _DRAINED)
+
+
+async def _drain_short(headers: _Headers, receive: Any) -> None:
+    """The same for strangers: a long body of theirs is not worth reading."""
+    length = _number(headers.one("content-length") or "0")
+    if length <= _SHORT and not headers.all("transfer-encoding"):
+        await _drain(receive)
 
 
 def _number(text: str) -> int:

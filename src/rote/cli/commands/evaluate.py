@@ -68,7 +68,7 @@ class _Files:
 
 
 def run(files: tuple[str, ...], **given: Any) -> None:
-    from rote.curate.writing import check_parent, check_targets, json_line, new_file
+    from rote.curate.writing import check_targets, json_line, new_file
     from rote.measure._evaluate.study import check_fields, evaluate
     from rote.measure._speaking import open_models
     from rote.report.figures import evaluate as evaluate_figures
@@ -84,8 +84,6 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     output.format()  # a contradiction is noticed before the work, not after
     targets = [path for path in (wanted.write, output.output, output.figure) if path]
     check_targets(targets, files)
-    for path in targets:
-        check_parent(path)
     reporter = TerminalReporter(output.quiet)
     records = _records(files, wanted, reporter)
     check_fields(records, options.by)

@@ -119,7 +119,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
 
 def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions, models: _Models) -> None:
-    from rote.curate.writing import check_parent, check_targets
+    from rote.curate.writing import check_targets
 
     if wanted.perturbed and options != PerturbOptions():
         raise OptionError(
@@ -133,8 +133,6 @@ def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions, models
         raise OptionError("--answers writes what models answer: --model names one")
     targets = [path for path in (wanted.write, wanted.log, wanted.answers) if path]
     check_targets(targets, files)
-    for path in targets:
-        check_parent(path)
 
 
 def _check_checks(checks: CheckOptions, wanted: _Files, models: _Models) -> None:
