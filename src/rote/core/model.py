@@ -53,6 +53,13 @@ class Scored:
     expected: Floats
     spread: Floats
 
+    @classmethod
+    def of(cls, tokens: Sequence[tuple[float, int, int, bool, float, float]]) -> Scored:
+        """From the tokens one by one: the fields above, in their order."""
+        columns = list(zip(*tokens)) or [()] * 6
+        kinds = (np.float64, np.int64, np.int64, np.bool_, np.float64, np.float64)
+        return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds)))
+
     @property
     def total(self) -> float:
         """The log-probability of the whole continuation, in nats."""

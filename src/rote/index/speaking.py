@@ -79,15 +79,7 @@ class Speaker:
                     )
                 )
             last = end
-        columns = list(zip(*rows)) or [()] * 6
-        return Scored(
-            np.array(columns[0], np.float64),
-            np.array(columns[1], np.int64),
-            np.array(columns[2], np.int64),
-            np.array(columns[3], np.bool_),
-            np.array(columns[4], np.float64),
-            np.array(columns[5], np.float64),
-        )
+        return Scored.of(rows)
 
     def _generated(self, context: list[int], prompt: Prompt, decoding: Decoding) -> Generated:
         random = generator(prompt)

@@ -66,15 +66,7 @@ class Fake:
             logprob = float(np.log(_UNSEEN)) if at is None else float(logs[at])
             rows.append((logprob, match.start(), match.end(), likely, mean, spread))
             last = word
-        columns = list(zip(*rows)) or [()] * 6
-        return Scored(
-            np.array(columns[0], np.float64),
-            np.array(columns[1], np.int64),
-            np.array(columns[2], np.int64),
-            np.array(columns[3], np.bool_),
-            np.array(columns[4], np.float64),
-            np.array(columns[5], np.float64),
-        )
+        return Scored.of(rows)
 
     def _generate(self, one: Prompt, decoding: Decoding) -> Generated:
         random = generator(one)
