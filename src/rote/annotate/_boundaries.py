@@ -11,9 +11,9 @@ import re
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets
 
 # What stands at an end.

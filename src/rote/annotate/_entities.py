@@ -8,7 +8,6 @@ the tags around the word too; the trainer calls `token_rows` as the kernel does.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rote.annotate._hashing import (
     FLAGS,
@@ -28,6 +27,7 @@ from rote.annotate._hashing import (
 from rote.annotate._lexicon import CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES
 from rote.annotate._network import add, score
 from rote.annotate._tagger import case, entry
+from rote.core.kernels import njit
 
 NAMES = ("PER", "ORG", "LOC")
 LABELS = ("O", *(f"{mark}-{name}" for name in NAMES for mark in "BILU"))

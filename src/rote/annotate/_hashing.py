@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rote.core.kernels import njit
 
 Hashes = NDArray[np.uint64]
 

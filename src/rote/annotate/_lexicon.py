@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rote.annotate._hashing import KEY, LETTER_COLUMNS, Hashes, attributes
 from rote.annotate._weights import load
+from rote.core.kernels import njit
 
 # Columns that the lexicon adds to the attribute table.
 CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES = range(LETTER_COLUMNS, LETTER_COLUMNS + 5)

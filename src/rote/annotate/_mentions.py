@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rote.core.kernels import njit
 
 # Classes of words, once per vocabulary entry.
 PLAIN, MONTH, WEEKDAY, YEAR, CLOCK, CALENDAR, HALF_DAY, DAY_NUMBER, DECADE, PERCENT = range(10)

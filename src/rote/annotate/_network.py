@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rote.annotate._hashing import Hashes, pair, place
 from rote.core.arrays import Arrays
+from rote.core.kernels import njit
 
 Rows = NDArray[np.int32]
 CEILING = 2047  # of a hidden unit, so that scores cannot overflow

@@ -9,7 +9,6 @@ sentence becomes one tree with one root, in 2n - 1 moves.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rote.annotate._network import add, score
 from rote.annotate._parser_features import (
@@ -30,6 +29,7 @@ from rote.annotate._parser_features import (
     look,
     positions,
 )
+from rote.core.kernels import njit
 
 SHIFT = 0  # then the LEFT actions, one per label, then the RIGHT actions
 _MOST = 7  # children that are counted on each side

@@ -9,7 +9,6 @@ places stands in `joined_rows`. The trainer calls the same functions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rote.annotate._hashing import (
     FLAGS,
@@ -23,6 +22,7 @@ from rote.annotate._hashing import (
 )
 from rote.annotate._lexicon import CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES
 from rote.annotate._network import add
+from rote.core.kernels import njit
 
 # Roles that look at words and tags, ...
 S0, S1, S2, B0, B1, B2, S0_LEFT, S0_RIGHT, S1_LEFT, S1_RIGHT, B0_LEFT = range(11)

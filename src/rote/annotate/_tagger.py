@@ -9,7 +9,6 @@ one before, the one after, two before, two after); their sums come from
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rote.annotate._hashing import (
     FLAGS,
@@ -33,6 +32,7 @@ from rote.annotate._hashing import (
 )
 from rote.annotate._lexicon import CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES
 from rote.annotate._network import CEILING, SCORE_UNIT, add
+from rote.core.kernels import njit
 
 OFFSETS = (0, -1, 1, -2, 2)  # role r is the word at OFFSETS[r]
 ROLES = len(OFFSETS)

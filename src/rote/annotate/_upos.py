@@ -7,12 +7,12 @@ be AUX, ...) the network looks at the word and at the tags on both sides.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rote.annotate._hashing import KEY, LOWER, SHAPE, SUFFIX_3, pair, place
 from rote.annotate._lexicon import CAPITAL, CLUSTER_256, CLUSTER_1024
 from rote.annotate._network import add, score
 from rote.annotate._tagger import entry
+from rote.core.kernels import njit
 
 OFFSETS = (0, -1, 1, 2)
 ROLES = len(OFFSETS)

@@ -1,21 +1,87 @@
-"""Compiled kernels are cached; the first use of all is slow, and should not surprise."""
+"""Where compiled kernels are cached, and a word to the user before the first one is compiled.
+
+numba compiles a kernel again when its own file changes, but not when a kernel or a constant that
+it takes from another file does. So each file's kernels lie in a folder that is named by a digest of
+the file and of all it imports from rote: an update never goes on computing with old code. The
+folder is the user's, not the package's, so that a new environment need not compile again.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import tempfile
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
+from rote.core.kept import user_folder
 from rote.core.progress import Reporter
 
-_PACKAGE = Path(__file__).resolve().parent.parent
-# Where numba puts its cache if the package's own folder cannot be written to.
-_USER_CACHE = Path.home() / ".cache" / "numba"
+_ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
+_IMPORT = re.compile(r"^from (rote[\w.]*) import (?:\(([^)]*)\)|(.*))|^import (rote[\w.]*)", re.M)
 
 
 def say_if_compiling(reporter: Reporter, kernels: str) -> None:
     """Tell the user, before the first kernel runs, that it has to be compiled.
 
-    `kernels` is the file that holds those needed first, without its ending.
+    `kernels` is the module that holds those needed first: `rote.annotate._tagger`.
     """
-    compiled = f"{kernels}.*.nbi"
-    if not any(any(folder.rglob(compiled)) for folder in (_PACKAGE, _USER_CACHE)):
+    folder = kernel_folder(_source_of(kernels))
+    if not folder.is_dir() or not any(folder.glob("*.nbi")):
         reporter.say("first use: compiling the kernels, about half a minute, once")
+
+
+def kernel_folder(source: Path) -> Path:
+    """Where the kernels of one file are cached."""
+    return _cache_root() / f"{source.stem}-{source_digest(source)[:20]}"
+
+
+@cache
+def source_digest(source: Path) -> str:
+    """A digest of a file and of every file of rote that it imports, at first or second hand."""
+    digest = hashlib.sha256()
+    for path in sorted(_closure(source)):
+        digest.update(f"{path.relative_to(_ROOT)}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _closure(source: Path) -> set[Path]:
+    found, waiting = {source}, [source]
+    while waiting:
+        new = _imports(waiting.pop()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+@cache
+def _imports(source: Path) -> frozenset[Path]:
+    """The files of rote that a file imports at its top."""
+    modules: set[str] = set()
+    for package, many, one, plain in _IMPORT.findall(source.read_text(encoding="utf-8")):
+        modules.add(package or plain)
+        modules |= {f"{package}.{name}" for name in re.findall(r"\w+", many or one)}
+    return frozenset(path for path in map(_source_of, modules) if path.is_file())
+
+
+def _source_of(module: str) -> Path:
+    path = _ROOT.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_name(f"{path.name}.py")
+
+
+@cache
+def _cache_root() -> Path:
+    """A folder of this user's that can be written to."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    wanted = Path(named) / "rote" if named else user_folder() / "kernels"
+    root = wanted / f"numba-{version('numba')}"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=root).close()
+    except OSError:
+        # No home, or one that is read-only: compiled anew by every process, but right.
+        return Path(tempfile.mkdtemp(prefix="rote-kernels-"))
+    return root

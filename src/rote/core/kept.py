@@ -23,6 +23,11 @@ def folder() -> Path:
     """Where rote keeps what can be made again."""
     if named := os.environ.get("ROTE_CACHE"):
         return Path(named)
+    return user_folder()
+
+
+def user_folder() -> Path:
+    """The folder that the system has for what can be made again."""
     home = Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "rote"

@@ -60,7 +60,10 @@ def compute(
     for line in left_out:
         reporter.say(line)
     needs = [need for metric, options in chosen for need in metric.needs(options)]
-    say_if_compiling(reporter, "_tagger" if source.annotates(needs) else "_machine")
+    say_if_compiling(
+        reporter,
+        "rote.annotate._tagger" if source.annotates(needs) else "rote.annotate.words._batch",
+    )
     for line in texts.guesses if isinstance(texts, Corpus) else ():
         reporter.say(line)
     collected = collect(

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
+from rote.core.kernels import njit
 
 Array: TypeAlias = NDArray[Any]
 Integer: TypeAlias = int | np.integer[Any]

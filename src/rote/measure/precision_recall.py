@@ -159,7 +159,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     made = Rows(work.groups, work.reference, strata, found, cut_off, {})
     if work.reference is None:
         return made
-    say_if_compiling(work.reporter, "ball_kernels")
+    say_if_compiling(work.reporter, "rote.measure._neighbours.ball_kernels")
     most, until = options.sentences, 0.0
     if "trees" in options.on:
         until = 0.3 if "meaning" in options.on else 1.0

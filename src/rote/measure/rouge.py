@@ -95,7 +95,7 @@ def check(options: Options, signature: str) -> None:
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._rouge.scores import Side, rouge
 
-    say_if_compiling(work.reporter, "overlap")
+    say_if_compiling(work.reporter, "rote.measure._rouge.overlap")
     own, other, *_ = needs(options)
     text, field = sample.layer(own), sample.layer(other)
     if options.stemming:

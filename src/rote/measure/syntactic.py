@@ -129,7 +129,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._trees.histograms import histograms
     from rote.measure._trees.sums import text_sums
 
-    say_if_compiling(work.reporter, "histograms")
+    say_if_compiling(work.reporter, "rote.measure._trees.histograms")
     word, texts = sample.layer(WORD), len(sample)
     everything = sentences_of(word)
     complete = everything.chosen(whole(word, everything, options.drop_incomplete))

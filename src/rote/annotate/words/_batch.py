@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets
 
 

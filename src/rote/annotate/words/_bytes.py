@@ -1,8 +1,6 @@
 """Reading UTF-8 bytes in a kernel: characters, their kinds, and words of the lists.
 
-The ground under the `ud` machine. numba's cache watches only the file of the
-function that is called from Python: after a change here or in `_shapes.py`,
-remove `__pycache__`.
+The ground under the `ud` machine.
 """
 
 from __future__ import annotations
@@ -10,10 +8,10 @@ from __future__ import annotations
 import string
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rote.annotate.words._characters import DIGIT, EXTEND, IDEOGRAPH, LETTER, SINGLE, SIZE
+from rote.core.kernels import njit
 
 Data = NDArray[np.uint8]
 Kinds = NDArray[np.uint8]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.core.layer import Offsets
 
 _SPACE = 0x20

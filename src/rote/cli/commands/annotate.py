@@ -51,7 +51,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     corpus = open_corpus([Path(name) for name in inputs], read)
     for line in corpus.guesses:
         reporter.say(line)
-    say_if_compiling(reporter, "_tagger")
+    say_if_compiling(reporter, "rote.annotate._tagger")
     words = sum(_bytes(Path(name)) for name in inputs) / _BYTES_PER_WORD or None
     if words and options.annotator == annotators.DEFAULT:
         trees = any(name.startswith("dep") for name in options.layers)

@@ -62,7 +62,7 @@ def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
     options, output = build(CountOptions, given), build(ListingOptions, given)
     output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
-    index = opened(idx, reporter, "lookup")
+    index = opened(idx, reporter, "rote.index.counting.lookup")
     check_layers(index, options.layer)
     layers = options.layer or read_manifest(idx).sorted_layers
     asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]

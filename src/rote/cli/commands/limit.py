@@ -58,7 +58,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     corpus = open_corpus([Path(name) for name in inputs], build(ReadOptions, given))
     for line in corpus.guesses:
         reporter.say(line)
-    say_if_compiling(reporter, "_limit_kernels")
+    say_if_compiling(reporter, "rote.curate._limit_kernels")
     made = limit(corpus, target.output, options, jobs=target.jobs, reporter=reporter)
     for line in made.problems.listed():
         reporter.say(line)

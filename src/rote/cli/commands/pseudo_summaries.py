@@ -48,7 +48,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     corpus = open_corpus([Path(name) for name in inputs], build(ReadOptions, given))
     for line in corpus.guesses:
         reporter.say(line)
-    say_if_compiling(reporter, "_sentence_kernels")
+    say_if_compiling(reporter, "rote.curate._sentence_kernels")
     made = pseudo_summaries(corpus, target.output, jobs=target.jobs, reporter=reporter)
     for line in made.problems.listed():
         reporter.say(line)

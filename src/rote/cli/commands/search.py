@@ -64,7 +64,7 @@ def run(idx: Path, query: str, **given: Any) -> None:
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
     reporter = TerminalReporter(output.quiet)
-    index = opened(idx, reporter, "match")
+    index = opened(idx, reporter, "rote.index.querying.match")
     asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*asked, *options.show])
     # Any order but that of the documents takes all matches.

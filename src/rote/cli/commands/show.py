@@ -46,7 +46,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     else:
         corpus = open_corpus([Path(name) for name in inputs], build(ReadOptions, given))
         annotator = annotators.get(options.annotator)
-        say_if_compiling(TerminalReporter(), "_tagger")
+        say_if_compiling(TerminalReporter(), "rote.annotate._tagger")
         # One document at a time: a large file is not annotated to show its first text.
         pieces = (
             (batch, annotator(batch.documents, layers)) for batch in _single(corpus, options.id)

@@ -39,7 +39,7 @@ def run(idx: Path, **given: Any) -> None:
     options, output = build(TopOptions, given), build(ListingOptions, given)
     output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
-    index = opened(idx, reporter, "top_keys")
+    index = opened(idx, reporter, "rote.index.counting.top_keys")
     check_layers(index, [options.layer])
     if options.examples and options.layer not in index.sorted_layers:
         reporter.say(f"no examples: the places of the layer '{options.layer}' are not sorted")

@@ -63,7 +63,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     for line in texts.guesses:
         reporter.say(line)
     index = open_against(corpus.against, ("lower", "lemma"), reporter)
-    say_if_compiling(reporter, "longest")
+    say_if_compiling(reporter, "rote.index.counting.longest")
     traced = trace(index, texts, options, jobs=corpus.jobs, reporter=reporter)
     _deliver(traced, corpus.against, inputs, output)
 

@@ -31,7 +31,7 @@ def carry_out(
 
     for line in plan.lines():
         reporter.say(line)
-    say_if_compiling(reporter, "radix")
+    say_if_compiling(reporter, "rote.index.sorting.radix")
     start = time.monotonic()
     written = work()
     spent = time.monotonic() - start

@@ -36,7 +36,7 @@ def run(idx: Path, layer: str, **given: Any) -> None:
 
     summary, options = build(SummaryOptions, given), build(LayerOptions, given)
     reporter = TerminalReporter(summary.quiet)
-    say_if_compiling(reporter, "radix")
+    say_if_compiling(reporter, "rote.index.sorting.radix")
     start = time.monotonic()
     add_layer(idx, layer, jobs=options.jobs, reporter=reporter)
     summarize(idx, None, time.monotonic() - start, summary, reporter)

@@ -35,7 +35,7 @@ def run(idx: Path, **given: Any) -> None:
 
     summary, options = build(SummaryOptions, given), build(MergeOptions, given)
     reporter = TerminalReporter(summary.quiet)
-    say_if_compiling(reporter, "radix")
+    say_if_compiling(reporter, "rote.index.sorting.radix")
     start = time.monotonic()
     merge_index(idx, memory=options.memory, threads=options.jobs, reporter=reporter)
     summarize(idx, None, time.monotonic() - start, summary, reporter)

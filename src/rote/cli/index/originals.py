@@ -76,7 +76,8 @@ def run(idx: Path, **given: Any) -> None:
     output.form()  # a contradiction is noticed before the work, not after
     _check(options)
     reporter = TerminalReporter(output.quiet)
-    index = opened(idx, reporter, "_reach" if options.variant == "exact" else "_algorithm1")
+    kernels = "_reach" if options.variant == "exact" else "_algorithm1"
+    index = opened(idx, reporter, f"rote.index.originality.{kernels}")
     rule = options.edges or rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
     asked = {"layer": options.layer, "variant": options.variant, "edges": rule}

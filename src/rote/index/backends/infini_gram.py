@@ -104,7 +104,7 @@ class InfiniGram:
         return self.ids.layer(texts)
 
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
-        say_if_compiling(reporter, "_suffix_search")
+        say_if_compiling(reporter, "rote.index.backends._suffix_search")
         queries, sizes, known = self._queries(grams)
         total = np.zeros(len(grams), np.int64)
         ends = np.concatenate(([0], np.cumsum(sizes)))

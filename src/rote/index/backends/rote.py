@@ -58,6 +58,6 @@ class RoteIndex:
         return self.held.layer_of(texts, self.layer)
 
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
-        say_if_compiling(reporter, "lookup")
+        say_if_compiling(reporter, "rote.index.counting.lookup")
         asked = self.held.document_counts if self.count == "documents" else self.held.counts
         return asked(grams, self.layer)

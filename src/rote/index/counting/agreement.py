@@ -16,8 +16,8 @@ Each memory holds a fixed number of entries; what is forgotten costs time, never
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.columns.parts import ABSENT
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.columns.parts import END
 from rote.index.counting.buckets import Places, bucket, encode

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.columns.parts import ABSENT
 from rote.index.counting.agreement import LONG, agree, agree_far, new_memory

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.columns.parts import Column
 from rote.index.counting.buckets import TOGETHER, Parts, Places, bucket, compare, encode, prefetch

@@ -12,10 +12,11 @@ import threading
 from typing import Any
 
 import numpy as np
-from numba import carray, njit, types  # type: ignore[attr-defined]
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.counting.buckets import Parts, bucket, compare, encode
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)

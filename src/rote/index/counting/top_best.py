@@ -9,8 +9,9 @@ rises without looking at the candidates again. Both ways of finding n-grams feed
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rote.core.kernels import njit
 
 KEY, FIRST, COUNT = 0, 1, 2
 BAR, ABOVE, FILLED, MOST = 0, 1, 2, 3

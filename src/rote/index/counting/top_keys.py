@@ -15,8 +15,8 @@ rank and count together.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.counting.top_best import BAR, keep, with_room
 

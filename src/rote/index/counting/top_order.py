@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rote.core.kernels import njit
 from rote.index.columns import memory
 from rote.index.columns.packed import read
 from rote.index.counting.top_best import BAR, keep, with_room

@@ -8,7 +8,8 @@ where to look, words are compared.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rote.core.kernels import njit
 
 BASE = np.uint64(0xD6E8FEB86659FD93)
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)

@@ -7,8 +7,8 @@ may stand at either end. `rests` are the items to the sentence's end.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.originality._neighbours import LEAST
 

@@ -9,8 +9,7 @@ written nearly everything it can take any number; such places are given up, and 
 
 from __future__ import annotations
 
-from numba import njit
-
+from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.counting.tally_kernels import document_of
 from rote.index.originality._neighbours import LEAST, rest_of_sentence

@@ -13,8 +13,8 @@ A list stands in two rows, sources and lengths; lengths fall, and 0 means that t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rote.core.kernels import njit
 from rote.index.originality._neighbours import LEAST
 
 # The lists from behind are kept for so many suffixes at a time, and made again from one list

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.index.columns.packed import Bytes, load64, read
 
 MOST_STATES = 64

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.index.segments.part import Part, let_go
 from rote.index.segments.target import PartWriter

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rote.core.kernels import njit
 
 Codes: TypeAlias = NDArray[np.uint64]
 Lengths: TypeAlias = NDArray[np.uint8]

@@ -10,9 +10,9 @@ others, and its own suffix is in order already: a single piece behind a single p
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.index.sorting.sais_induce import AHEAD, CHUNK, MARK, UNMARK, find_valleys, prefetch
 
 Bits = NDArray[np.uint8]

@@ -9,8 +9,8 @@ and whoever calls gives it up beyond a budget.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from rote.core.kernels import njit
 from rote.index.sorting.radix import DIGIT, ROOM, key_at, prefetch, sort_keys
 
 # Runs up to this size are sorted by comparing items one by one.

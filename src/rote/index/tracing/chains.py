@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.index.tracing.runs import Numbers, Runs
 
 # One word outweighs any number of words in gaps.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rote.core.kernels import njit
 
 Array: TypeAlias = NDArray[Any]
 COLUMNS = 256

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rote.annotate import words
 from rote.core.errors import OptionError
+from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.metric import Values
 from rote.core.sample import RawText, Take

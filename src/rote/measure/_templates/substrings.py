@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rote.core.kernels import njit
 
 Array: TypeAlias = NDArray[Any]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.sample import Take
 from rote.measure._ngrams import ONCE, number_ngrams

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rote.core.kernels import njit
 from rote.core.sample import Take
 from rote.measure._sentences import Sentences
 from rote.measure._trees.histograms import Histograms

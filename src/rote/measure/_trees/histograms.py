@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rote.annotate.trees import head_distances
 from rote.core.errors import OptionError
+from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets
 from rote.measure._sentences import Sentences
 

@@ -113,7 +113,10 @@ def annotated(
     """The texts with all layers that are needed; what they were made from where that may be."""
     words = Words(settings.tokenizer, settings.annotator)
     signatures = signatures_of(needs, words, texts)
-    say_if_compiling(reporter, "_tagger" if words.annotates(needs) else "_machine")
+    say_if_compiling(
+        reporter,
+        "rote.annotate._tagger" if words.annotates(needs) else "rote.annotate.words._batch",
+    )
     beside = any(need.field is not None for need in needs)
     found = collect(
         texts,

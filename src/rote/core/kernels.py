@@ -1,0 +1,51 @@
+"""`njit` for rote's kernels: numba's, with the cache that `compiling` describes.
+
+Kernel files import it from here, never from numba (a test sees to it).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core import caching
+
+from rote.core.compiling import kernel_folder, source_digest
+
+__all__ = ["njit"]
+
+
+class _Locator:
+    """Tells numba where a kernel of rote is cached, and which source a cached one belongs to."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._source = Path(file).resolve()
+        self._line = function.__code__.co_firstlineno
+        self._folder = kernel_folder(self._source)
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _Locator | None:
+        # Other packages' functions are none of our business.
+        return cls(function, file) if function.__module__.split(".")[0] == "rote" else None
+
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return source_digest(self._source)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+def _install() -> None:
+    classes = caching.CacheImpl._locator_classes
+    if not any(c.__name__ == "_Locator" for c in classes):
+        classes.insert(0, _Locator)
+
+
+_install()
