@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.column import Column
-from rote.core.errors import OptionError
-from rote.core.files import write_atomically
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.sample import RawText, Sample
 from rote.core.signature import Signature
@@ -84,17 +80,3 @@ def test_a_sample_of_equal_size_has_exactly_that_many_words() -> None:
     part = sample.matched(np.array([2, 0, 1]), 9)  # 4 + 3 words, then 2 of the 5
     assert part.words.tolist() == [3, 4, 2]  # input order, the cut text last
     assert [part.text().text(t) for t in range(3)] == [b"aaa", b"cccc", b"bb"]
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    target = tmp_path / "out.json"
-    write_atomically(target, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_atomically(target, "new \ud800")
-    assert target.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="there is no folder"):
-        write_atomically(tmp_path / "no" / "out.json", "text")

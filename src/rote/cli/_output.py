@@ -36,7 +36,7 @@ class OutputOptions:
 
     def format(self) -> Format:
         """The form asked for; called before the work, so that nothing is measured in vain."""
-        from rote.curate.writing import check_parent
+        from rote.core.files import check_parent
 
         for path in (self.output, self.figure):
             if path is not None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+from uuid import uuid4
 
 from rote.core.errors import OptionError
 
@@ -12,26 +15,37 @@ from rote.core.errors import OptionError
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = False) -> None:
     """Write beside the target, then rename over it; `durable`: safe from a power cut too."""
     data = content.encode("utf-8") if isinstance(content, str) else content
-    if not path.parent.is_dir():
-        raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
+    with new_file(path) as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write into, beside its place; it gets its name once everything is in it."""
+    check_parent(path)
     if path.is_dir():
         raise OptionError(f"{path} is a folder: name a file, such as {path / 'result'}")
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    partial = beside(path)
+    # Not mkstemp, whose files are private: this one is as readable as any other of the user's.
+    with open(partial, "xb") as file:
+        try:
+            yield file
+            file.close()
+            os.replace(partial, path)
+        except BaseException:
+            os.unlink(partial)
+            raise
 
 
-def _umask() -> int:
-    # mkstemp makes private files; a result should be as readable as any other file.
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def check_parent(path: Path) -> None:
+    """Refuse a place that cannot be written to because its folder is not there."""
+    if not path.parent.is_dir():
+        raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
+
+
+def beside(path: Path) -> Path:
+    """A name that nothing has, for what is not whole yet."""
+    return path.with_name(f".{path.name}.{uuid4().hex[:8]}")

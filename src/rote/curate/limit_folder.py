@@ -17,11 +17,12 @@ import numpy as np
 
 from rote.annotate import words
 from rote.core.errors import InputError, OptionError
+from rote.core.files import check_parent
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
 from rote.curate.reading import Look, Read, Tokenizing, look, read
-from rote.curate.writing import check_parent, lines_at, new_folder
+from rote.curate.writing import lines_at, new_folder
 from rote.run import check_jobs, map_ordered
 
 SCHEMA = 1

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from rote.core.annotation import Annotation
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
+from rote.core.files import beside, check_parent
 from rote.corpus import Shard
 
 
@@ -77,12 +77,6 @@ def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> list[bytes]:
     return found
 
 
-def check_parent(path: Path) -> None:
-    """Refuse a place that cannot be written to because its folder is not there."""
-    if not path.parent.is_dir():
-        raise OptionError(f"{path}: there is no folder {path.parent}; make it first")
-
-
 def check_targets(targets: Iterable[Path], inputs: Iterable[str | Path]) -> None:
     """Refuse to write over what is read, two things to one file, or where there is no folder."""
     taken = {Path(given).resolve() for given in inputs}
@@ -101,35 +95,11 @@ def check_targets(targets: Iterable[Path], inputs: Iterable[str | Path]) -> None
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to write into, beside its place; it gets its name once everything is in it."""
     check_parent(path)
-    partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    partial = beside(path)
+    partial.mkdir()
     try:
         yield partial
-        os.chmod(partial, 0o777 & ~_umask())
         os.rename(partial, path)  # an empty folder there is replaced, a full one refused
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-
-
-@contextmanager
-def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write into, beside its place; it gets its name once everything is in it."""
-    check_parent(path)
-    if path.is_dir():
-        raise OptionError(f"{path} is a folder: name a file, such as {path / 'pairs.jsonl'}")
-    handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        os.chmod(partial, 0o666 & ~_umask())
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
-
-
-def _umask() -> int:
-    # Temporary files are private; a result should be as readable as any other.
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -68,7 +68,8 @@ class _Files:
 
 
 def run(files: tuple[str, ...], **given: Any) -> None:
-    from rote.curate.writing import check_targets, json_line, new_file
+    from rote.core.files import new_file
+    from rote.curate.writing import check_targets, json_line
     from rote.measure._evaluate.study import check_fields, evaluate
     from rote.measure._speaking import open_models
     from rote.report.figures import evaluate as evaluate_figures

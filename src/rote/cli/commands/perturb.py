@@ -239,10 +239,11 @@ def _spoken(
     records: Sequence[Record], pairs: Pairs, parts: Mapping[str, Sequence[Record]], call: _Call
 ) -> Spoken:
     """What the models say that were named."""
+    from rote.core.files import new_file
     from rote.curate._perturb.answering import ask
     from rote.curate._perturb.judge import judged
     from rote.curate._perturb.study import Spoken
-    from rote.curate.writing import json_line, new_file
+    from rote.curate.writing import json_line
 
     answers = same = None
     if call.models.answering:
@@ -269,8 +270,9 @@ def _one_form(records: Sequence[Record], wanted: _Files) -> None:
 
 
 def _write(records: Sequence[Record], made: Perturbed, wanted: _Files, correct: str | None) -> None:
+    from rote.core.files import new_file
     from rote.curate._perturb.records import written
-    from rote.curate.writing import json_line, new_file
+    from rote.curate.writing import json_line
     from rote.measure._evaluate.answers import ANSWERED
     from rote.measure._popularity.study import CORRECTNESS
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -18,6 +17,7 @@ from rote.cli._listing import Listing, ListingOptions, deliver
 from rote.cli._progress import TerminalReporter
 from rote.cli.index._summary import several
 from rote.core.errors import OptionError
+from rote.core.files import new_file
 from rote.core.metric import option
 
 if TYPE_CHECKING:
@@ -232,19 +232,8 @@ def _target(path: Path | None) -> Iterator[TextIO | None]:
     if path is None or path == _STDOUT:
         yield None if path is None else sys.stdout
         return
-    if not path.parent.is_dir() or path.is_dir():
-        raise OptionError(f"{path}: name a file in a folder that is there")
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            yield file
-        current = os.umask(0)
-        os.umask(current)
-        os.chmod(temporary, 0o666 & ~current)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with new_file(path) as raw, TextIOWrapper(raw, encoding="utf-8") as file:
+        yield file
 
 
 command = SectionedCommand(

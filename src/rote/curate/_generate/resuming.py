@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from rote.core.errors import OptionError
-from rote.curate.writing import check_parent
+from rote.core.files import check_parent
 
 Check = Callable[[int, bytes], "str | None"]
 """What is wrong with line number i of a file, if anything."""
