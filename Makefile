@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench setup docs clean
+.PHONY: demo test fuzz check bench setup docs clean
 
 setup: $(READY)
 
@@ -30,6 +30,16 @@ demo: $(DEMO)
 
 test: check
 	$(BIN)/python -m pytest
+
+# Property tests with new random examples, again and again; each round says its seed.
+MINUTES ?= 10
+fuzz: setup
+	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); \
+	while [ $$(date +%s) -lt $$end ]; do \
+	  seed=$$($(BIN)/python -c 'import random; print(random.randrange(2**32))'); \
+	  echo "== --hypothesis-profile=fuzz --hypothesis-seed=$$seed"; \
+	  $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --hypothesis-seed=$$seed || exit 1; \
+	done
 
 check: setup
 	$(BIN)/ruff check .

@@ -16,8 +16,16 @@ for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
 settings.register_profile(
     "rote",
     deadline=None,
-    # The same examples every time where a failure would stop others; new ones on every desk.
-    derandomize=bool(os.environ.get("CI")),
+    # The same examples every time; `make fuzz` looks for new ones.
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=500,
+    print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("rote")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import rote
+from rote.core import distribution
 from rote.measure import PANEL
 
 PUBLIC = [
@@ -21,6 +24,45 @@ PUBLIC = [
     *("precision_recall", "rouge", "self_repetition", "semantic", "similarity", "syntactic"),
     "templates",
 ]
+
+
+ROOT = Path(__file__).resolve().parent.parent
+WRITTEN = {".py", ".md", ".toml", ".html", ".js", ".cff", ""}
+
+
+def written() -> Iterator[tuple[Path, str]]:
+    """Every text file of the project."""
+    for folder in ("src", "docs", "tests", "benchmarks", "training", ".ci", "."):
+        paths = (ROOT / folder).glob("*") if folder == "." else (ROOT / folder).rglob("*")
+        for path in paths:
+            if path.is_file() and path.suffix in WRITTEN and path != Path(__file__).resolve():
+                yield path, path.read_text(encoding="utf-8")
+
+
+def test_nobody_is_told_to_install_another_projects_package() -> None:
+    """`rote` on the package index is a memoization library."""
+    another = re.compile(
+        r"""(pip|uv|pipx)\s+(install|add)\s+(-\S+\s+)*['"]?rote(?!-text)\b|rote\["""
+    )
+    places = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path, text in written()
+        for line in text.splitlines()
+        # `(rote[\w.]*)` is part of a pattern, and `rote[` in a message would be an extra.
+        if another.search(line.replace("(rote[", ""))
+    ]
+    assert places == []
+    assert distribution.version() == rote.__version__
+
+
+def test_papers_are_named_by_their_authors() -> None:
+    ours = re.compile(r"\bpapers? [A-E]\b|\bpaper[-_][a-e]\b", re.I)
+    places = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path, text in written()
+        for found in ours.finditer(text)
+    ]
+    assert [place for place in places if not place.startswith("CHANGELOG")] == []
 
 
 def test_the_public_names_are_frozen() -> None:

@@ -111,9 +111,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from rote.core.distribution import version
 
-        return version("rote")
+        return version()
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'rote' has no attribute {name!r}")

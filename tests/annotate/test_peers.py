@@ -33,10 +33,10 @@ def test_wordpunct_is_its_definition(text: str) -> None:
 
 
 @given(mixed)
-def test_paper_b_drops_single_marks_and_lowers(text: str) -> None:
+def test_guo_2025_drops_single_marks_and_lowers(text: str) -> None:
     tokens = re.findall(r"\w+|[^\w\s]+", text)
     kept = [t.lower() for t in tokens if not (len(t) == 1 and t in string.punctuation)]
-    layer = get("paper-b")([text])
+    layer = get("guo-2025")([text])
     assert layer.items(0) == kept
     assert [text[a:b].lower() for a, b in layer.spans(0)] == kept
 

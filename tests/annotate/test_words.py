@@ -43,7 +43,7 @@ STRANGE = {
 
 
 def test_the_expected_tokenizers_are_known() -> None:
-    assert NAMES == ["paper-b", "rouge", "spaces", "treebank", "ud", "whitespace", "wordpunct"]
+    assert NAMES == ["guo-2025", "rouge", "spaces", "treebank", "ud", "whitespace", "wordpunct"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -142,7 +142,7 @@ def test_a_tokenizer_travels_to_another_process(name: str) -> None:
 
 def test_signatures_name_the_tokenizer_and_its_version() -> None:
     assert words.get().signature == "ud/1"
-    assert words.get("paper-b").signature == "paper-b/1"
+    assert words.get("guo-2025").signature == "guo-2025/1"
 
 
 def test_unknown_names_get_a_suggestion() -> None:

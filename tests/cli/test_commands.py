@@ -239,3 +239,18 @@ def test_a_sample_keeps_parallel_texts_together(answers: str) -> None:
     data = json.loads(found.stdout)
     assert {source["texts"] for source in data["sources"].values()} == {3}
     assert {row["shared_doc_ids"] for row in data["comparisons"]} == {3}
+
+
+def test_the_demo_names_a_command_that_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rote.cli.commands.demo import command_name
+
+    called = tmp_path / "bin" / "rote"
+    called.parent.mkdir()
+    called.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert command_name(called) == str(called)
+    monkeypatch.setenv("PATH", str(called.parent))
+    assert command_name(called) == "rote"
+    assert command_name(tmp_path / "__main__.py") == "rote"

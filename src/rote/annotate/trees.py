@@ -8,7 +8,7 @@ tags do. Of a sentence `(S (NP (DT The) (NN cat)) (VP (VBD slept)))`:
   items joined by spaces read like a tree: (S (NP (DT ) (NN )) (VP (VBD )))
 - `dep-bfs`: the dependency labels of the words, breadth first from the root.
 
-Paper A's text says breadth first; the templates in its table 5 are depth first.
+The text of Shaib et al. (2024) says breadth first; the templates in its table 5 are depth first.
 """
 
 from __future__ import annotations

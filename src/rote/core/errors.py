@@ -12,6 +12,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from rote.core.distribution import install_command
+
 
 class RoteError(Exception):
     """Base of all errors that are meant for the user."""
@@ -87,5 +89,5 @@ class MissingExtra(RoteError):
     def __str__(self) -> str:
         return (
             f"{self.purpose} needs the package '{self.package}'. "
-            f"Install it with: pip install 'rote[{self.extra}]'"
+            f"Install it with: {install_command(self.extra)}"
         )

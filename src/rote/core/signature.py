@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from rote.core.distribution import version
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -20,10 +22,8 @@ class Signature:
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Signature:
         """From names and values; the version of rote is added at the end."""
-        from importlib.metadata import version
-
         pairs = [(name, _written(value)) for name, value in settings.items()]
-        return cls((*pairs, ("rote", version("rote"))))
+        return cls((*pairs, ("rote", version())))
 
     @classmethod
     def parse(cls, line: str) -> Signature:

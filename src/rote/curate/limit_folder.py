@@ -192,13 +192,13 @@ def _manifest(
     subsets: Sequence[Subset],
     folder: Path,
 ) -> dict[str, Any]:
-    from importlib.metadata import version
+    from rote.core.distribution import version
 
     lengths = found.words
     return {
         "schema": SCHEMA,
         "made_by": _MADE_BY,
-        "rote": version("rote"),
+        "rote": version(),
         "settings": settings,
         "input": {
             "fingerprint": found.fingerprint,

@@ -10,7 +10,7 @@ fewer n-grams than are drawn; MATTR, MTLD and HD-D do not depend on how many tex
 there are. Compare groups of different size by the length-matched values.
 
 Variants. `exact`: the words of the chosen tokenizer and layer. `paper`: all
-values on the words of that paper's program (tokenizer `paper-b`). `package`: only
+values on the words of that paper's program (tokenizer `guo-2025`). `package`: only
 `ngram_diversity`, as `diversity` 0.3.1 has it: split at single spaces, all texts
 joined, n-grams running across the joints; left unrounded here.
 """
@@ -191,7 +191,7 @@ def _of(count: int, lengths: NDArray[np.int64]) -> str:
 
 def _need(options: Options) -> Need:
     if options.variant == "paper":
-        return Need("word", "paper-b")
+        return Need("word", "guo-2025")
     if options.variant == "package":
         return Need("word", "spaces")
     return Need(options.layer)

@@ -27,14 +27,14 @@ Everything that changes something is a POST. Where the app was started with a to
 
 def make_app(opened: Opened) -> FastAPI:
     """An ASGI app over what was opened."""
-    from importlib.metadata import version
+    from rote.core.distribution import version
 
     keeping.prepare(opened.store)
     uploads.sweep(opened.store)
     # The pages of FastAPI's own documentation load their script from elsewhere: left out.
     app = FastAPI(
         title="rote",
-        version=version("rote"),
+        version=version(),
         description=_ABOUT,
         openapi_url="/api/openapi.json",
         docs_url=None,

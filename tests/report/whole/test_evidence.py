@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rote.report.whole.gathering.evidence import cut
@@ -41,6 +41,8 @@ def test_a_text_without_a_space_is_cut_all_the_same() -> None:
     st.lists(st.tuples(st.integers(0, 400), st.integers(1, 60)), max_size=6),
     st.integers(20, 200),
 )
+# The only space is the mark itself: a cut at the last word end would lose it.
+@example("aaaaaaaaa aaaaaaaaaaa", [(9, 1)], 20)
 def test_what_is_marked_reads_the_same_after_the_cut(
     text: str, spans: list[tuple[int, int]], longest: int
 ) -> None:

@@ -19,6 +19,7 @@ from rote.annotate.annotators._entry import Entry
 from rote.annotate.annotators._spacy_tables import assemble, read
 from rote.annotate.layers import DERIVED
 from rote.core.annotation import Annotation
+from rote.core.distribution import install_command
 from rote.core.document import Document
 from rote.core.errors import MissingExtra, OptionError
 
@@ -86,7 +87,7 @@ def entries() -> list[Entry]:
     try:
         import spacy.util as util
     except ImportError:
-        return [Entry("spacy:MODEL", (), "", "", "pip install 'rote[spacy]' and a pipeline")]
+        return [Entry("spacy:MODEL", (), "", "", f"{install_command('spacy')} and a pipeline")]
     found = []
     for model in util.get_installed_models():
         meta = util.load_meta(next(util.get_package_path(model).rglob("meta.json")))

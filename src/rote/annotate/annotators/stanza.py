@@ -15,6 +15,7 @@ from rote.annotate.annotators._columns import LAYERS, Assembly, check_layers
 from rote.annotate.annotators._entry import Entry
 from rote.annotate.trees import CONSTITUENTS
 from rote.core.annotation import Annotation
+from rote.core.distribution import install_command
 from rote.core.document import Document
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.corpus._bracket_trees import parse_trees
@@ -73,7 +74,7 @@ def entries() -> list[Entry]:
     from importlib.util import find_spec
 
     if find_spec("stanza") is None:
-        return [Entry("stanza:LANG", (), "", "", "pip install 'rote[stanza]' and its models")]
+        return [Entry("stanza:LANG", (), "", "", f"{install_command('stanza')} and its models")]
     return [Entry("stanza:LANG", LAYERS, "by language", "by language", "downloaded models")]
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +26,7 @@ manner of a language model. A report of each, an index of both translations and 
 the revision to its original go to a folder that is named at the end. With --model and --passages
 (`make demo` gives them), what a small open model recalls of passages that it saw 0 to 128 times.
 
-Needs the packages of the extra `demo`: pip install 'rote[demo]'
+Needs the packages of the extra `demo`: pip install 'rote-text[demo]'
 """
 # Enough chapters, and permutations, to see what differs; few enough for a minute or two.
 _TEXTS, _PERMUTATIONS = 150, 99
@@ -78,8 +81,26 @@ def command(output: Path, jobs: int, model: str | None, passages: Path | None) -
         (output / "report", "tables (CSV, LaTeX) and figures (PNG, SVG) of the report"),
     ):
         console.print(f"  {path!s:28} {what}", highlight=False)
-    console.print(f'  rote search {both} "came to pass"', highlight=False)
-    console.print(f"  rote serve {both} {original} example:answers", highlight=False)
+    called = Path(sys.argv[0])
+    rote = command_name(called)
+    lines = [
+        f'  {rote} search {both} "came to pass"',
+        f"  {rote} serve {both} {original} example:answers",
+        f"  {rote} report YOUR-FILE.jsonl --by source -o report.html",
+    ]
+    if rote != "rote":
+        lines.append(f"To type `rote` without its path: . {called.with_name('activate')}")
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def command_name(called: Path) -> str:
+    """What the user types to call this very command: `rote`, or its path where it is not found."""
+    found = shutil.which("rote")
+    here = called.name == "rote" and called.exists()
+    if not here or (found and Path(found).samefile(called)):
+        return "rote"
+    return shlex.quote(str(called))
 
 
 def _study(

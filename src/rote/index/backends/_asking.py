@@ -10,9 +10,9 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
-from importlib.metadata import version
 from typing import Any
 
+from rote.core.distribution import version
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
 
@@ -40,7 +40,7 @@ class Service:
         request = urllib.request.Request(
             self.url,
             json.dumps(question).encode(),
-            {"Content-Type": "application/json", "User-Agent": f"rote/{version('rote')}"},
+            {"Content-Type": "application/json", "User-Agent": f"rote/{version()}"},
         )
         for number in range(self.tries):
             self._wait()

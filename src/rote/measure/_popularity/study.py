@@ -1,4 +1,4 @@
-"""The study of paper D, section 4: do models answer better what is popular in a corpus?
+"""Do models answer better what is popular in a corpus? Ruzzetti et al. (2026), section 4.
 
     two options and more:  score = (IPS(right) - mean IPS(wrong)) / IPS(right)
     a single option:       score = IPS(right)

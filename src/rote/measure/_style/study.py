@@ -1,4 +1,4 @@
-"""The study of paper A, section 8: exact and style memorization, by how often a text was seen.
+"""Exact and style memorization, by how often a text was seen: Shaib et al. (2024), section 8.
 
 A model is given the first words of a training text and goes on by greedy decoding. The text is
 memorized exactly if the next words are those of the text, in style if their tags are. Shaib,

@@ -1,7 +1,7 @@
 """Figures of memorization, drawn from the tables alone: a result read from JSON will do.
 
 `membership` shows which attack tells members from others, group by group; `prediction` is figure 5
-of paper D: macro-F1 of a regression on the scores beside the guess of the majority.
+of Ruzzetti et al. (2026): macro-F1 of a regression on the scores beside the guess of the majority.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Perplexity of templates and of other stretches at each checkpoint: figure 3 of paper A."""
+"""Perplexity of templates and other stretches at each checkpoint: Shaib et al. (2024), figure 3."""
 
 from __future__ import annotations
 

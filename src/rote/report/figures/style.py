@@ -1,6 +1,6 @@
 """Figures of style memorization, drawn from the tables alone: a result read from JSON will do.
 
-`frequency` is figure 7 of paper A: what is memorized, by how often the model saw it.
+`frequency` is figure 7 of Shaib et al. (2024): what is memorized, by how often the model saw it.
 """
 
 from __future__ import annotations

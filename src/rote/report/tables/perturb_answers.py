@@ -1,4 +1,4 @@
-"""Answers of models to perturbed items, as paper D prints them: tables 1, 2, 3, C and D.
+"""Answers of models to perturbed items, as tables of Ruzzetti et al. (2026): 1, 2, 3, C and D.
 
 On the screen a line is a model and a task; in LaTeX there is a table for each kind of task, as in
 the paper: functional tasks are its tables 1 and C, formal ones 2 and D, and popularity is table 3.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from importlib.metadata import version
 from typing import Any
 
 from rote.annotate.store import Store
+from rote.core.distribution import version
 from rote.core.errors import OptionError, RoteError
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
@@ -98,7 +98,7 @@ def gather(
     return Study(
         title=call.options.title or _title(call),
         made=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        version=version("rote"),
+        version=version(),
         reference=None if benchmark else call.settings.reference,
         given=tuple(call.given),
         tools=tuple(tools(call.results)),

@@ -17,9 +17,9 @@ def fingerprint(path: Path) -> str:
     if path.is_dir():
         held = sorted(one for one in path.rglob("*") if one.is_file() and one.name != "lock")
         return hashed(*(f"{one.relative_to(path)} {_stamp(one)}" for one in held))
-    from importlib.metadata import version
+    from rote.core.distribution import version
 
-    return hashed(str(path), version("rote"))
+    return hashed(str(path), version())
 
 
 def hashed(*parts: str) -> str:

@@ -242,7 +242,7 @@ def cut(whole: Evidence, longest: int = LONGEST) -> Evidence:
 
 
 def _window(text: str, at: int, longest: int) -> _Window:
-    """So many characters, beginning a little before a place."""
+    """So many characters, beginning a little before a place, which they hold."""
     start = max(0, min(at - _AROUND, len(text) - longest))
     if start:
         space = text.find(" ", start, start + _AROUND)
@@ -250,7 +250,7 @@ def _window(text: str, at: int, longest: int) -> _Window:
     end = min(len(text), start + longest)
     if end < len(text):
         space = text.rfind(" ", end - _AROUND, end)
-        end = space if space > start else end
+        end = space if space > at else end
     return _Window(start, end)
 
 

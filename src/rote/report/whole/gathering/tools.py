@@ -7,8 +7,9 @@ that was used is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.metadata import PackageNotFoundError, metadata
 
+from rote.core import distribution
 from rote.core.result import Result
 from rote.report.whole.study import Tool
 
@@ -19,7 +20,7 @@ _WORDS = "words"
 _TOKENIZERS = {
     "ud": "rote's tokenizer ud",
     "treebank": "rote's tokenizer treebank",
-    "paper-b": "rote's tokenizer paper-b",
+    "guo-2025": "rote's tokenizer guo-2025",
     "rouge": "rote's tokenizer rouge (as rouge-score)",
     "whitespace": "rote's tokenizer whitespace",
     "spaces": "rote's tokenizer spaces",
@@ -35,7 +36,7 @@ def tools(results: Sequence[Result]) -> list[Tool]:
         key = (tool.name, tool.version)
         found.setdefault(key, tool)
         uses.setdefault(key, {})[tool.use] = None
-    own = Tool("rote", version("rote"), OWN, "all measures, intervals and tests")
+    own = Tool("rote", distribution.version(), OWN, "all measures, intervals and tests")
     return [own, *(_with_uses(tool, uses[key]) for key, tool in found.items())]
 
 

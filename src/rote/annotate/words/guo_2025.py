@@ -1,6 +1,6 @@
-"""The tokens of paper B: wordpunct without single punctuation marks, lower case.
+"""The tokens of Guo, Shang and Clavel (2025): wordpunct in lower case.
 
-Runs of two or more marks stay (`!?`, `...`), as does any mark outside ASCII.
+Single punctuation marks are dropped. Runs of two or more marks stay (`!?`, `...`), as does any mark outside ASCII.
 """
 
 from __future__ import annotations

@@ -1,0 +1,24 @@
+"""The name and version under which rote is installed.
+
+The package and the command are called `rote`; on the package index that name is another project's,
+so the distribution is `rote-text`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+NAME = "rote-text"
+
+
+@cache
+def version() -> str:
+    """The installed version of rote."""
+    import importlib.metadata
+
+    return importlib.metadata.version(NAME)
+
+
+def install_command(extra: str) -> str:
+    """What a user types to get an optional part."""
+    return f"pip install '{NAME}[{extra}]'"
