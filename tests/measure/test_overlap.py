@@ -337,6 +337,18 @@ def test_a_score_that_is_no_number_is_an_error_and_an_empty_one_undefined(train:
         measured([Document("9", OLD, {"grade": "good"})], train, on="text", scores=("grade",))
 
 
+def test_null_in_a_score_is_as_empty_as_nothing(train: str) -> None:
+    found = []
+    for missing in (None, ""):
+        own = [Document(f"{n}", OLD, {"grade": g}) for n, g in enumerate([1, missing, 0.5])]
+        found.append(measured(own, train, on="text", scores=("grade",)))
+    assert repr(found[0].tables["items"]) == repr(found[1].tables["items"])
+    assert math.isnan(found[0].tables["items"][1]["grade"])
+    # What is looked up is a text, and null is none: said as it is.
+    with pytest.raises(InputError, match="holds nothing"):
+        measured([Document("9", OLD, {"reference": None})], train, scores=("none",))
+
+
 def test_numbers_of_the_records_and_entities_are_scores_too(train: str) -> None:
     meta = {"reference": OLD, "document": "John Smith went to York.", "grade": 0.5, "right": True}
     texts = [Document("1", "John Smith left.", meta), Document("2", "Ann Lee left.", meta)]

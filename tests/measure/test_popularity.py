@@ -6,6 +6,7 @@ import json
 import math
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -302,3 +303,14 @@ def test_an_index_gives_the_same_as_counting_by_hand(tmp_path: Path) -> None:
     documents = open_backend(str(tmp_path / "IDX"), BackendOptions(count="documents"))
     found = score(["the old"], ["t"], documents, 2)
     assert found.counts.tolist() == [2]
+
+
+@pytest.mark.parametrize("missing", [None, ""])
+def test_null_and_nothing_both_mean_that_nobody_says_it(missing: Any) -> None:
+    from rote.measure._memorization.known import member
+    from rote.measure._popularity.study import correctness
+
+    item = Item("1", "t", "", ("a",), 0, meta={"acc": missing, "member": missing})
+    assert math.isnan(correctness(item, None))
+    assert math.isnan(correctness(item, "acc"))
+    assert math.isnan(member(item, "member"))

@@ -30,7 +30,8 @@ class Need:
     one that the user chose. `spans`: keep where each item stands in its text, and where
     sentences end; most counts need neither. `field`: the layer is not that of the text itself but
     of what a field of its record holds (`reference`, `document`), text by text; `several`: that
-    may be a list of texts, which come joined by SEVERAL.
+    may be a list of texts, which come joined by SEVERAL; `empty`: it may also be null, which is
+    read as an empty text, as numbers may be missing.
     """
 
     layer: str
@@ -38,6 +39,7 @@ class Need:
     spans: bool = False
     field: str | None = None
     several: bool = False
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

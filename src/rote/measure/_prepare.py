@@ -237,8 +237,14 @@ class Preparation:
             if document.meta.get(field) is None:
                 yield field, f"{flag} names", "is missing"
         for field in self._fields():
-            several = all(need.several for need in self.needs if need.field == field)
-            if wrong := _no_text(document.meta.get(field), several):
+            own = [need for need in self.needs if need.field == field]
+            several, empty = (all(flags) for flags in zip(*((n.several, n.empty) for n in own)))
+            value = document.meta.get(field)
+            if value is None and field in document.meta:
+                wrong = None if empty else "holds nothing (null)"
+            else:
+                wrong = _no_text(value, several)
+            if wrong:
                 yield field, "the measure reads", wrong
 
 
@@ -309,11 +315,13 @@ def _no_text(value: object, several: bool) -> str | None:
     return None if several else "holds a list, where one text is needed"
 
 
-def _joined(value: str | float | Sequence[str]) -> str:
+def _joined(value: str | float | Sequence[str] | None) -> str:
     """A field's text, or its texts with a mark between them that none of them holds.
 
-    A number is read as it is written.
+    A number is read as it is written, null as nothing.
     """
+    if value is None:
+        return ""
     if isinstance(value, (str, int, float)):
         return str(value).replace(SEVERAL, " ")
     return SEVERAL.join(part.replace(SEVERAL, " ") for part in value)

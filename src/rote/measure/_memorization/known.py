@@ -32,8 +32,8 @@ class Frequencies:
 
 
 def member(item: Item, field: str) -> float:
-    """1 for a member of the training data, 0 for another, nan where null; a number is how often it
-    was seen."""
+    """1 for a member of the training data, 0 for another, nan where it is null or empty; a
+    number is how often it was seen."""
     if field not in item.meta:
         raise InputError(
             f"the item '{item.id}' has no such field, only {', '.join(item.meta)}",
@@ -41,7 +41,7 @@ def member(item: Item, field: str) -> float:
             remedy="--member names a field that says of every item whether it is a member",
         )
     value = item.meta[field]
-    if value is None:
+    if value is None or value == "":
         return np.nan
     written = str(value).strip().lower()
     try:

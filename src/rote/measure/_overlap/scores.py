@@ -63,7 +63,7 @@ def needs(names: Sequence[str], variant: Variant) -> tuple[Need, ...]:
         found += rouge.needs(rouge.Options())
     if any(name in ENTITY_TITLES for name in names):
         found += entity_scores.needs(entity_scores.Options(variant))
-    found += [Need("text", field=name) for name in names if not is_made(name)]
+    found += [Need("text", field=name, empty=True) for name in names if not is_made(name)]
     return tuple(found)
 
 
@@ -80,7 +80,7 @@ def scores(
 
 
 def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Numbers:
-    """A field with numbers; true and false are 1 and 0, nothing is nan."""
+    """A field with numbers; true and false are 1 and 0, nothing and null are nan."""
     raw = sample.text(field)
     found = np.empty(len(raw))
     for text in range(len(raw)):

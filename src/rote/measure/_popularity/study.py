@@ -182,13 +182,14 @@ def field_of(item: Item, field: str, flag: str) -> Any:
 
 
 def correctness(item: Item, column: str | None) -> float:
-    """1 where an item was answered rightly, 0 where not; nan where no field says it, or null."""
+    """1 where an item was answered rightly, 0 where not; nan where no field says it, or it is
+    empty."""
     if column is None:
         known = (item.meta[name] for name in CORRECTNESS if name in item.meta)
         value = next(known, None)
     else:
         value = field_of(item, column, "--correct")
-    if value is None:
+    if value is None or value == "":
         return np.nan
     said = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
     if str(value).strip().lower() not in said:
