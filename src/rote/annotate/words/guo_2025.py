@@ -1,6 +1,7 @@
 """The tokens of Guo, Shang and Clavel (2025): wordpunct in lower case.
 
-Single punctuation marks are dropped. Runs of two or more marks stay (`!?`, `...`), as does any mark outside ASCII.
+Single punctuation marks are dropped. Runs of two or more marks stay (`!?`, `...`), as does any mark
+outside ASCII.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A model that says whether items mean the same before and after.
 
-The instructions are those of Ruzzetti et al. (2026), appendix A.3. By default the model does not write: which of the two
-words, *same* or *different*, is the likelier one is its verdict. An endpoint that gives no
-log-probabilities is made to write one (`--judge-by writing`).
+The instructions are those of Ruzzetti et al. (2026), appendix A.3. By default the model does not
+write: which of the two words, *same* or *different*, is the likelier one is its verdict. An
+endpoint that gives no log-probabilities is made to write one (`--judge-by writing`).
 """
 
 from __future__ import annotations

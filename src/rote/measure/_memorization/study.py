@@ -1,8 +1,8 @@
 """Does a model recall the items? Attacks, and what they say where the truth is known.
 
-Section 6 of Ruzzetti et al. (2026): do memorization scores explain which items are answered
-rightly (regression, support vector machine, halves by score)? And the question behind it, where membership is known: do
-they tell what the model was trained on from what it was not?
+Section 6 of Ruzzetti et al. (2026): do memorization scores explain which items are answered rightly
+(regression, support vector machine, halves by score)? And the question behind it, where membership
+is known: do they tell what the model was trained on from what it was not?
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Papineni et al. (2002), n = 1 to 4, over a corpus: an n-gram of a sentence counts as often as some
 one reference holds it; the length that a sentence is held against is the nearest that a reference
-has. With so many references nearly every common phrase is found, which is why Brooks and
-Youssef (2021) call the score insufficient.
+has. With so many references nearly every common phrase is found, which is why Brooks and Youssef
+(2021) call the score insufficient.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figures of a perturbation, drawn from the tables alone: a result read from JSON will do.
 
-`frequencies` is figure 2 of Ruzzetti et al. (2026), `popularity` figure 4, `similarity` figure 3; `answers`
-shows its tables 1 and 2.
+`frequencies` is figure 2 of Ruzzetti et al. (2026), `popularity` figure 4, `similarity` figure 3;
+`answers` shows its tables 1 and 2.
 """
 
 from __future__ import annotations

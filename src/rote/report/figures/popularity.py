@@ -1,7 +1,7 @@
 """Figures of popularity, drawn from the tables alone: a result read from JSON will do.
 
-`halves` is figure 1 of Ruzzetti et al. (2026): the accuracy of the less and the more
-popular half of each task.
+`halves` is figure 1 of Ruzzetti et al. (2026): the accuracy of the less and the more popular half
+of each task.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The sense that a language model chooses among the definitions of a lexicon.
 
-Multiple choice, as in Basile et al. (2025), whom Ruzzetti et al. follow: the sentence and
-the numbered definitions are shown, and the number with the highest probability is the sense. The bracket behind
-a number is scored too, so that 1 is not the beginning of 10.
+Multiple choice, as in Basile et al. (2025), whom Ruzzetti et al. follow: the sentence and the
+numbered definitions are shown, and the number with the highest probability is the sense. The
+bracket behind a number is scored too, so that 1 is not the beginning of 10.
 """
 
 from __future__ import annotations
