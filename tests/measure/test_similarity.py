@@ -235,7 +235,7 @@ def test_a_tokenizer_without_a_limit_gets_that_of_its_model() -> None:
 def test_bertscore_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bert_score", None)
     _bertscore._scorer.cache_clear()
-    with pytest.raises(MissingExtra, match=r"rote\[bertscore\]"):
+    with pytest.raises(MissingExtra, match=r"rote-text\[bertscore\]"):
         rote.similarity(documents([("east", "north")]), embedder="none", bertscore="known")
 
 

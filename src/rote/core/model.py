@@ -8,9 +8,9 @@ goes on where it stopped.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,6 +140,8 @@ class Generated:
     """How many were chosen; the end token, where there is one, counts."""
     ended: Literal["end", "stop", "length"]
     """By the model's own end, at a stop string, or cut off at `max_tokens`."""
+    sent: Mapping[str, Any] | None = None
+    """The settings that an endpoint was sent, those at rest too."""
 
 
 class Model(Protocol):

@@ -176,7 +176,7 @@ def _scored_from_bytes(data: bytes) -> Scored:
 
 
 def _generated_to_bytes(one: Generated) -> bytes:
-    return json.dumps([one.text, one.tokens, one.ended]).encode()
+    return json.dumps([one.text, one.tokens, one.ended, one.sent]).encode()
 
 
 def _generated_from_bytes(data: bytes) -> Generated:

@@ -70,6 +70,7 @@ class Wanted:
             "ended": made.ended,
             "incomplete": made.ended == "length",
             "tokens": made.tokens,
+            **({} if made.sent is None else {"sent": made.sent}),
         }
 
 

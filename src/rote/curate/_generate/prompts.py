@@ -20,7 +20,7 @@ START, SET, PREFIX = "start", "set:", "prefix:"
 _WORD = re.compile(r"\S+")
 _OWN = frozenset(
     "text id source model signature temperature top_p top_k constraint max_tokens stop sample "
-    "seed ended incomplete tokens instruction".split()
+    "seed ended incomplete tokens sent instruction".split()
 )
 """Fields that a record of a generated text gives another meaning."""
 

@@ -58,8 +58,26 @@ def scored(answer: Mapping[str, Any], wanted: Continuation, where: str) -> Score
     )
 
 
+def written(answer: Mapping[str, Any], where: str) -> tuple[str, float] | None:
+    """The one token that was written and its log-probability; None where it spells nothing."""
+    choice = _choice(answer, where)
+    held = choice.get("logprobs")
+    tokens, logprobs = (
+        (held.get(name) if isinstance(held, Mapping) else None)
+        for name in ("tokens", "token_logprobs")
+    )
+    if not tokens or not logprobs or logprobs[0] is None:
+        raise CannotScore(where, "a token that it writes comes without a log-probability")
+    # An end token is no text, and a part of a character cannot be sent.
+    return (tokens[0], float(logprobs[0])) if choice.get("text") == tokens[0] != "" else None
+
+
 def generated(
-    answer: Mapping[str, Any], decoding: Decoding, length: Callable[[str], int], where: str
+    answer: Mapping[str, Any],
+    decoding: Decoding,
+    length: Callable[[str], int],
+    where: str,
+    sent: Mapping[str, Any],
 ) -> Generated:
     """The text of a completion or of a message; `length` guesses where no tokens are counted."""
     choice = _choice(answer, where)
@@ -70,7 +88,7 @@ def generated(
         text = ""
     tokens = (answer.get("usage") or {}).get("completion_tokens")
     counted = int(tokens) if tokens is not None else length(str(text))
-    return Generated(str(text), counted, _ended(choice, decoding))
+    return Generated(str(text), counted, _ended(choice, decoding), sent)
 
 
 def _ended(choice: Mapping[str, Any], decoding: Decoding) -> Literal["end", "stop", "length"]:

@@ -1,13 +1,15 @@
 """A model behind an endpoint, as `core.model.Model`: the two ways of asking one.
 
 Requests of a batch go out side by side. What a seed does is up to the endpoint: most promise no
-more than to try.
+more than to try. What is not sent the endpoint decides by itself (llama.cpp cuts the distribution,
+vLLM takes what the model's folder says), so neutral settings are sent too, and what was sent goes
+into the record.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -15,13 +17,19 @@ from typing import Any, TypeVar
 from rote.core.errors import OptionError, RoteError
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
 from rote.core.progress import Reporter
+from rote.models.endpoint.address import OPENAI
 from rote.models.endpoint.answers import CannotScore, generated, scored
 from rote.models.endpoint.client import Client, Refused
 from rote.models.endpoint.cost import Estimate
+from rote.models.endpoint.echo import check_echo
 
 _SIDE_BY_SIDE = 8
 _CHARACTERS = 4
 """Of a token in English, about."""
+_EXTENSIONS: dict[str, Any] = {
+    "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "repeat_penalty": 1.0
+}  # fmt: skip
+"""At rest: settings that OpenAI has not. The last two are one, of vLLM and of llama.cpp."""
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
@@ -38,13 +46,20 @@ class Endpoint:
     yes: bool = False
     limit: int | None = None
     _newer: bool = False
+    _settings: dict[str, Any] = field(default_factory=dict)
+    """Extensions that the endpoint takes, with their neutral values."""
+    _checked: bool = False
     _said: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if self.client.address.url != OPENAI:
+            self._settings = dict(_EXTENSIONS)
 
     @property
     def signature(self) -> str:
         address, way = self.client.address, "chat" if self.chat else "completions"
-        return f"openai/1-{address.url.partition('://')[2]}-{address.model}-{way}"
+        return f"openai/2-{address.url.partition('://')[2]}-{address.model}-{way}"
 
     @property
     def where(self) -> str:
@@ -68,6 +83,9 @@ class Endpoint:
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
         if self.chat:
             raise CannotScore(self.where, "messages are never scored; openai:URL#MODEL may be")
+        if wanted and not self._checked:
+            check_echo(self._completed, self.client.address.model, self.where)
+            self._checked = True
         return self._side_by_side(self._scored, wanted)
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
@@ -87,13 +105,7 @@ class Endpoint:
             "echo": True,
             "logprobs": 1,
         }
-        try:
-            answer = self.client.post("/completions", body)
-        except Refused as error:
-            if "echo" in error.said.lower() or "logprob" in error.said.lower():
-                raise CannotScore(self.where, f"it says: {error.said}") from None
-            raise self._explained(error) from None
-        found = scored(answer, one, self.where)
+        found = scored(self._completed(body), one, self.where)
         if not one.context and (not len(found.starts) or found.starts[0] > 0):
             if not len(found.starts):
                 raise CannotScore(self.where, "a text of one token needs something before it")
@@ -103,33 +115,66 @@ class Endpoint:
             )
         return found
 
-    def _generated(self, one: Prompt, decoding: Decoding) -> Generated:
-        most = "max_completion_tokens" if self._newer else "max_tokens"
-        body: dict[str, Any] = {
-            "model": self.client.address.model,
-            most: decoding.max_tokens,
-            "temperature": decoding.temperature,
-        }
-        if self.chat:
-            body["messages"] = [{"role": "user", "content": one.text}]
-        else:
-            body["prompt"] = one.text
-        if decoding.sampled:
-            body["seed"] = one.seed
-            if decoding.top_p < 1:
-                body["top_p"] = decoding.top_p
-            if decoding.top_k:
-                body["top_k"] = decoding.top_k
-        if decoding.stop:
-            body["stop"] = list(decoding.stop)
+    def _completed(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request for log-probabilities."""
         try:
-            answer = self.client.post("/chat/completions" if self.chat else "/completions", body)
+            return self.client.post("/completions", body)
         except Refused as error:
-            if self.chat and not self._newer and "max_completion_tokens" in error.said:
-                self._newer = True
-                return self._generated(one, decoding)
+            if "echo" in error.said.lower() or "logprob" in error.said.lower():
+                raise CannotScore(self.where, f"it says: {error.said}") from None
             raise self._explained(error) from None
-        return generated(answer, decoding, self.length, self.where)
+
+    def _generated(self, one: Prompt, decoding: Decoding) -> Generated:
+        asked: dict[str, Any] = {"model": self.client.address.model}
+        if self.chat:
+            asked["messages"] = [{"role": "user", "content": one.text}]
+        else:
+            asked["prompt"] = one.text
+        while True:
+            sent = self._sent(one, decoding)
+            path = "/chat/completions" if self.chat else "/completions"
+            try:
+                answer = self.client.post(path, {**asked, **sent})
+            except Refused as error:
+                if not self._adapted(error, sent, decoding):
+                    raise self._explained(error) from None
+            else:
+                return generated(answer, decoding, self.length, self.where, sent)
+
+    def _sent(self, one: Prompt, decoding: Decoding) -> dict[str, Any]:
+        """The settings of a request, those at rest too."""
+        most = "max_completion_tokens" if self._newer else "max_tokens"
+        sent: dict[str, Any] = {most: decoding.max_tokens, "temperature": decoding.temperature}
+        with self._lock:
+            sent |= self._settings
+        if decoding.sampled:
+            sent |= {"seed": one.seed, "top_p": decoding.top_p}
+            if decoding.top_k:
+                sent["top_k"] = decoding.top_k
+        else:  # whatever is cut off, the likeliest token stays
+            sent = {name: value for name, value in sent.items() if name not in ("top_k", "min_p")}
+        if decoding.stop:
+            sent["stop"] = list(decoding.stop)
+        return sent
+
+    def _adapted(self, error: Refused, sent: Mapping[str, Any], decoding: Decoding) -> bool:
+        """Whether the endpoint refused a setting that can be left out or written otherwise."""
+        if self.chat and "max_tokens" in sent and "max_completion_tokens" in error.said:
+            self._newer = True
+            return True
+        for name in _EXTENSIONS:
+            if error.status not in (400, 422) or name not in sent or name not in error.said:
+                continue
+            if name == "top_k" and decoding.sampled and decoding.top_k:
+                return False  # asked for by the user: not to be left out
+            with self._lock:
+                if name == "top_k" and sent[name] == 0:
+                    self._settings[name] = -1  # older versions of vLLM
+                    return True
+                self._settings.pop(name, None)
+            self._once(f"{self.where} takes no `{name}`: if it has one of its own, that applies")
+            return True
+        return False
 
     def _explained(self, error: Refused) -> RoteError:
         """The endpoint's own words, and what to do about them."""
