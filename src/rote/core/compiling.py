@@ -16,7 +16,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from rote.core.kept import user_folder
+from rote.core.cache import user_folder
 from rote.core.progress import Reporter
 
 _ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
@@ -64,6 +64,8 @@ def _imports(source: Path) -> frozenset[Path]:
     for package, many, one, plain in _IMPORT.findall(source.read_text(encoding="utf-8")):
         modules.add(package or plain)
         modules |= {f"{package}.{name}" for name in re.findall(r"\w+", many or one)}
+    # It finds the cache and changes no kernel: nothing is compiled anew for its sake.
+    modules.discard("rote.core.kernels")
     return frozenset(path for path in map(_source_of, modules) if path.is_file())
 
 

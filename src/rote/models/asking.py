@@ -1,6 +1,6 @@
 """Many questions to a model: sorted by length, in batches, each answer kept as soon as it is there.
 
-What a model answered is kept under its signature (`core.kept`), so that a run that was killed
+What a model answered is kept under its signature (`core.cache`), so that a run that was killed
 goes on after the last finished batch, and asking again costs nothing. Where a batch does not fit
 into memory, it and those after it are halved.
 """
@@ -15,8 +15,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from rote.core.cache import Kept
 from rote.core.errors import RoteError
-from rote.core.kept import Kept
 from rote.core.model import (
     Charging,
     Continuation,

@@ -1,7 +1,7 @@
 """Vectors kept on disk: one SQLite file per model, a row per text.
 
 The key is a hash of the text; the file's name comes from the embedder's signature, so
-vectors of different models or versions never meet. See `core/kept.py`.
+vectors of different models or versions never meet. See `core/cache.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 
 from rote.annotate.embeddings._batches import Batched, Batches, Flags, Vectors, collect
-from rote.core.kept import Kept
+from rote.core.cache import Kept
 from rote.core.progress import Reporter
 
 

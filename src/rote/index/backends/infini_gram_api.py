@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from rote.core.cache import Kept
 from rote.core.errors import InputError, OptionError
-from rote.core.kept import Kept
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts

@@ -12,11 +12,14 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 
 from rote.core.progress import Reporter
 
 _CHUNK = 500  # keys asked for in one statement; SQLite's limit was once 999
+_READABLE = 80  # characters of a name that its file shows
+_OWNER = 16  # bytes in front of every key
 
 
 def folder() -> Path:
@@ -37,13 +40,18 @@ def user_folder() -> Path:
 
 
 class Kept:
-    """Values by their keys, both bytes: those of `what` (vectors, counts) under one `name`."""
+    """Values by their keys, both bytes: those of `what` (vectors, counts) under one `name`.
+
+    A hash of the whole name stands in the file's name and in front of every key: `llama3:8b` and
+    `llama3-8b`, or two names that differ in capitals, are never taken for each other.
+    """
 
     def __init__(self, what: str, name: str, reporter: Reporter) -> None:
         self._what, self._reporter = what, reporter
+        self._owner = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_OWNER).digest()
         self._file: sqlite3.Connection | None = None
         try:
-            self._file = _open(folder() / what, name)
+            self._file = _open(folder() / what, f"{_readable(name)}-{self._owner.hex()}")
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 
@@ -61,10 +69,10 @@ class Kept:
             return found
         try:
             for start in range(0, len(keys), _CHUNK):
-                some = keys[start : start + _CHUNK]
+                some = [self._owner + key for key in keys[start : start + _CHUNK]]
                 marks = ",".join("?" * len(some))
                 query = f"select key, value from kept where key in ({marks})"
-                found.update(self._file.execute(query, some))
+                found |= {key[_OWNER:]: value for key, value in self._file.execute(query, some)}
         except sqlite3.Error as error:
             self._give_up(error)
         return found
@@ -75,7 +83,8 @@ class Kept:
             return
         try:
             with self._file:
-                self._file.executemany("insert or replace into kept values (?, ?)", values)
+                owned = ((self._owner + key, value) for key, value in values)
+                self._file.executemany("insert or replace into kept values (?, ?)", owned)
         except sqlite3.Error as error:
             self._give_up(error)
 
@@ -86,10 +95,14 @@ class Kept:
         self._reporter.say(f"{self._what} are not kept on disk: {where} cannot be used ({error})")
 
 
+def _readable(name: str) -> str:
+    """The end of a name, which says most, as far as any file system can hold it."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)[-_READABLE:].strip("-.")
+
+
 def _open(where: Path, name: str) -> sqlite3.Connection:
     where.mkdir(parents=True, exist_ok=True)
-    path = where / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".sqlite")
-    file = sqlite3.connect(path, timeout=60)
+    file = sqlite3.connect(where / f"{name}.sqlite", timeout=60)
     try:
         # Readers and a writer do not wait for each other, and a crash leaves the file whole.
         file.execute("pragma journal_mode = wal")
