@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus import Batch, DuplicateIds, Problems, open_corpus
+from rote.corpus import Batch, DuplicateIds, Problems, SeenIds, _seen, open_corpus
 
 from .files import complaint, jsonl_bytes, skipped
 
@@ -44,6 +48,49 @@ def test_duplicates_are_found_across_batches(batches):
         assert [(p.line, p.problem) for p in checked.problems] == expected
         assert checked.lines == [n for n in lines if n not in {p[0] for p in expected}]
         assert len(checked.documents) == len(checked.lines)
+
+
+def test_ids_that_share_a_hash_are_no_duplicates(monkeypatch):
+    monkeypatch.setattr(_seen, "hash_id", lambda identity: len(identity) % 2)
+    check = DuplicateIds("skip")
+    for line, ids in ((1, ["a", "bb", "c"]), (4, ["d", "bb", "e"]), (7, ["f", "a", "f"])):
+        lines = list(range(line, line + 3))
+        checked = check.check(Batch([Document(i, "x") for i in ids], "f", "f", lines, []))
+        found = [(p.line, p.problem) for p in checked.problems]
+        expected = {4: [(5, "bb", 2)], 7: [(8, "a", 1), (9, "f", 7)]}.get(line, [])
+        assert found == [(n, f"the id '{i}' stands in line {m} already") for n, i, m in expected]
+
+
+def test_what_is_a_duplicate_does_not_depend_on_the_run():
+    """Python's own hashes differ from run to run, and with them which ids would collide."""
+    code = (
+        "from rote.corpus import hash_id, SeenIds; print(hash_id(b'one'), "
+        "SeenIds().take(['a', 'b', 'a'], [1, 2, 3]))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(said) == 1
+    assert b"{2: 1}" in said.pop()
+
+
+@given(st.lists(st.lists(st.text(max_size=3), max_size=8), max_size=8), st.sampled_from([0, 20]))
+def test_seen_ids_are_those_of_a_dictionary(calls, in_memory):
+    seen, plain, mark = SeenIds(in_memory or 1), {}, 0
+    for ids in calls:
+        marks = list(range(mark, mark + len(ids)))
+        mark += len(ids)
+        expected = {}
+        for number, (identity, own) in enumerate(zip(ids, marks)):
+            if plain.setdefault(identity, own) != own:
+                expected[number] = plain[identity]
+        assert seen.take(ids, marks) == expected
 
 
 def test_a_duplicate_stops_unless_it_is_skipped():

@@ -11,6 +11,7 @@ from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
 from rote.corpus._corpus import Corpus
 from rote.corpus._open import Input, open_corpus
 from rote.corpus._options import ReadOptions
+from rote.corpus._seen import SeenIds, hash_id
 from rote.corpus._shard import Batch, Shard
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "Input",
     "Problems",
     "ReadOptions",
+    "SeenIds",
     "Shard",
     "digest",
+    "hash_id",
     "open_corpus",
 ]

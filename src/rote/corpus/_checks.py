@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.corpus._seen import SeenIds
 from rote.corpus._shard import Batch
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Hashes = NDArray[np.int64]
-    Lines = NDArray[np.int64]
 
 
 def digest(document: Document) -> bytes:
@@ -77,61 +71,20 @@ class Problems:
 
 
 class DuplicateIds:
-    """Finds the same id twice within one file, over batches in order.
-
-    Keeps 16 bytes per document of the current file: a 64-bit hash and a line, in
-    sorted runs that are merged when they are of like length. Two different ids
-    meet in one hash with a chance of n * n / 2**65, 1 in 3,700 at 100 million.
-    """
+    """Finds the same id twice within one file, over batches in order."""
 
     def __init__(self, on_error: Literal["stop", "skip"] = "stop") -> None:
         self._on_error = on_error
         self._file: str | None = None
-        self._runs: list[tuple[Hashes, Lines]] = []
+        self._seen = SeenIds()
 
     def check(self, batch: Batch) -> Batch:
         """The batch without documents whose id was seen before; raises unless they are skipped."""
         if batch.file != self._file:
-            self._file, self._runs = batch.file, []
-        if not batch.documents:
-            return batch
-        import numpy as np
-
-        hashes = np.array([hash(document.id) for document in batch.documents], np.int64)
-        order = np.argsort(hashes, kind="stable")
-        ranked, lines = hashes[order], np.array(batch.lines, np.int64)[order]
-        first, again = self._look_up(ranked, lines)
-        self._remember(ranked[~again], lines[~again])
-        if not again.any():
-            return batch
-        return self._without(batch, dict(zip(order[again].tolist(), first[again].tolist())))
-
-    def _look_up(self, ranked: Hashes, lines: Lines) -> tuple[Lines, NDArray[np.bool_]]:
-        """For each hash the line where it was first seen, and whether that was elsewhere."""
-        import numpy as np
-
-        # Equal hashes inside the batch: the stable sort has left the first in front.
-        again = np.zeros(len(ranked), bool)
-        again[1:] = ranked[1:] == ranked[:-1]
-        first = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(ranked))))]
-        for old, old_lines in self._runs:
-            places = np.minimum(np.searchsorted(old, ranked), len(old) - 1)
-            found = old[places] == ranked
-            first = np.where(found, old_lines[places], first)
-            again |= found
-        return first, again
-
-    def _remember(self, ranked: Hashes, lines: Lines) -> None:
-        import numpy as np
-
-        if not len(ranked):
-            return
-        while self._runs and len(self._runs[-1][0]) <= 2 * len(ranked):
-            old, old_lines = self._runs.pop()
-            joined = np.concatenate((old, ranked))
-            order = np.argsort(joined, kind="stable")
-            ranked, lines = joined[order], np.concatenate((old_lines, lines))[order]
-        self._runs.append((ranked, lines))
+            self._file = batch.file
+            self._seen.clear()
+        again = self._seen.take([document.id for document in batch.documents], batch.lines)
+        return self._without(batch, again) if again else batch
 
     def _without(self, batch: Batch, seen: dict[int, int]) -> Batch:
         problems = [

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
-from rote.corpus import Batch
-from rote.index.segments.documents import Documents, hash_id
+from rote.corpus import Batch, SeenIds, hash_id
+from rote.index.segments.documents import Documents
 
 
 def _among(ordered: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -24,8 +24,7 @@ def _among(ordered: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[n
 class KnownIds:
     """An index holds each id once: a second document with one is refused, or skipped.
 
-    Known are the ids that the index holds and those that came by in this run. Of the latter
-    only 64-bit hashes are kept, in sorted runs that are merged when they are of like length.
+    Known are the ids that the index holds and those that came by in this run.
     """
 
     def __init__(self, held: Sequence[Documents] = ()) -> None:
@@ -33,18 +32,18 @@ class KnownIds:
         self._hashes = np.sort(
             np.concatenate([np.empty(0, np.uint64), *(d.hashes[0] for d in held)])
         )
-        self._runs: list[NDArray[np.uint64]] = []
+        self._seen = SeenIds()
 
     def check(self, batch: Batch, *, skip: bool, remedy: str | None = None) -> Batch:
         """The batch without what is there; raises unless that is to be skipped."""
         if not batch.documents:
             return batch
         ids = [document.id for document in batch.documents]
-        hashed = [hash_id(each.encode("utf-8", "surrogatepass")) for each in ids]
-        hashes = np.array(hashed, np.uint64)
-        in_index, in_input = self._in_index(ids, hashes), self._in_input(hashes)
-        there = np.logical_or(in_index, in_input)
-        self._remember(hashes[~there])
+        in_index = self._in_index(ids)
+        new = np.flatnonzero(~in_index).tolist()
+        again = self._seen.take([ids[i] for i in new], [batch.lines[i] for i in new])
+        there = in_index.copy()
+        there[[new[i] for i in again]] = True
         if not there.any():
             return batch
         problems = [
@@ -71,22 +70,10 @@ class KnownIds:
             problems=[*batch.problems, *problems],
         )
 
-    def _in_index(self, ids: list[str], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        there = _among(self._hashes, hashes)
+    def _in_index(self, ids: list[str]) -> NDArray[np.bool_]:
+        hashed = [hash_id(each.encode("utf-8", "surrogatepass")) for each in ids]
+        there = _among(self._hashes, np.array(hashed, np.uint64))
         # Two ids may share a hash: only the id itself decides.
         for i in np.flatnonzero(there).tolist():
             there[i] = any(held.find(ids[i]) is not None for held in self._held)
         return there
-
-    def _in_input(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        there = np.zeros(len(hashes), np.bool_)
-        for run in self._runs:
-            there |= _among(run, hashes)
-        return there
-
-    def _remember(self, hashes: NDArray[np.uint64]) -> None:
-        run = np.sort(hashes)
-        while self._runs and len(self._runs[-1]) <= 2 * len(run):
-            run = np.sort(np.concatenate([self._runs.pop(), run]))
-        if len(run):
-            self._runs.append(run)

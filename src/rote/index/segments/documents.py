@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.document import Document
+from rote.corpus import hash_id
 from rote.index.columns.packed import Bytes
 from rote.index.columns.parts import Vocabulary
 from rote.index.segments.part import Part
@@ -198,10 +198,6 @@ def read_vocabulary(part: Part, name: str) -> Vocabulary:
 
 def _labels(part: Part, name: str) -> Labels:
     return Labels(part[name], read_vocabulary(part, f"{name}.vocabulary"))
-
-
-def hash_id(identity: bytes) -> int:
-    return int.from_bytes(blake2b(identity, digest_size=8).digest(), "big")
 
 
 def _label(value: Any) -> str:
