@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from rote.core.errors import InputError
+import rote
+from rote.core.errors import InputError, RoteError
 from rote.run import map_ordered
 
 
@@ -49,6 +52,66 @@ def test_items_are_not_drawn_all_at_once(jobs: int) -> None:
     assert next(results) == 0
     assert len(drawn) <= 4
     del results
+
+
+def die_on_five(number: int) -> int:
+    if number == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.05)  # so that the others are still at work
+    return number
+
+
+def no_memory_on_five(number: int) -> int:
+    if number == 5:
+        raise MemoryError
+    return number
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [(die_on_five, "a process was killed while counting"), (no_memory_on_five, "memory ran out")],
+)
+def test_a_killed_worker_is_said_and_what_was_done_is_given_out(
+    work: Callable[[int], int], said: str
+) -> None:
+    done: list[int] = []
+    with pytest.raises(RoteError) as caught:
+        done.extend(map_ordered(work, range(20), 2, doing="counting", kept="It is kept"))
+    assert said in str(caught.value)
+    assert "counting (at about piece" in str(caught.value)
+    assert "--jobs 1" in str(caught.value)
+    assert "It is kept" in str(caught.value)
+    # Not all of those in front of the fifth need have come back, but none is out of order.
+    assert done == list(range(len(done)))
+    assert len(done) <= 5
+    if work is no_memory_on_five:
+        assert len(done) == 5
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from rote.run import map_ordered\n"
+        "from rote.core.errors import RoteError\n"
+        "try:\n    print(list(map_ordered(abs, range(4), 2)))\n"
+        "except RoteError as error:\n    print('said:', error)\n"
+    )
+    found = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "said:" in found.stdout
+    assert "if __name__ == '__main__':" in found.stdout
+
+
+def test_every_command_says_what_its_workers_were_doing() -> None:
+    source = Path(rote.__file__).parent
+    calls = re.compile(r"map_ordered\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
+    found = [
+        (path.name, call)
+        for path in source.rglob("*.py")
+        if path.parent.name != "run"
+        for call in calls.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) > 8
+    assert [each for each in found if "doing=" not in each[1]] == []
 
 
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:

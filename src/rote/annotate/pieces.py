@@ -27,6 +27,8 @@ from rote.core.errors import InputError
 from rote.core.files import write_atomically
 from rote.corpus import Batch, Corpus, DuplicateIds, Problems, digest
 
+KEPT = "Pieces that are annotated are kept: the same command goes on with the next"
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:

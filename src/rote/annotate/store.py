@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.annotate.annotators._columns import check_layers
-from rote.annotate.pieces import PieceWork, Recipe, checked, order, read_piece
+from rote.annotate.pieces import KEPT, PieceWork, Recipe, checked, order, read_piece
 from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
 from rote.core.arrays import ENDING
@@ -103,8 +103,9 @@ def annotate(
     )
     files, documents, words = [], 0, 0
     seen: Counter[str] = Counter()
+    work = PieceWork(path, recipe)
     with reporter.stage("annotating", corpus.size, unit="B") as advance:
-        for piece in map_ordered(PieceWork(path, recipe), orders, jobs):
+        for piece in map_ordered(work, orders, jobs, doing="annotating", kept=KEPT):
             if piece.documents:
                 files.append(piece.file)
             documents += piece.documents

@@ -75,6 +75,9 @@ def main() -> None:
     except RoteError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
+    except MemoryError:
+        click.echo("error: memory ran out. Take a sample of the texts, or fewer measures", err=True)
+        sys.exit(2)
     except BrokenPipeError:
         raise  # whoever read the output has had enough: that is no error of ours
     except OSError as error:

@@ -175,7 +175,7 @@ def _write(
 
     with ExitStack() as stack, reporter.stage("writing", corpus.size, unit="B") as advance:
         files = [stack.enter_context((folder / subset.name).open("wb")) for subset in subsets]
-        copied = map_ordered(lines_at, wanted(), jobs)
+        copied = map_ordered(lines_at, wanted(), jobs, doing="writing lines")
         for number, (place, records) in enumerate(zip(places, copied)):
             here = np.flatnonzero(anywhere[place])
             for subset, file in zip(subsets, files):

@@ -166,7 +166,7 @@ def pseudo_summaries(
     replaced: Counter[str] = Counter()
     problems, unique = Problems(), UniqueIds(corpus)
     with new_file(path) as file, reporter.stage("choosing", corpus.size, unit="B") as advance:
-        for piece in map_ordered(summarized, corpus.shards(), jobs):
+        for piece in map_ordered(summarized, corpus.shards(), jobs, doing="summarizing"):
             batch = unique.check(piece.batch)
             problems.add(batch.problems)
             for number in np.flatnonzero(np.isin(piece.batch.lines, batch.lines)).tolist():

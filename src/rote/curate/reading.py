@@ -206,7 +206,7 @@ def read(corpus: Corpus, work: Tokenizing, *, jobs: int, reporter: Reporter) -> 
     lines: list[NDArray[np.int64]] = []
     fingerprint, problems, unique, items = Fingerprint(), Problems(), UniqueIds(corpus), 0
     with reporter.stage("reading", corpus.size, unit="B") as advance:
-        for piece in map_ordered(work, corpus.shards(), jobs):
+        for piece in map_ordered(work, corpus.shards(), jobs, doing="reading texts"):
             batch = unique.check(piece.batch)
             problems.add(batch.problems)
             lines.append(np.array(batch.lines, np.int64))

@@ -100,13 +100,13 @@ def collect(
     pieces: Iterator[Piece]
     if isinstance(texts, Store):
         stored = StoredPreparation(texts, Preparation(wanted, words, fields, skip=False))
-        pieces = map_ordered(stored, texts.files, jobs)
+        pieces = map_ordered(stored, texts.files, jobs, doing="reading the store")
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")
     else:
         skip = texts.options.on_error == "skip"
         preparation = Preparation(wanted, words, fields, skip)
-        pieces = map_ordered(preparation, texts.shards(), jobs)
+        pieces = map_ordered(preparation, texts.shards(), jobs, doing="reading texts")
         stage = reporter.stage("reading", texts.size, unit="B")
         duplicates = DuplicateIds(texts.options.on_error)
     joined = _Joined(wanted)

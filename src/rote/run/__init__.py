@@ -23,13 +23,19 @@ def check_jobs(jobs: int) -> None:
 
 
 def map_ordered(
-    function: Callable[[Item], Out], items: Iterable[Item], jobs: int = 1
+    function: Callable[[Item], Out],
+    items: Iterable[Item],
+    jobs: int = 1,
+    *,
+    doing: str = "working",
+    kept: str = "",
 ) -> Iterator[Out]:
     """Apply a picklable function to items; results come in the order of the items.
 
-    Items are drawn as they are needed, never all at once.
+    Items are drawn as they are needed, never all at once. Should a process be killed, the error
+    says what it was `doing`, and what of it is `kept` for the next run.
     """
     check_jobs(jobs)
     engine = plugins.load("run", "serial" if jobs == 1 else "processes")
-    results: Iterator[Out] = engine.map_ordered(function, items, jobs)
+    results: Iterator[Out] = engine.map_ordered(function, items, jobs, doing=doing, kept=kept)
     return results

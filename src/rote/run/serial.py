@@ -10,6 +10,6 @@ Out = TypeVar("Out")
 
 
 def map_ordered(
-    function: Callable[[Item], Out], items: Iterable[Item], jobs: int = 1
+    function: Callable[[Item], Out], items: Iterable[Item], jobs: int = 1, **_: str
 ) -> Iterator[Out]:
     return map(function, items)

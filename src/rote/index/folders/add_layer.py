@@ -132,7 +132,9 @@ class _Adding:
         batches = (batch for segment in missing for batch in _batches(segment.documents))
         made: Iterator[_Made] = iter(())
         if missing and self.layer not in missing[0].columns:
-            made = map_ordered(_Making(self.layer, self.recipe), batches, self.jobs)
+            made = map_ordered(
+                _Making(self.layer, self.recipe), batches, self.jobs, doing="annotating"
+            )
         for place, segment in zip(folders, segments):
             if place in found:
                 self.advance(segment.tokens)

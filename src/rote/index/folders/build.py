@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rote.annotate import annotators, words
-from rote.annotate.pieces import Piece, PieceWork
+from rote.annotate.pieces import KEPT, Piece, PieceWork
 from rote.annotate.script import remarks
 from rote.annotate.store import Store
 from rote.core.errors import OptionError
@@ -168,7 +168,9 @@ def _segments(
         size, title, home = source.size, "annotating", path / PIECES
         recipe = recipe_of(path, manifest)
         work = orders(source, recipe, done, ids, problems)
-        pieces = map_ordered(PieceWork(home, recipe), work, means.jobs)
+        pieces = map_ordered(
+            PieceWork(home, recipe), work, means.jobs, doing="annotating", kept=KEPT
+        )
     with Sealer(path, manifest, means.limit, means.jobs) as sealer:
         with means.reporter.stage(title, size, unit="B") as advance:
             for piece in pieces:

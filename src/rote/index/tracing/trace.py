@@ -93,7 +93,7 @@ def trace(
     # An index in memory cannot travel to other processes, one on disk is opened by each.
     spread = jobs > 1 and index.path is not None
     work = _Work(options, index.path, None) if spread else _Work(options, None, index)
-    parts = map_ordered(work, _parts(texts, problems), jobs if spread else 1)
+    parts = map_ordered(work, _parts(texts, problems), jobs if spread else 1, doing="tracing")
     found: Counter[str] = Counter()
     rows: list[TracedText] = []
     kept: list[Span] = []

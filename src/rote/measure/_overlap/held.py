@@ -79,7 +79,9 @@ def _in_texts(layer: Layer, n: int, train: str, field: str | None, work: Work) -
     for line in corpus.guesses:
         work.reporter.say(line)
     with work.reporter.stage(f"reading {Path(train).name}", corpus.size, unit="B") as advance:
-        for size, texts in map_ordered(_Cut(layer.name), corpus.shards(), work.jobs):
+        for size, texts in map_ordered(
+            _Cut(layer.name), corpus.shards(), work.jobs, doing="cutting texts"
+        ):
             wanted.meet(texts)
             advance(size)
     return wanted.found()

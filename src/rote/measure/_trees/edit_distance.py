@@ -79,7 +79,7 @@ def blocks(
     everything = [tree for own in trees for tree in own]
     ends = np.cumsum([len(own) for own in trees]).tolist()
     rows = [(number, end) for own, end in zip(trees, ends) for number in range(end - len(own), end)]
-    found = map_ordered(partial(distances_from, everything), rows, jobs)
+    found = map_ordered(partial(distances_from, everything), rows, jobs, doing="comparing trees")
     heard = _heard(found, len(rows), tell)
     return [_block(own, owner, heard) for own, owner in zip(trees, texts)]
 

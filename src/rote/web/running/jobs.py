@@ -264,7 +264,9 @@ class Jobs:
         with self._lock:
             job = self._now.get(id)
             if job is not None:
-                why = "was killed, maybe for want of memory" if code < 0 else "broke off"
+                why = "broke off"
+                if code < 0:
+                    why = "was killed, most often for want of memory: take a sample of the texts"
                 said = f"the work {why} (exit code {code}); the terminal of the app may say more"
                 self._end(replace(job, state="failed", error=said))
 
