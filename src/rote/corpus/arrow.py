@@ -14,6 +14,7 @@ from rote.corpus._arrow_stream import Piece, pieces
 from rote.corpus._fields import Fields, Origin, find_fields
 from rote.corpus._linewise import empty
 from rote.corpus._options import ReadOptions
+from rote.corpus._polars import Unreadable, reading
 from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
 
 SUFFIXES = (".arrow",)
@@ -90,11 +91,11 @@ def _rows(
     try:
         with open(path, "rb") as raw:
             data = piece.read(raw)
-        frame = pl.read_ipc_stream(BytesIO(data))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        why = str(error).split("\n", 1)[0]
+        with reading():
+            frame = pl.read_ipc_stream(BytesIO(data))
+    except (Unreadable, OSError) as error:
         remedy = "Copy or download it again"
-        problem = f"a batch of {path.name} cannot be read ({why})"
+        problem = f"a batch of {path.name} cannot be read ({error})"
         yield first, InputError(problem, file=origin.file, line=first, remedy=remedy)
         return
     for number, record in enumerate(frame.iter_rows(named=True), first):

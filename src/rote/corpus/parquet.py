@@ -10,6 +10,7 @@ from rote.core.errors import InputError
 from rote.corpus._fields import Fields, Origin, find_fields
 from rote.corpus._linewise import empty
 from rote.corpus._options import ReadOptions
+from rote.corpus._polars import Unreadable, reading
 from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
 
 SUFFIXES = (".parquet", ".pq")
@@ -48,8 +49,9 @@ def _count(part: Part) -> int:
     if not part.size:
         raise empty(part.origin)
     try:
-        count = int(pl.scan_parquet(part.where, glob=False).select(pl.len()).collect().item())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        with reading():
+            count = int(pl.scan_parquet(part.where, glob=False).select(pl.len()).collect().item())
+    except Unreadable as error:
         raise _unusable(part.origin, error) from None
     if not count:
         raise empty(part.origin)
@@ -60,17 +62,20 @@ def _rows(path: Path, start: int, length: int, origin: Origin) -> Iterator[Numbe
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(path, glob=False).slice(start, length).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        yield start + 1, _unusable(origin, error)
+        with reading():
+            frame = pl.scan_parquet(path, glob=False).slice(start, length).collect()
+    except Unreadable as error:
+        yield (
+            start + 1,
+            _unusable(origin, error, f" between rows {start + 1:,} and {start + length:,}"),
+        )
         return
     yield from enumerate(frame.iter_rows(named=True), start + 1)
 
 
-def _unusable(origin: Origin, error: BaseException) -> InputError:
-    why = str(error).split("\n", 1)[0]
+def _unusable(origin: Origin, error: Exception, where: str = "") -> InputError:
     return InputError(
-        f"this is not a whole Parquet file ({why})",
+        f"this is not a whole Parquet file{where} ({error})",
         file=origin.file,
         remedy="Copy or download it again, or say what it is with --format",
     )
