@@ -336,11 +336,31 @@ def test_what_the_service_says_is_told(answer: Answer, said: str) -> None:
     assert url in str(caught.value)
 
 
-def test_a_service_that_is_not_there_is_an_error() -> None:
-    with served(documented) as (url, _):
-        pass
-    with pytest.raises(InputError, match="does not answer after 4 tries"):
-        opened(url, "ids").counts(as_grams([[1]]), QUIET)
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "http://no-such-host.invalid/",
+        "http://127.0.0.1:not-a-port/",
+        "localhost:8080",
+        "nonsense",
+        "http://" + "a" * 70 + ".org",
+        "http://exa mple.org/",
+    ],
+)
+def test_an_address_that_leads_nowhere_is_an_error_at_once(url: str) -> None:
+    if not url:
+        with served(documented) as (url, _):
+            pass  # closed: connections are refused
+    told = Told()
+    with pytest.raises(InputError, match="cannot be reached") as caught:
+        opened(url, "ids").counts(as_grams([[1]]), told)
+    assert url in str(caught.value)
+    assert "--api" in str(caught.value)
+    assert not [line for line in told.said if "next try" in line]
+
+
+def test_only_occurrences_are_counted_by_the_service() -> None:
     with pytest.raises(OptionError, match="not documents"):
         open_backend("infini-gram:v4_made", BackendOptions(count="documents"))
 

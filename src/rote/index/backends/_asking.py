@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from typing import Any
 
 from rote.core.distribution import version
@@ -33,20 +33,20 @@ class Service:
     """Seconds before the second try; twice as many before each one more."""
     _free: list[float] = field(default_factory=lambda: [0.0])
     _told: set[int] = field(default_factory=set)
+    _reached: list[bool] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, question: Mapping[str, Any], reporter: Reporter) -> dict[str, Any]:
         """The answer; an error that will not go away by itself is raised at once."""
-        request = urllib.request.Request(
-            self.url,
-            json.dumps(question).encode(),
-            {"Content-Type": "application/json", "User-Agent": f"rote/{version()}"},
-        )
+        data = json.dumps(question).encode()
+        headers = {"Content-Type": "application/json", "User-Agent": f"rote/{version()}"}
         for number in range(self.tries):
             self._wait()
             told: str | None = None
             try:
+                request = urllib.request.Request(self.url, data, headers)
                 with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
+                    self._reached.append(True)
                     return self._read(response.read())
             except urllib.error.HTTPError as error:
                 with error:
@@ -54,14 +54,26 @@ class Service:
                 if error.code not in _BUSY:
                     raise InputError(f"refuses to answer ({problem})", file=self.url) from None
                 told = error.headers.get("Retry-After")
+            except (ValueError, InvalidURL) as error:
+                raise self._nowhere(str(error)) from None
             except urllib.error.URLError as error:
-                problem = str(error.reason)
+                problem = _why(error.reason)
+                # Once it has answered, it may be back in a moment.
+                if not isinstance(error.reason, TimeoutError) and not self._reached:
+                    raise self._nowhere(problem) from None
             except (OSError, HTTPException) as error:  # a connection that breaks off
                 problem = str(error) or type(error).__name__
             if number + 1 < self.tries:
                 self._hold_back(number, told, problem, reporter)
         raise InputError(
             f"does not answer after {self.tries} tries ({problem})", file=self.url, remedy=_LATER
+        )
+
+    def _nowhere(self, problem: str) -> InputError:
+        return InputError(
+            f"cannot be reached ({problem})",
+            file=self.url,
+            remedy="Check the address, given with --api, and the connection",
         )
 
     def _read(self, data: bytes) -> dict[str, Any]:
@@ -101,3 +113,7 @@ def _said(data: bytes) -> str:
     except ValueError:
         return ""
     return f": {answer['error']}" if isinstance(answer, dict) and "error" in answer else ""
+
+
+def _why(reason: object) -> str:
+    return (isinstance(reason, OSError) and reason.strerror) or str(reason)
