@@ -18,19 +18,22 @@ from rote.core.metric import option
 from rote.core.progress import Reporter, Silent
 from rote.corpus.items import Item
 from rote.curate._perturb import lexicons, senses
-from rote.curate._perturb.lexicons import Lexicon, Pos
-from rote.curate._perturb.replacing import Chosen, Replacement, Variant, drawn, exchanged
+from rote.curate._perturb.alike import TARGET, agreed, target_forms
+from rote.curate._perturb.lexicons import Lexicon
+from rote.curate._perturb.replacing import Chosen, Replacement, Variant, distinct, drawn, exchanged
 from rote.curate._perturb.senses import Question
 from rote.curate._perturb.senses.model import ByModel
-from rote.curate._perturb.words import CONTEXT, LAYERS, OPTIONS, Finder, Word
+from rote.curate._perturb.words import CONTEXT, LAYERS, OPTIONS, Finder, Key, Word
 from rote.models.options import ModelOptions
 
 _AT_A_TIME = 500
 """Items that are annotated together."""
+_VERSION = "2"
+"""2: a word is replaced wherever it stands in an item, or nowhere."""
 _ALONE = "no synonym"
 _ITSELF = "drawn itself"
 _UNSURE = "sense not sure"
-Key = tuple[str, Pos]
+_SAME = "options would be the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def perturb(
         [],
         {},
         {
+            "version": _VERSION,
             "lexicon": lexicon.signature,
             "sense": chooser.signature,
             "annotator": signature,
@@ -136,9 +140,13 @@ def perturb(
                 kept[_ALONE] += 1
             elif choice.lemma.lower() == word.lemma.lower():
                 kept[_ITSELF] += 1
+            elif choice.lemma.lower() in target_forms(item):
+                kept[TARGET] += 1  # it would give the answer away
             else:
                 chosen.append((word, choice))
-        new, log = exchanged(item, chosen)
+        left = distinct(item, chosen)
+        kept.update([_SAME] * (len(chosen) - len(left)))
+        new, log = exchanged(item, left)
         made.items.append(new)
         made.replacements.extend(log)
     return made
@@ -158,7 +166,9 @@ def _words(
             texts = [text for item in some for text in item.instances()]
             annotation = annotator([Document(str(n), text) for n, text in enumerate(texts)], LAYERS)
             firsts = accumulate((len(item.options) for item in some), initial=0)
-            found += [finder.words(item, annotation, first) for item, first in zip(some, firsts)]
+            for item, first in zip(some, firsts):
+                own = finder.words(item, annotation, first)
+                found.append(agreed(item, own.words, own.standing))
             advance(len(some))
     return found, annotator.signature
 

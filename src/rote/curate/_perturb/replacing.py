@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -75,6 +76,30 @@ def drawn(
     digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     lemma = lemmas[int.from_bytes(digest, "big") % len(lemmas)]
     return Chosen(sense, answer, lemma, len(lemmas))
+
+
+def distinct(item: Item, chosen: Sequence[tuple[Word, Chosen]]) -> Sequence[tuple[Word, Chosen]]:
+    """Those words whose replacement leaves options different that were so.
+
+    *that foot* and *that feet* may become one; then what the options do not share stays.
+    """
+    if not _merges(item, chosen):
+        return chosen
+    held: dict[tuple[str, str], list[Counter[str]]] = {}
+    for word, _ in chosen:
+        if word.field.startswith(OPTIONS):
+            counts = held.setdefault(word.key, [Counter() for _ in item.options])
+            counts[int(word.field.partition(".")[2])][word.form.lower()] += 1
+    shared = [
+        (word, choice)
+        for word, choice in chosen
+        if all(one == held[word.key][0] for one in held.get(word.key, ()))
+    ]
+    return [] if _merges(item, shared) else shared
+
+
+def _merges(item: Item, chosen: Sequence[tuple[Word, Chosen]]) -> bool:
+    return len(set(exchanged(item, chosen)[0].options)) < len(set(item.options))
 
 
 def exchanged(item: Item, chosen: Iterable[tuple[Word, Chosen]]) -> tuple[Item, list[Replacement]]:

@@ -24,8 +24,8 @@ _POS: dict[str, Pos] = {"NOUN": "noun", "VERB": "verb"}
 _INSIDE = frozenset(("NOUN", "ADJ", "VERB", "ADP", "ADV", "PART", "DET"))
 """What a lemma of several words may be made of; names stay what they are."""
 _LONGEST = 4
+Key = tuple[str, Pos]
 _OPENING = ('"', "“", "``", ":", "‘")
-UNLIKE = "not alike in the options"
 _SEMI_AUXILIARIES = {
     "go": ("VBG",),
     "use": ("VBD", "VBN"),
@@ -56,12 +56,21 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A token of a word that is none of grammar; `pos` None: neither noun nor verb."""
+
+    form: str
+    lemma: str
+    pos: Pos | None
+
+
+@dataclass(frozen=True, slots=True)
 class Word:
     """A noun or verb in a field of an item; `start` and `end` are characters of the field.
 
     `why` says why it is not replaced, and is empty where it may be. `around` are the lemmas of the
     nouns, verbs, adjectives and adverbs of the instance, `frame` what a verb takes (None: not
-    known).
+    known), `parts` the tokens that it is made of.
     """
 
     field: str
@@ -74,11 +83,20 @@ class Word:
     why: str
     around: tuple[str, ...]
     frame: Frame | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
-    def key(self) -> tuple[str, Pos]:
+    def key(self) -> Key:
         """Words with the same key are replaced alike."""
         return self.lemma, self.pos
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The words of an item, and how often each form stands in it, in small letters."""
+
+    words: list[Word]
+    standing: Counter[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +106,23 @@ class Finder:
     lexicon: Lexicon
     pos: Sequence[str]
 
-    def words(self, item: Item, annotation: Annotation, first: int) -> list[Word]:
+    def words(self, item: Item, annotation: Annotation, first: int) -> Found:
         """The nouns and verbs of an item, field by field, in order."""
         found: list[Word] = []
-        forms: list[Counter[str]] = []
+        standing: Counter[str] = Counter()
         for number, option in enumerate(item.options):
             tokens = list(_tokens(annotation, first + number))
             own = list(self._instance(tokens))
             for field, start, end in _bounds(item, option, number):
-                if field.startswith(OPTIONS):
-                    inside = [t for t in tokens if start <= t.start and t.end <= end]
-                    forms.append(Counter(token.form.lower() for token in inside))
-                elif number:
+                if number and not field.startswith(OPTIONS):
                     continue  # the same in every instance: the first one settles it
+                standing.update(t.form.lower() for t in tokens if start < t.end and t.start < end)
                 found += [
                     replace(word, field=field, start=word.start - start, end=word.end - start)
                     for word in own
                     if start <= word.start and word.end <= end
                 ]
-        return _asked_for(item, _agreed(found, forms))
+        return Found(found, standing)
 
     def _instance(self, tokens: Sequence[Token]) -> Iterator[Word]:
         around = tuple(
@@ -197,7 +213,12 @@ def _tag(token: Token, pos: Pos) -> str:
 def _word(run: Sequence[Token], lemma: str, pos: Pos, tag: str, why: str) -> Word:
     form = " ".join(token.form for token in run)
     frame = run[0].frame if pos == "verb" else None
-    return Word("", run[0].start, run[-1].end, form, lemma, pos, tag, why, (), frame)
+    parts = tuple(
+        Part(token.form.lower(), token.lemma, _POS.get(token.upos))
+        for token in run
+        if token.upos in ("NOUN", "VERB", "ADJ")
+    )
+    return Word("", run[0].start, run[-1].end, form, lemma, pos, tag, why, (), frame, parts)
 
 
 def _tokens(annotation: Annotation, number: int) -> Iterator[Token]:
@@ -257,52 +278,4 @@ def _bounds(item: Item, option: str, number: int) -> list[tuple[str, int, int]]:
         (CONTEXT, 0, middle),
         (f"{OPTIONS}.{number}", middle, last),
         (ENDING, last, last + len(item.ending)),
-    ]
-
-
-def _agreed(words: list[Word], forms: Sequence[Counter[str]]) -> list[Word]:
-    """What stands in several options is replaced alike in all of them, or in none.
-
-    One of two options may be ungrammatical, and mislead the tagger. A form that is a noun in one
-    and a verb, or neither, in another stays in both; of two tags the first counts.
-    """
-    own = [word for word in words if word.field.startswith(OPTIONS)]
-    seen = Counter((word.form.lower(), word.field) for word in own)
-    settled: dict[str, Word] = {}
-    unlike: set[str] = set()
-    for word in own:
-        form = word.form.lower()
-        held = [option[form] for option in forms]
-        if sum(map(bool, held)) < 2:
-            continue
-        model = settled.setdefault(form, word)
-        analysed = [seen[form, f"{OPTIONS}.{number}"] for number in range(len(forms))]
-        if word.key != model.key or analysed != held:
-            unlike.add(form)
-    found = []
-    for word in words:
-        form = word.form.lower()
-        if word.field.startswith(OPTIONS) and form in settled:
-            why = word.why or settled[form].why or (UNLIKE if form in unlike else "")
-            word = replace(word, tag=settled[form].tag, why=why)
-        found.append(word)
-    # What stays in one field stays in all.
-    kept = {word.key for word in found if word.why == UNLIKE}
-    return [
-        replace(word, why=UNLIKE) if word.key in kept and not word.why else word for word in found
-    ]
-
-
-def _asked_for(item: Item, words: list[Word]) -> list[Word]:
-    """The word that an item asks for stays, wherever it stands."""
-    if len(item.options) != 1:
-        return words
-    target = f"{OPTIONS}.0"
-    forms = {item.options[0].strip().lower()}
-    lemmas = {word.lemma for word in words if word.field == target}
-    return [
-        replace(word, why="target")
-        if word.field == target or word.form.lower() in forms or word.lemma in lemmas
-        else word
-        for word in words
     ]
