@@ -12,6 +12,7 @@ from rote.annotate.pieces import content_of
 from rote.core.annotation import Annotation
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
+from rote.core.lock import LOCK
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 
@@ -97,7 +98,7 @@ def test_changed_input_replaces_the_pieces(tmp_path: Path) -> None:
     old = make(path, ["One text."], ("pos",))
     new = make(path, ["Another text."], ("pos",))
     assert old.files != new.files
-    assert {p.name for p in path.iterdir()} == {store.MANIFEST, *new.files}
+    assert {p.name for p in path.iterdir()} == {store.MANIFEST, LOCK, *new.files}
 
 
 def test_changed_fields_replace_the_pieces(tmp_path: Path) -> None:
@@ -133,6 +134,33 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="other things in it"):
         make(tmp_path)
     assert (tmp_path / "thesis.tex").read_text() == "mine"
+
+
+def test_files_of_others_are_never_removed(tmp_path: Path) -> None:
+    make(tmp_path, ["One text."], ("pos",))
+    (tmp_path / "mine.npz.zst").write_text("mine")
+    (tmp_path / ".notes.12345678").write_text("mine")
+    make(tmp_path, ["Another text."], ("pos",))
+    assert (tmp_path / "mine.npz.zst").read_text() == "mine"
+    assert (tmp_path / ".notes.12345678").read_text() == "mine"
+    (tmp_path / store.MANIFEST).unlink()
+    with pytest.raises(OptionError, match=r"other things in it \(.notes.12345678\)"):
+        make(tmp_path, ["Another text."], ("pos",))
+    with pytest.raises(OptionError, match="is a file"):
+        make(tmp_path / "mine.npz.zst")
+
+
+def test_a_damaged_manifest_says_what_to_do_and_that_helps(tmp_path: Path) -> None:
+    made = make(tmp_path / "s")
+    manifest = tmp_path / "s" / store.MANIFEST
+    whole = manifest.read_bytes()
+    for damage in (whole[: len(whole) // 2], b"[]", b"", b"\xff"):
+        manifest.write_bytes(damage)
+        with pytest.raises(InputError, match="Remove this file, and run `rote annotate`"):
+            make(tmp_path / "s")
+    manifest.unlink()
+    assert make(tmp_path / "s") == made
+    assert manifest.read_bytes() == whole
 
 
 def test_damage_is_noticed(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from rote.curate._generate.prompts import Asked, PromptOptions, Prompts, gather
 from rote.curate._generate.resuming import partial_of
 from rote.curate.generate import GenerateOptions, Made, generate, plan_of
 from rote.measure._speaking import Named, named
-from tests.index.folders import fork, status
+from tests.killing import fork, status
 
 
 class Echo:

@@ -1,16 +1,12 @@
-"""Small corpora on disk, everything that an index folder holds, and children to be killed."""
+"""Small corpora on disk, and everything that an index folder holds."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import traceback
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,8 +24,6 @@ REST = "late, slowly; again there — near the old quay".split()
 # Files of three documents have some 70 places each: about two files go into one segment. A quarter
 # of so little memory is left for the process itself.
 MEMORY = 200 * BYTES_PER_PLACE
-KILLED = 9
-"""The status of a child that ended in the middle of its work."""
 
 
 def write_files(folder: Path, first: int, last: int) -> list[Path]:
@@ -146,22 +140,3 @@ class Heard:
 
     def say(self, line: str) -> None:
         self.lines.append(line)
-
-
-def fork(action: Callable[[], Any]) -> int:
-    """Start a child that does this and nothing else."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
-        child = os.fork()
-    if child == 0:
-        try:
-            action()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    return child
-
-
-def status(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -12,25 +12,23 @@ import pytest
 
 import rote.index
 from rote.core.errors import InputError, OptionError
+from rote.core.lock import locked
 from rote.index.folders import build, folder, stamps
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.folder import MANIFEST, open_folder, read_manifest
-from rote.index.folders.lock import locked
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
 from tests.index.folders import (
-    KILLED,
     MEMORY,
     Heard,
     corpus,
-    fork,
     options,
-    status,
     tree,
     words,
     write_files,
 )
+from tests.killing import KILLED, fork, status
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
@@ -198,15 +196,19 @@ def test_leftovers_go_with_the_next_writer(index: Path, tmp_path: Path) -> None:
     for left in (f"{name}.partial/lower", f"{name}.removed", name, "../pieces"):
         (index / "segments" / left).mkdir(parents=True)
     for half in (
-        *(f"segments/{name}.partial/lower/ids", "pieces/.000.npz.zst.x", f".{MANIFEST}.x"),
-        "tokenizers/.12ab.json.x",
+        *(
+            f"segments/{name}.partial/lower/ids",
+            "pieces/.000.npz.zst.0123abcd",
+            f".{MANIFEST}.0123abcd",
+        ),
+        "tokenizers/.12ab.json.0123abcd",
     ):
         (index / half).write_bytes(b"half")
     open_folder(index)
     assert (index / f"segments/{name}.partial").exists()
     add_to_index(index, corpus(write_files(tmp_path / "in", 8, 9)))
     there = {place.relative_to(index).as_posix() for place in index.rglob("*")}
-    assert not [each for each in there if name in each or ".x" in each or "pieces" in each]
+    assert not [each for each in there if name in each or ".0123" in each or "pieces" in each]
     assert verify_index(index) == []
 
 

@@ -25,20 +25,8 @@ from rote.index.folders.disk import clear_errors
 from rote.index.folders.folder import is_index, open_folder
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
-from tests.index.folders import (
-    KILLED,
-    MEMORY,
-    corpus,
-    fork,
-    options,
-    status,
-    tree,
-    words,
-    write_files,
-)
-
-# What leaves a trace on disk; the commands are killed before one of these calls.
-CALLS = ("replace", "rename", "fsync", "unlink", "mkdir", "rmdir", "open")
+from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
+from tests.killing import calls_of, fork, hook, kill_at, status
 
 
 @pytest.fixture(autouse=True)
@@ -104,40 +92,10 @@ def _sealed(path: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def hook(before: Callable[[int, str], None]) -> None:
-    """Call `before` with a number and the name ahead of every call that changes a file."""
-    made = 0
-
-    def wrapped(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any, **more: Any) -> Any:
-            nonlocal made
-            before(made, name)
-            made += 1
-            return real(*given, **more)
-
-        return call
-
-    for name in CALLS:
-        setattr(os, name, wrapped(name, getattr(os, name)))
-
-
 def calls(work: Work, home: Path) -> list[str]:
     """The names of all calls of an undisturbed run."""
-    log = home / "calls"
-
-    def note(number: int, name: str) -> None:
-        lines.append(name)
-
-    lines: list[str] = []
-
-    def action() -> None:
-        hook(note)
-        work.run(work.path)
-        log.write_text("\n".join(lines))
-
     work.begin()
-    assert status(fork(action)) == 0
-    return log.read_text().split()
+    return calls_of(lambda: work.run(work.path), home / "calls")
 
 
 @pytest.fixture(params=["build", "add", "merge", "add-layer"])
@@ -153,17 +111,8 @@ def test_killed_before_any_call_it_is_the_old_or_the_new_index(work: Work, tmp_p
     replaced = [i for i, name in enumerate(names) if name == "replace"]
     points |= set(replaced[-3:]) | {i + 1 for i in replaced[-2:]} | {len(names) - 1}
     for point in sorted(points & set(range(len(names)))):
-
-        def kill(number: int, name: str, point: int = point) -> None:
-            if number == point:
-                os._exit(KILLED)
-
-        def action() -> None:
-            hook(kill)
-            work.run(work.path)
-
         work.begin()
-        assert status(fork(action)) == KILLED, point
+        kill_at(point, lambda: work.run(work.path))
         work.check()
 
 
@@ -211,16 +160,8 @@ def test_an_interrupted_build_of_other_texts_does_no_harm(tmp_path: Path) -> Non
     other = [*write_files(tmp_path / "in", 0, 1), *write_files(tmp_path / "in", 7, 9)]
     build_index(corpus(other), tmp_path / "other", options(layers=("lower",)))
 
-    def kill(number: int, name: str) -> None:
-        if number == renames[-1]:
-            os._exit(KILLED)
-
-    def action() -> None:
-        hook(kill)
-        work.run(work.path)
-
     work.begin()
-    assert status(fork(action)) == KILLED
+    kill_at(renames[-1], lambda: work.run(work.path))
     assert _sealed(work.path)
     build_index(corpus(other), work.path, options(layers=("lower",)))
     assert tree(work.path) == tree(tmp_path / "other")

@@ -8,6 +8,7 @@ need not be made again, and pieces of different makers are never mixed up.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from rote.core.errors import InputError
 from rote.core.files import write_atomically
 from rote.corpus import Batch, Corpus, DuplicateIds, Problems, digest
 
+_NAME = re.compile(rf"\d{{6}}-[0-9a-f-]+{re.escape(ENDING)}")
 KEPT = "Pieces that are annotated are kept: the same command goes on with the next"
 
 
@@ -200,6 +202,11 @@ def _plain(value: Any, document: Document, field: str) -> Any:
             remedy="Give numbers, texts, dates, or lists and dicts of them",
         )
     return str(value)
+
+
+def is_piece(name: str) -> bool:
+    """Whether a file's name is one that `order` gives, in this version or an earlier one."""
+    return _NAME.fullmatch(name) is not None
 
 
 def content_of(file: str) -> str:

@@ -1,7 +1,8 @@
 """A store: annotated documents in a folder, made once, used often.
 
-The folder holds one file per piece of input (see pieces.py) and a manifest, written last. An
-interrupted run goes on where it stopped, and pieces of different annotators are never mixed.
+The folder holds one file per piece of input (see pieces.py), a manifest, written last, and the
+lock of whoever writes. Killed at any moment, the same command run again goes on where it stopped,
+and pieces of different annotators are never mixed.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from rote.annotate.annotators._columns import check_layers
-from rote.annotate.pieces import KEPT, PieceWork, Recipe, checked, order, read_piece
+from rote.annotate.pieces import KEPT, PieceWork, Recipe, checked, is_piece, order, read_piece
 from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
-from rote.core.arrays import ENDING
 from rote.core.errors import InputError, OptionError
-from rote.core.files import write_atomically
+from rote.core.files import half_of, write_atomically
+from rote.core.lock import LOCK, locked
 from rote.core.progress import Reporter
 from rote.corpus import Batch, Corpus, Fingerprint, Problems
 from rote.run import map_ordered
@@ -70,12 +71,15 @@ def open_store(path: Path) -> Store:
             raise InputError(
                 f"the store has format {held['format']}, this version of rote reads {FORMAT}",
                 file=str(path),
-                remedy="Annotate the texts again",
+                remedy="Annotate the texts again, into a new folder",
             )
         fields = {name: held[name] for name in Store.__dataclass_fields__ if name != "path"}
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"the manifest is damaged ({error})", file=str(path / MANIFEST), remedy=_AGAIN
+            f"the manifest is damaged ({error})",
+            file=str(path / MANIFEST),
+            remedy="Remove this file, and run `rote annotate` with the same input again: pieces "
+            "that are whole are kept",
         ) from None
     listed: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     return Store(path, **listed)
@@ -95,6 +99,22 @@ def annotate(
     check_layers(layers, annotator.gives, annotator.name)
     _refuse_other(path, annotator, layers)
     path.mkdir(parents=True, exist_ok=True)
+    with locked(path, "rote annotate"):
+        # Once more: another command may have written meanwhile.
+        _refuse_other(path, annotator, layers)
+        _remove_halves(path)
+        return _annotate(corpus, path, annotator, layers, jobs=jobs, reporter=reporter)
+
+
+def _annotate(
+    corpus: Corpus,
+    path: Path,
+    annotator: Annotator,
+    layers: Sequence[str],
+    *,
+    jobs: int,
+    reporter: Reporter,
+) -> tuple[Store, Problems]:
     problems, fingerprint = Problems(), Fingerprint()
     recipe = Recipe(annotator.name, annotator.signature, tuple(layers))
     orders = (
@@ -131,9 +151,14 @@ def annotate(
 
 def _refuse_other(path: Path, annotator: Annotator, layers: Sequence[str]) -> None:
     """A store holds the layers of one annotator; another one needs another folder."""
+    if path.exists() and not path.is_dir():
+        raise OptionError(f"{path} is a file: choose another place for the store")
     if not is_store(path):
-        if path.is_dir() and any(not entry.name.endswith(ENDING) for entry in path.iterdir()):
-            raise OptionError(f"{path} is a folder with other things in it: choose a new one")
+        others = sorted(e.name for e in path.iterdir() if not _is_ours(e)) if path.exists() else []
+        if others:
+            raise OptionError(
+                f"{path} is a folder with other things in it ({others[0]}): choose a new one"
+            )
         return
     there = open_store(path)
     if there.signature != annotator.signature or set(there.layers) != set(layers):
@@ -144,12 +169,25 @@ def _refuse_other(path: Path, annotator: Annotator, layers: Sequence[str]) -> No
         )
 
 
+def _is_ours(place: Path) -> bool:
+    """Whether `annotate` made this, whole or half."""
+    name = half_of(place.name) or place.name
+    return not place.is_dir() and (is_piece(name) or name in (MANIFEST, LOCK))
+
+
+def _remove_halves(path: Path) -> None:
+    for place in path.iterdir():
+        if half_of(place.name) and _is_ours(place):
+            # A worker of the killed command may still be at it, and clean up itself.
+            place.unlink(missing_ok=True)
+
+
 def _finish(store: Store) -> None:
     """Write the manifest, then remove pieces that it does not name."""
     held: dict[str, Any] = {"format": FORMAT}
     held |= {name: getattr(store, name) for name in Store.__dataclass_fields__ if name != "path"}
-    write_atomically(store.path / MANIFEST, json.dumps(held, indent=1))
-    named = set(store.files)
-    for place in store.path.glob(f"*{ENDING}"):
-        if place.name not in named:
-            place.unlink()
+    write_atomically(store.path / MANIFEST, json.dumps(held, indent=1), durable=True)
+    named = {MANIFEST, LOCK, *store.files}
+    for place in store.path.iterdir():
+        if _is_ours(place) and place.name not in named:
+            place.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import IO
 from uuid import uuid4
 
 from rote.core.errors import OptionError
+
+_HALF = re.compile(r"\.(.+)\.[0-9a-z_]{8}")
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = False) -> None:
@@ -49,3 +52,9 @@ def check_parent(path: Path) -> None:
 def beside(path: Path) -> Path:
     """A name that nothing has, for what is not whole yet."""
     return path.with_name(f".{path.name}.{uuid4().hex[:8]}")
+
+
+def half_of(name: str) -> str | None:
+    """The file of which this is what a killed process had written so far, if it is that."""
+    found = _HALF.fullmatch(name)
+    return found[1] if found else None

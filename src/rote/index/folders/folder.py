@@ -5,7 +5,7 @@
     IDX/tokenizers/HASH.json     tokenizers of subword layers
     IDX/pieces/                  annotated pieces of a running build
     IDX/checked.json             which files are known to be whole (stamps.py)
-    IDX/lock                     held by whoever writes (lock.py)
+    IDX/lock                     held by whoever writes (core/lock.py)
 
 Readers take no lock. What a manifest names stays until a newer manifest has replaced it, and
 files that are mapped stay readable after that, so a reader sees one state from first to last.

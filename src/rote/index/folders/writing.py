@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rote.core.arrays import ENDING
 from rote.core.errors import OptionError
-from rote.core.files import write_atomically
+from rote.core.files import half_of, write_atomically
+from rote.core.lock import LOCK, locked
 from rote.corpus import Fingerprint
 from rote.index.folders.disk import REMOVED, clear_errors, remove
-from rote.index.folders.lock import LOCK, locked
 from rote.index.folders.manifest import (
     MANIFEST,
     SEGMENTS,
@@ -37,9 +38,7 @@ from rote.index.segments.target import FolderTarget, sync_folder
 PIECES = "pieces"
 PARTIAL = ".partial"
 _OURS = {MANIFEST, SEGMENTS, TOKENIZERS, PIECES, LOCK, CHECKED}
-# What `write_atomically` leaves when it is killed.
-_TEMPORARY = (f".{MANIFEST}.", f".{CHECKED}.")
-_HALF_FILE = re.compile(r"\..*(\.json|\.npz\.zst)\..+")
+_HALVES = (".json", ENDING)
 # Whatever else somebody (a file manager, say) has put into the folders is left alone.
 _SEGMENT = re.compile(r"[0-9a-f]{32}")
 _TOKENIZER = re.compile(r"[0-9a-f]+\.json")
@@ -63,7 +62,7 @@ def make_folder(path: Path) -> None:
         others = [
             entry.name
             for entry in (path.iterdir() if path.is_dir() else ())
-            if entry.name not in _OURS and not entry.name.startswith(_TEMPORARY)
+            if (half_of(entry.name) or entry.name) not in _OURS
         ]
         if others and not is_index(path):
             raise OptionError(
@@ -164,10 +163,11 @@ def _remove_halves(path: Path) -> None:
     for place in _folders(path / SEGMENTS):
         if place.suffix in (PARTIAL, REMOVED) and _SEGMENT.fullmatch(place.stem):
             shutil.rmtree(place)
-    halves = [place for place in path.iterdir() if place.name.startswith(_TEMPORARY)]
-    for folder in (path / PIECES, path / TOKENIZERS):
-        halves += [place for place in folder.iterdir() if _HALF_FILE.fullmatch(place.name)]
-    for place in halves:
+    folders = (path, path / PIECES, path / TOKENIZERS)
+    for place in (place for folder in folders for place in folder.iterdir()):
+        of = half_of(place.name)
+        if of is None or not (of.endswith(_HALVES) if place.parent != path else of in _OURS):
+            continue
         if place.is_dir():
             continue
         # A worker of the killed command may still be at it, and clean up itself.

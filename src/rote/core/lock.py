@@ -1,4 +1,4 @@
-"""One writer at a time: the file `lock` of an index folder, held while a command writes.
+"""One writer at a time: the file `lock` of a folder (index, store), held while a command writes.
 
 The kernel gives the lock back when the holder ends, however it ends, so a crash leaves no lock
 behind; what stands in the file only says who holds it.

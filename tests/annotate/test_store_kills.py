@@ -1,0 +1,148 @@
+"""Killed at any moment, the same command makes the store that an undisturbed run makes."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rote.annotate import annotators, store
+from rote.core.errors import InputError, OptionError
+from rote.core.lock import locked
+from rote.core.progress import Silent
+from rote.corpus import open_corpus
+from tests.index.folders import tree, write_files
+from tests.killing import calls_of, fork, kill_at, status
+
+
+def annotate(files: list[Path], path: Path, jobs: int = 1) -> store.Store:
+    annotator = annotators.get("rote")
+    corpus = open_corpus(files)
+    return store.annotate(corpus, path, annotator, ("pos",), jobs=jobs, reporter=Silent())[0]
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are killed here, not machines: the kernel keeps what was written."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+class Work:
+    """Annotating some files into a folder that is new, or holds the store of other files."""
+
+    def __init__(self, home: Path, first: bool) -> None:
+        self.files = write_files(home / "in", 0, 5)
+        self.path, self.before, after = home / "s", home / "before", home / "after"
+        self.first = first
+        if not first:
+            annotate(write_files(home / "in", 3, 8), self.before)
+        annotate(self.files, after)
+        self.expected = tree(after)
+
+    def begin(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        if not self.first:
+            shutil.copytree(self.before, self.path)
+
+    def run(self) -> store.Store:
+        return annotate(self.files, self.path)
+
+    def check(self) -> None:
+        """After a kill the store is whole or none; the command again makes the right one."""
+        if store.is_store(self.path):
+            held = [batch for batch, _ in store.open_store(self.path).pieces()]
+            assert sum(len(batch.documents) for batch in held) == 15
+        else:
+            with pytest.raises(InputError, match="no finished store"):
+                store.open_store(self.path)
+        done = pieces(self.path)
+        self.run()
+        assert tree(self.path) == self.expected
+        now = pieces(self.path)
+        assert {name: done[name] for name in done if name in now}.items() <= now.items()
+
+
+def pieces(path: Path) -> dict[str, tuple[int, int]]:
+    """Inode and time of every piece."""
+    places = ((place, place.stat()) for place in path.glob("0*.npz.zst"))
+    return {place.name: (about.st_ino, about.st_mtime_ns) for place, about in places}
+
+
+@pytest.fixture(params=[True, False], ids=["new", "again"])
+def work(request: pytest.FixtureRequest, tmp_path: Path) -> Work:
+    return Work(tmp_path, request.param)
+
+
+def test_killed_before_any_call_it_goes_on(work: Work, tmp_path: Path) -> None:
+    work.begin()
+    names = calls_of(work.run, tmp_path / "calls")
+    assert names.count("replace") == 6  # five pieces and the manifest
+    for point in range(len(names)):
+        work.begin()
+        kill_at(point, work.run)
+        work.check()
+
+
+def test_killed_at_random_moments_it_goes_on(work: Work) -> None:
+    work.begin()
+    start = time.monotonic()
+    assert status(fork(work.run)) == 0
+    lasts = time.monotonic() - start
+    for _ in range(6):
+        work.begin()
+        child = fork(work.run)
+        time.sleep(random.uniform(0, lasts))
+        os.kill(child, signal.SIGKILL)
+        assert status(child) in (0, -signal.SIGKILL)
+        work.check()
+
+
+@pytest.mark.parametrize("half", ["manifest", "piece"])
+def test_a_half_written_file_does_not_stand_in_the_way(work: Work, half: str) -> None:
+    """What a kill leaves between the first and the last byte of a file."""
+    work.begin()
+    name = store.MANIFEST if half == "manifest" else next(iter(work.expected))
+    work.path.mkdir(exist_ok=True)
+    (work.path / f".{name}.0123abcd").write_bytes(b"half")
+    work.check()
+
+
+def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "in", 0, 40)
+    path = tmp_path / "s"
+    annotate(files, tmp_path / "after")
+    script = (
+        "import sys; from pathlib import Path; from tests.annotate.test_store_kills import *\n"
+        "annotate(sorted(Path(sys.argv[1]).glob('*.jsonl')), Path(sys.argv[2]), 2)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "in"), str(path)]
+    # In a session of its own: a kill that reaches the workers too, as that of a machine would.
+    with subprocess.Popen(command, start_new_session=True) as child:
+        while child.poll() is None and not pieces(path):
+            time.sleep(0.005)
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+    done = pieces(path)
+    assert done
+    annotate(files, path)
+    assert tree(path) == tree(tmp_path / "after")
+    assert done.items() <= pieces(path).items()
+
+
+def test_two_writers_do_not_meet(tmp_path: Path) -> None:
+    files, path = write_files(tmp_path / "in", 0, 2), tmp_path / "s"
+    path.mkdir()
+    with (
+        locked(path, "rote annotate"),
+        pytest.raises(OptionError, match=rf"is being written by pid {os.getpid()}"),
+    ):
+        annotate(files, path)
+    annotate(files, path)
