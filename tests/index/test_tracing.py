@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.document import Document
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
+from rote.index.folders.build import add_to_index
+from rote.index.folders.merge import merge_index
 from rote.index.index import Index
-from rote.index.opening import build_index, index_texts
+from rote.index.opening import build_index, index_texts, open_index
 from rote.index.segments.segment import segment_of_layers
 from rote.index.tracing.capitals import as_the_corpus_spells
 from rote.index.tracing.chains import chains
@@ -425,6 +427,30 @@ def test_very_little_text_is_traced_too(texts: list[str], corpus: list[str]) -> 
     found = traced(texts, corpus)
     assert len(found.texts) == len(texts)
     assert len(found.spans) <= 1
+
+
+@pytest.mark.parametrize("change", ["add", "merge"])
+def test_workers_see_the_index_as_it_was_opened(tmp_path: Path, change: str) -> None:
+    """Between the opening here and there, the index grows, or its segments are merged."""
+    folders = {name: tmp_path / name for name in ("a", "b")}
+    for folder in folders.values():
+        build_index([f"the gull was late on day {n}" for n in range(4)], folder)
+        for day in (7, 8):
+            more = Document(f"new-{day}", f"the ferry was late on day {day}")
+            add_to_index(folder, open_corpus([more]))
+    texts = open_corpus(["Now the gull was late on day 3, the ferry was late on day 8."])
+    wanted = TraceOptions(min_bits=5)
+    expected = trace(open_index(folders["a"]), texts, wanted)
+    index = open_index(folders["b"])
+    if change == "add":
+        add_to_index(folders["b"], open_corpus([Document("z", "the gull was late on day 3")]))
+        assert trace(index, texts, wanted, jobs=2).spans == expected.spans
+    else:
+        merge_index(folders["b"])
+        with pytest.raises(InputError, match=r"changed while it was being read.* Run the command"):
+            trace(index, texts, wanted, jobs=2)
+        # One process has it all mapped.
+        assert trace(index, texts, wanted).spans == expected.spans
 
 
 def test_an_index_on_disk_gives_the_same_at_any_number_of_jobs(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -37,6 +36,7 @@ from rote.index.segments.segment import Segment
 
 if TYPE_CHECKING:
     from rote.annotate.pieces import Recipe
+    from rote.index.folders.folder import OpenedFolder
 
 Gram: TypeAlias = "str | Sequence[str]"
 """A text, cut and tagged by the index's own annotator, or the items of a layer themselves."""
@@ -59,13 +59,13 @@ class Index:
         self,
         segments: Sequence[Segment],
         recipe: Callable[[], Recipe] | None = None,
-        path: Path | None = None,
+        opened: OpenedFolder | None = None,
         layers: Sequence[str] | None = None,
     ) -> None:
         self.segments = tuple(segments)
         self.layers = tuple(segments[0].columns if layers is None and segments else layers or ())
         """Layers that can be searched and shown."""
-        self.path = path
+        self.opened, self.path = opened, opened.path if opened else None
         self._make_recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
         self._askers: dict[str, list[_Asker]] = {}

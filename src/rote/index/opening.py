@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
@@ -15,17 +15,34 @@ from rote.corpus import Input, ReadOptions
 from rote.index.index import DEFAULT, Index
 from rote.index.segments.segment import memory_segment, segment_of_layers
 
+if TYPE_CHECKING:
+    from rote.index.folders.folder import Manifest, OpenedFolder
+
 
 def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
     """Open an index folder as it is now; nothing is read before it is needed."""
-    from rote.index.folders.folder import open_folder, recipe_of
+    from rote.index.folders.folder import open_folder
 
     # In full, so that the index outlives a change of the working folder.
-    opened = open_folder(Path(path).resolve(), reporter)
+    return _index(open_folder(Path(path).resolve(), reporter))
+
+
+def open_state(path: Path, manifest: Manifest) -> Index:
+    """Open an index as this manifest describes it, whatever has become of it since.
+
+    For worker processes: numbers of segments and documents must mean what they mean in the
+    process that sent them.
+    """
+    from rote.index.folders.folder import open_as
+
+    return _index(open_as(path, manifest))
+
+
+def _index(opened: OpenedFolder) -> Index:
+    from rote.index.folders.folder import recipe_of
+
     manifest = opened.manifest
-    return Index(
-        opened.segments, lambda: recipe_of(opened.path, manifest), opened.path, manifest.layers
-    )
+    return Index(opened.segments, lambda: recipe_of(opened.path, manifest), opened, manifest.layers)
 
 
 def build_index(

@@ -47,7 +47,7 @@ def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
 
     opened = open_folder(path, reporter)
     index, manifest = (
-        Index(opened.segments, path=path, layers=opened.manifest.layers),
+        Index(opened.segments, opened=opened, layers=opened.manifest.layers),
         opened.manifest,
     )
     sizes: Counter[str] = Counter()

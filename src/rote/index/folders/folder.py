@@ -8,7 +8,8 @@
     IDX/lock                     held by whoever writes (core/lock.py)
 
 Readers take no lock. What a manifest names stays until a newer manifest has replaced it, and
-files that are mapped stay readable after that, so a reader sees one state from first to last.
+files that are mapped stay readable after that, so a reader sees one state from first to last;
+its worker processes open that same state (`open_as`), or say that its files are gone.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ __all__ = [
     "Subwords",
     "check_signature",
     "is_index",
+    "open_as",
     "open_folder",
     "read_manifest",
     "recipe_of",
@@ -69,6 +71,20 @@ def open_folder(path: Path, reporter: Reporter | None = None) -> OpenedFolder:
             if newer.generation == manifest.generation:
                 raise
             manifest = newer
+
+
+def open_as(path: Path, manifest: Manifest) -> OpenedFolder:
+    """Open an index as it was when it had this manifest, as long as its files are there."""
+    try:
+        return OpenedFolder(path, manifest, map_segments(path, manifest, Silent()))
+    except (InputError, FileNotFoundError):
+        if read_manifest(path).generation == manifest.generation:
+            raise
+        raise InputError(
+            "the index was changed while it was being read, and its old files are gone",
+            file=str(path),
+            remedy="Run the command again",
+        ) from None
 
 
 def map_segments(path: Path, manifest: Manifest, reporter: Reporter) -> tuple[Segment, ...]:

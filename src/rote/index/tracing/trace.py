@@ -21,8 +21,9 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems
+from rote.index.folders.folder import Manifest
 from rote.index.index import Index
-from rote.index.opening import open_index
+from rote.index.opening import open_state
 from rote.index.tracing.capitals import as_the_corpus_spells
 from rote.index.tracing.evidence import Span, with_evidence
 from rote.index.tracing.options import (
@@ -91,9 +92,10 @@ def trace(
     reporter = reporter or Silent()
     problems = Problems()
     # An index in memory cannot travel to other processes, one on disk is opened by each.
-    spread = jobs > 1 and index.path is not None
-    work = _Work(options, index.path, None) if spread else _Work(options, None, index)
-    parts = map_ordered(work, _parts(texts, problems), jobs if spread else 1, doing="tracing")
+    opened = index.opened if jobs > 1 else None
+    state = (opened.path, opened.manifest) if opened else None
+    work = _Work(options, state, None if state else index)
+    parts = map_ordered(work, _parts(texts, problems), jobs if state else 1, doing="tracing")
     found: Counter[str] = Counter()
     rows: list[TracedText] = []
     kept: list[Span] = []
@@ -163,22 +165,26 @@ def best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Annotates and matches one part; travels to worker processes, which open the index anew."""
+    """Annotates and matches one part; travels to worker processes, which open the index anew.
+
+    `state` is the index as it was opened here: a merge meanwhile must not change what a segment's
+    number means.
+    """
 
     options: TraceOptions
-    path: Path | None
+    state: tuple[Path, Manifest] | None
     index: Index | None
 
     def __call__(self, part: tuple[int, Sequence[Document]]) -> tuple[int, _Part]:
         size, documents = part
-        index = self.index if self.path is None else _opened(self.path)
+        index = _opened(*self.state) if self.state else self.index
         assert index is not None
         return size, _traced(index, documents, self.options)
 
 
 @lru_cache(maxsize=1)
-def _opened(path: Path) -> Index:
-    return open_index(path)
+def _opened(path: Path, manifest: Manifest) -> Index:
+    return open_state(path, manifest)
 
 
 def _parts(texts: Corpus, problems: Problems) -> Iterator[tuple[int, list[Document]]]:

@@ -24,7 +24,6 @@ from rote.web.kept.recent import Recent
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]
-_TRIES = 20
 _FIRST = Lock()
 """Held for a moment: two requests may want an app's first index at once."""
 
@@ -107,13 +106,9 @@ def index_of(request: Request, key: str) -> OpenIndex:
 
 def _opened(path: Path) -> OpenIndex:
     """The index and the manifest that it was opened by."""
-    for _ in range(_TRIES):
-        before = read_manifest(path)
-        index = open_index(path)
-        # Generations only rise: the same before and after is the one in between.
-        if read_manifest(path).generation == before.generation:
-            return OpenIndex(index, before)
-    raise TimeoutError(f"{path} changes faster than it can be opened")
+    index = open_index(path)
+    assert index.opened is not None
+    return OpenIndex(index, index.opened.manifest)
 
 
 def _stamp(path: Path) -> Stamp:
