@@ -51,7 +51,8 @@ class Work:
 class Comparison:
     """What a measure's further tables are about: the sources, and which is the reference.
 
-    `signature` is that of whoever made the layers.
+    `signature` is that of whoever made the layers, `level` that of
+    intervals (0: none are asked for).
     """
 
     groups: Mapping[str, Take]
@@ -60,6 +61,7 @@ class Comparison:
     signature: str
     seed: int
     reporter: Reporter
+    level: float = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,9 @@ class Metric:
     standard_errors (rows, take, options) -> for the values with a closed form
                     (means over texts, means over pairs): their jackknife standard
                     error; all other values are half-sampled
+    intervals       (rows, take, options, level) -> value name -> its interval, for values whose
+                    interval is not the value and so many standard errors on both sides;
+                    `interval_method` says how
     per_text        (rows, options) -> value name -> one number per text (nan: undefined)
     notes           (rows, take, options) -> what a reader of the numbers must know
     resample        like `reduce`, for half-samples, permutations and draws of equal size; leaves
@@ -109,6 +114,8 @@ class Metric:
     citation: str
     match: Literal["words", "texts"] | None
     standard_errors: Callable[[Any, Take, Any], Values] | None = None
+    intervals: Callable[[Any, Take, Any, float], Mapping[str, tuple[float, float]]] | None = None
+    interval_method: str = ""
     per_text: Callable[[Any, Any], Mapping[str, NDArray[np.float64]]] | None = None
     notes: Callable[[Any, Take, Any], list[str]] | None = None
     resample: Callable[[Any, Take, Any, np.random.Generator], Values] | None = None

@@ -155,16 +155,22 @@ class _Run:
     # Intervals
 
     def closed_form(self) -> set[str]:
-        """Names of the values whose standard error has a formula."""
-        if self.metric.standard_errors is None:
-            return set()
-        nothing = np.empty(0, np.int64)
-        return set(self.metric.standard_errors(self.rows, nothing, self.options))
+        """Names of the values whose standard error or interval has a formula."""
+        nothing, found = np.empty(0, np.int64), set()
+        if self.metric.standard_errors is not None:
+            found |= set(self.metric.standard_errors(self.rows, nothing, self.options))
+        return found | set(self.own_intervals(nothing))
+
+    def own_intervals(self, take: Take) -> Mapping[str, tuple[float, float]]:
+        """Those that the measure itself gives."""
+        if self.metric.intervals is None or not self.settings.interval:
+            return {}
+        return self.metric.intervals(self.rows, take, self.options, self.settings.interval)
 
     def interval(self) -> Interval:
         closed = [value.title for value in self.values if value.name in self.closed_form()]
         if len(closed) == len(self.values):
-            method = "jackknife over texts"
+            method = self.metric.interval_method or "jackknife over texts"
         else:
             method = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement"
             if closed:
@@ -199,6 +205,10 @@ class _Run:
             for name, error in errors.items()
             if not (math.isnan(error) or math.isnan(values[name]))
         }
+        for name, ends in self.own_intervals(take).items():
+            intervals.pop(name, None)
+            if not (math.isnan(values[name]) or any(map(math.isnan, ends))):
+                intervals[name] = ends
         notes = list(self.metric.notes(self.rows, take, self.options) if self.metric.notes else ())
         if self.settings.interval and len(take) < _FEW_TEXTS:
             how = "no interval" if len(take) < 2 else "the interval is rough"
@@ -363,5 +373,6 @@ class _Run:
             signature=study.tokenizers[None],
             seed=self.settings.seed,
             reporter=study.reporter,
+            level=self.settings.interval,
         )
         return self.metric.tables(self.rows, comparison, self.options)

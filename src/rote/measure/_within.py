@@ -123,6 +123,7 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         reduce=reduce,
         resample=None,
         standard_errors=errors,
+        intervals=None,
         per_text=lambda rows, options: rows.columns,
         notes=notes,
         tables=None,

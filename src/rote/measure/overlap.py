@@ -4,8 +4,9 @@ The overlap of an item is the share of its n-gram positions (n = 4; field `refer
 have it, else the text) whose n-gram stands anywhere in TRAIN. Items are put into bins by it, from
 T_nov (the least) to T_sim (the most), and scores are given bin by bin: ROUGE where there is a
 reference, entity scores where there is a `document` too, or any field with numbers. A score that
-rises from T_nov to T_sim may be rote; `--control` names a system that never saw TRAIN, since items
-close to TRAIN may simply be easier.
+rises from T_nov to T_sim may be rote, or the items close to TRAIN may be typical of their genre and
+easier: `--placebo` names unseen texts of the same kind, by which the same ratio is taken, and
+`--control` a system that never saw TRAIN.
 
 Direction: more overlap is more repetitive. Length: items of fewer than n words have none.
 """
@@ -23,13 +24,15 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
-from rote.measure._overlap.held import WITHOUT, check_train, held
+from rote.measure._overlap.held import WITHOUT, Reading, check_train, held
 from rote.measure._overlap.partition import NO_BIN, Partition, partition
+from rote.measure._overlap.placebo import Placebo, placebo
 from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
 from rote.measure._overlap.scores import needs as score_needs
 
 TEXT = "text"
 _OF_A_SCORE = ("nov", "sim", "ratio", "trend")
+OVER_PLACEBO = "over_placebo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,13 @@ class Options:
         "rouge where records have a reference, entities where they have a document too",
     )
     min_samples: int | None = option(None, "fewest items of a bin; default: 5 % of all")
+    placebo: str | None = option(
+        None,
+        "Unseen texts of the same kind as TRAIN, a file or folder: what the ratio by TRAIN has "
+        "above the ratio by them is given first",
+        metavar="FILE",
+        sign=signed_against,
+    )
     control: str | None = option(
         None, "Source that never saw TRAIN: the excess over it is given too", metavar="NAME"
     )
@@ -66,6 +76,8 @@ class Options:
             raise OptionError(f"n must be at least 1, not {self.n}")
         if self.min_samples is not None and self.min_samples < 1:
             raise OptionError(f"min_samples must be at least 1, not {self.min_samples}")
+        if self.placebo and not self.train:
+            raise OptionError("--placebo stands beside a training set: --train names one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +96,7 @@ class Rows:
     scores: Mapping[str, NDArray[np.float64]]
     others: Mapping[str, str]
     trained: bool
+    placebo: Placebo | None
 
 
 def settled(options: Options, fields: Collection[str]) -> Options:
@@ -96,6 +109,9 @@ def values(options: Options) -> tuple[Value, ...]:
     found = [Value("overlap", f"{options.n}-grams in TRAIN", "repetitive", False, share=True)]
     for name in expanded(options.scores):
         shown = title(name)
+        if options.placebo:
+            said = f"{shown}, T_sim / T_nov, times the placebo's"
+            found.append(Value(f"{name}_{OVER_PLACEBO}", said, "neither", False))
         titles = (f"{shown} in T_nov", f"{shown} in T_sim", "T_sim / T_nov", "rank correlation")
         for part, said in zip(_OF_A_SCORE, titles):
             said = said if shown in said else f"{shown}, {said}"
@@ -110,7 +126,7 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if options.train:
-        check_train(options.train, options.layer, signature)
+        check_train(options.train, options.layer, signature, options.placebo)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -123,6 +139,11 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     item = _items(layer.ids, layer.text_ends, work.strata, _looked_up(options).field is None)
     _, first = np.unique(item, return_index=True)
     made = partition(found[first], every[first], options.min_samples)
+    beside = None
+    if options.train and options.placebo:
+        reading = Reading(_looked_up(options).field, options.min_samples)
+        paths = {"train": options.train, "placebo": options.placebo}
+        beside = placebo(layer, options.n, paths, reading, work, first)
     return Rows(
         item=item,
         found=found,
@@ -133,6 +154,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         scores=scores(sample, expanded(options.scores), options.variant, work),
         others=others,
         trained=bool(options.train),
+        placebo=beside,
     )
 
 
@@ -141,6 +163,9 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
     found = {"overlap": mean(rows.overlap[take])}
     for name, column in rows.scores.items():
+        if rows.placebo:
+            excess = rows.placebo.excess("log_ratio", column, rows.item, take)
+            found[f"{name}_{OVER_PLACEBO}"] = float(np.exp(excess.value))
         novel, similar = _ends(rows, column, take)
         numbers = (
             mean(novel),
@@ -152,16 +177,18 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     return found
 
 
-def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """The correlation has no formula here: it is half-sampled."""
-    from rote.compare.intervals import mean_error
-    from rote.measure._overlap.trends import ratio_error
+def intervals(
+    rows: Rows, take: Take, options: Options, level: float
+) -> Mapping[str, tuple[float, float]]:
+    """Those of the tables: a number has one interval, wherever it stands."""
+    from rote.measure._overlap.tables import Table, mean_interval, trend_row
 
-    found = {"overlap": mean_error(rows.overlap[take])}
+    table = Table(rows, {}, (), level)
+    found = {"overlap": mean_interval(table, take, rows.overlap, share=True)[1]}
     for name, column in rows.scores.items():
-        novel, similar = _ends(rows, column, take)
-        numbers = (mean_error(novel), mean_error(similar), ratio_error(novel, similar))
-        found |= {f"{name}_{part}": number for part, number in zip(_OF_A_SCORE, numbers)}
+        row = trend_row(table, take, column, share=is_made(name))
+        for part in (*_OF_A_SCORE, *((OVER_PLACEBO,) if rows.placebo else ())):
+            found[f"{name}_{part}"] = row[f"{part}_low"], row[f"{part}_high"]
     return found
 
 
@@ -178,6 +205,14 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     short = int((rows.every[take] == 0).sum())
     if short:
         said.append(f"{short:,} of {len(take):,} items have fewer than {options.n} words: no bin")
+    if rows.placebo:
+        words, draws = rows.placebo.words, rows.placebo.draws
+        said.append(
+            f"training set ({_drawn(len(draws['train']))}) and placebo "
+            f"({_drawn(len(draws['placebo']))}) are compared at {words:,} words each"
+        )
+        if any(one.bins < 2 for side in draws.values() for one in side):
+            said.append("a draw puts all items into one bin: nothing to compare with the placebo")
     if rows.scores and len(rows.partition) < 2:
         said.append(
             f"all items are in one bin (bins hold {rows.partition.least:,} or more): no T_nov, "
@@ -200,7 +235,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
         return {}
     from rote.measure._overlap.tables import Table, bins, items, partition_rows, trends
 
-    table = Table(rows, comparison.groups, comparison.ids)
+    table = Table(rows, comparison.groups, comparison.ids, comparison.level)
     return {
         "partition": partition_rows(table),
         "bins": bins(table),
@@ -211,6 +246,10 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 def _looked_up(options: Options) -> Need:
     return Need(options.layer, field=None if options.on in (None, TEXT) else options.on)
+
+
+def _drawn(draws: int) -> str:
+    return "whole" if draws == 1 else f"{draws} draws"
 
 
 def _ends(
@@ -282,7 +321,11 @@ METRIC = Metric(
         "Lexical Overlap in Train and Test Reference Summaries"
     ),
     match=None,
-    standard_errors=standard_errors,
+    intervals=intervals,
+    interval_method=(
+        "jackknife over items, of ratios on the log (Student's t); rank correlation after Bonett "
+        "and Wright"
+    ),
     per_text=per_text,
     notes=notes,
     tables=tables,

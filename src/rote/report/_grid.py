@@ -14,6 +14,7 @@ from typing import Any
 from rote.core.result import Result
 
 SIGNIFICANT = 0.05
+_LOPSIDED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,13 @@ class Cell:
     def reach(self) -> float:
         """Half the width of the interval."""
         return (self.high - self.low) / 2
+
+    @property
+    def ends(self) -> tuple[str, str] | None:
+        """The ends of an interval that is lop-sided, as that of a ratio, rounded; else None."""
+        if not lopsided(self.estimate, self.low, self.high):
+            return None
+        return rounded_like(self.low, self.estimate), rounded_like(self.high, self.estimate)
 
     @property
     def mark(self) -> str:
@@ -99,6 +107,11 @@ def ordered_sources(results: Sequence[Result]) -> list[str]:
     names = dict.fromkeys(name for result in results for name in result.sources)
     reference = results[0].reference if results else None
     return sorted(names, key=lambda name: name != reference)
+
+
+def lopsided(estimate: float, low: float, high: float) -> bool:
+    """Whether an interval reaches so much farther on one side that half its width misleads."""
+    return abs(high + low - 2 * estimate) > _LOPSIDED * (high - low)
 
 
 def rounded(number: float) -> str:

@@ -2,40 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Work
-from rote.corpus import Shard
+from rote.corpus import Shard, digest
 from rote.measure._overlap.wanted import Flags, Integers, Wanted
 
 WITHOUT = "no training set to hold the items against: --train names an index, or texts"
 
 
-def check_train(train: str, layer: str, signature: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The field that is looked up (None: the text), and the fewest items of a bin."""
+
+    field: str | None
+    least: int | None
+
+
+def check_train(train: str, layer: str, signature: str, placebo: str | None = None) -> None:
     """Refuse, before any text is read, a training set whose words do not compare.
 
     `signature`: of whoever makes the layers of the measured texts.
     """
+    for flag, path in (("train", train), *((("placebo", placebo),) if placebo else ())):
+        _check(path, flag, layer, signature, drawn=placebo is not None)
+
+
+def _check(path: str, flag: str, layer: str, signature: str, *, drawn: bool) -> None:
     from rote.annotate import annotators
     from rote.corpus import open_corpus
     from rote.index.folders.folder import is_index
     from rote.measure._against import annotator_signature, check_index
 
     own = annotator_signature(signature)
-    if is_index(Path(train)):
-        check_index(Path(train), (layer,), own)
+    if is_index(Path(path)):
+        if drawn:
+            raise OptionError(
+                f"--{flag} {path} is an index, of which nothing can be drawn: with --placebo, both "
+                "sets are files or folders of texts"
+            )
+        check_index(Path(path), (layer,), own)
         return
     if own != annotators.get().signature:
         raise OptionError(
-            f"texts given to --train are cut into words by {annotators.get().signature}, and the "
-            f"test items by {own}: build an index of {train} with the same --annotator"
+            f"texts given to --{flag} are cut into words by {annotators.get().signature}, and the "
+            f"test items by {own}: build an index of {path} with the same --annotator"
         )
-    open_corpus([Path(train)])  # says what is wrong if there is no such file
+    open_corpus([Path(path)])  # says what is wrong if there is no such file
 
 
 def held(
@@ -49,9 +69,15 @@ def held(
     from rote.index.folders.folder import is_index
 
     if is_index(Path(train)):
-        flags = _in_index(layer, n, train, work)
-    else:
-        flags = _in_texts(layer, n, train, field, work)
+        return counted(layer, n, _in_index(layer, n, train, work))
+    wanted = Wanted(layer, n)
+    for _, texts in read_texts(train, layer.name, field, work):
+        wanted.meet(texts)
+    return counted(layer, n, wanted.found())
+
+
+def counted(layer: Layer, n: int, flags: Flags) -> tuple[Integers, Integers]:
+    """Of every text how many of its n-gram positions are flagged, and how many it has."""
     counts: Integers = np.concatenate(([0], np.cumsum(flags)))
     every = np.maximum(layer.text_ends - layer.text_starts - n + 1, 0)
     return counts[layer.text_ends] - counts[layer.text_starts], every
@@ -66,12 +92,14 @@ def _in_index(layer: Layer, n: int, train: str, work: Work) -> Flags:
     return np.asarray(longest_in(index, layer, work.jobs) >= n, np.bool_)
 
 
-def _in_texts(layer: Layer, n: int, train: str, field: str | None, work: Work) -> Flags:
-    """Read once, a shard at a time; words are cut on all cores."""
+def read_texts(
+    train: str, layer: str, field: str | None, work: Work
+) -> Iterator[tuple[list[bytes], Layer]]:
+    """Read once, a shard at a time; words are cut on all cores. With the hash of each text."""
     from rote.corpus import ReadOptions, open_corpus
     from rote.run import map_ordered
 
-    corpus, wanted = open_corpus([Path(train)]), Wanted(layer, n)
+    corpus = open_corpus([Path(train)])
     first = next(iter(corpus), None)
     if field is not None and first is not None and isinstance(first.meta.get(field), str):
         corpus = open_corpus([Path(train)], ReadOptions(text_field=field))
@@ -79,12 +107,10 @@ def _in_texts(layer: Layer, n: int, train: str, field: str | None, work: Work) -
     for line in corpus.guesses:
         work.reporter.say(line)
     with work.reporter.stage(f"reading {Path(train).name}", corpus.size, unit="B") as advance:
-        for size, texts in map_ordered(
-            _Cut(layer.name), corpus.shards(), work.jobs, doing="cutting texts"
-        ):
-            wanted.meet(texts)
+        pieces = map_ordered(_Cut(layer), corpus.shards(), work.jobs, doing="cutting texts")
+        for size, keys, texts in pieces:
+            yield keys, texts
             advance(size)
-    return wanted.found()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +119,14 @@ class _Cut:
 
     layer: str
 
-    def __call__(self, shard: Shard) -> tuple[int, Layer]:
+    def __call__(self, shard: Shard) -> tuple[int, list[bytes], Layer]:
         from rote.annotate import annotators, words
         from rote.annotate.layers import DERIVED, derive
 
         documents = shard.read().documents
+        keys = [digest(Document("", document.text)) for document in documents]
         if self.layer == "word" or self.layer in DERIVED:
             cut = words.get()([document.text for document in documents])
-            return shard.size, derive(cut, self.layer)
+            return shard.size, keys, derive(cut, self.layer)
         made = annotators.get()(documents, (self.layer,))
-        return shard.size, {**made.layers, **made.trees}[self.layer]
+        return shard.size, keys, {**made.layers, **made.trees}[self.layer]

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.correlation import bonett_wright_interval
-from rote.compare.intervals import around, mean_error
+from rote.compare import clusters
+from rote.compare.clusters import Estimate
+from rote.compare.intervals import around
 from rote.core.sample import Take
 from rote.measure._overlap.partition import NO_BIN
+from rote.measure._overlap.scores import is_made
 from rote.measure._overlap.trends import (
+    log_ratio,
     mean,
-    paired_ratio_error,
+    paired_log_ratio,
+    rank_interval,
     rank_test,
     ratio,
-    ratio_error,
 )
 
 if TYPE_CHECKING:
@@ -27,17 +30,17 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
-LEVEL = 0.95
 TOO_SHORT, ALL = "too short", "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What the tables are made from."""
+    """What the tables are made from; without a level they hold no intervals."""
 
     rows: Rows
     groups: Mapping[str, Take]
     ids: Sequence[str]
+    level: float
 
     def bin_fields(self, bin: int) -> dict[str, Any]:
         low, high = self.rows.partition.bounds(bin)
@@ -87,7 +90,7 @@ def bins(table: Table) -> list[dict[str, Any]]:
             "source": source,
             "score": name,
             **_fields(table, bin),
-            **_mean_in(table, take, column, bin),
+            **_mean_in(table, take, column, bin, is_made(name)),
             **_normalized(table, source, column, bin),
             **_excess(table, source, column, bin),
         }
@@ -99,31 +102,68 @@ def bins(table: Table) -> list[dict[str, Any]]:
 
 def trends(table: Table) -> list[dict[str, Any]]:
     """What becomes of every score of every source from T_nov to T_sim."""
+    return [
+        {
+            "source": source,
+            "score": name,
+            **trend_row(table, take, column, share=is_made(name)),
+            **_rise_over_control(table, source, column),
+        }
+        for source, take in table.groups.items()
+        for name, column in table.rows.scores.items()
+    ]
+
+
+def trend_row(table: Table, take: Take, column: Numbers, *, share: bool) -> dict[str, Any]:
+    """The same for one score of some texts."""
     rows, last = table.rows, len(table.rows.partition) - 1
-    found = []
-    for source, take in table.groups.items():
-        for name, column in rows.scores.items():
-            novel, similar = (_in_bin(rows, take, column, bin) for bin in (0, last))
-            rho, p, n = rank_test(rows.overlap[take], column[take])
-            low, high = bonett_wright_interval(rho, n, LEVEL)
-            row = {
-                "source": source,
-                "score": name,
-                "texts": n,
-                "nov": mean(novel) if last else math.nan,
-                "sim": mean(similar) if last else math.nan,
-                **_around(
-                    "ratio",
-                    ratio(novel, similar) if last else math.nan,
-                    ratio_error(novel, similar),
-                ),
-                "trend": rho,
-                "trend_low": low,
-                "trend_high": high,
-                "p": p,
-            }
-            found.append({**row, **_rise_over_control(table, source, column)})
-    return found
+    nothing = math.nan, (math.nan, math.nan)
+    ends = {
+        name: mean_interval(table, take, column, bin, share=share) if last else nothing
+        for name, bin in (("nov", 0), ("sim", last))
+    }
+    items = rows.item[take]
+    logs = log_ratio(column[take], rows.bin[take], items, last)
+    novel, similar = (_in_bin(rows, take, column, bin) for bin in (0, last))
+    rho, p, count = rank_test(rows.overlap[take], column[take], items)
+    low, high = rank_interval(rho, count, table.level)
+    return {
+        "texts": int((~np.isnan(rows.overlap[take]) & ~np.isnan(column[take])).sum()),
+        "items": count,
+        **{name: value for name, (value, _) in ends.items()},
+        **{
+            f"{name}_{end}": reach
+            for name, (_, reaches) in ends.items()
+            for end, reach in zip(("low", "high"), reaches)
+        },
+        **_on_the_log("ratio", logs, table.level, ratio(novel, similar) if last else math.nan),
+        "trend": rho,
+        "trend_low": low,
+        "trend_high": high,
+        "p": p,
+        **_over_placebo(table, take, column),
+    }
+
+
+def _over_placebo(table: Table, take: Take, column: Numbers) -> dict[str, Any]:
+    """By the training set and by the placebo, at the same size, and what the first has above it."""
+    beside = table.rows.placebo
+    if beside is None:
+        return {}
+    chosen = (column, table.rows.item, take)
+    excess, trend = (beside.excess(kind, *chosen) for kind in ("log_ratio", "trend"))
+    low, high = trend.interval(table.level)
+    return {
+        **{
+            f"{side}_ratio": float(np.exp(beside.log_ratio(side, *chosen).value))
+            for side in beside.draws
+        },
+        **_on_the_log("over_placebo", excess, table.level),
+        **{f"{side}_trend": beside.trend(side, *chosen).value for side in beside.draws},
+        "trend_over_placebo": trend.value,
+        "trend_over_placebo_low": low,
+        "trend_over_placebo_high": high,
+    }
 
 
 def items(table: Table) -> list[dict[str, Any]]:
@@ -158,9 +198,25 @@ def _in_bin(rows: Rows, take: Take, column: Numbers, bin: int | None) -> Numbers
     return np.asarray(chosen[~np.isnan(chosen)], np.float64)
 
 
-def _mean_in(table: Table, take: Take, column: Numbers, bin: int | None) -> dict[str, Any]:
-    chosen = _in_bin(table.rows, take, column, bin)
-    return {"texts": len(chosen), **_around("mean", mean(chosen), mean_error(chosen))}
+def mean_interval(
+    table: Table, take: Take, column: Numbers, bin: int | None = None, *, share: bool = False
+) -> tuple[float, tuple[float, float]]:
+    """The mean score of a bin, or of all, and its interval: texts of one item belong together."""
+    bins = table.rows.bin[take]
+    chosen = take[bins != NO_BIN if bin is None else bins == bin]
+    value = mean(column[chosen])
+    if math.isnan(value) or not table.level:
+        return value, (math.nan, math.nan)
+    error = clusters.mean_error(column[chosen], table.rows.item[chosen])
+    return value, around(value, error, table.level, share=share)
+
+
+def _mean_in(
+    table: Table, take: Take, column: Numbers, bin: int | None, share: bool
+) -> dict[str, Any]:
+    value, (low, high) = mean_interval(table, take, column, bin, share=share)
+    texts = len(_in_bin(table.rows, take, column, bin))
+    return {"texts": texts, "mean": value, "mean_low": low, "mean_high": high}
 
 
 def _normalized(table: Table, source: str, column: Numbers, bin: int | None) -> dict[str, Any]:
@@ -168,8 +224,8 @@ def _normalized(table: Table, source: str, column: Numbers, bin: int | None) -> 
     if (named := table.rows.others.get("normalize_to")) is None:
         return {}
     both = _paired(table, source, named, column).within(bin)
-    number = ratio(both.other, both.own)
-    return _around("normalized", number, paired_ratio_error(both.own, both.other))
+    logs = paired_log_ratio(both.own, both.other)
+    return _on_the_log("normalized", logs, table.level, ratio(both.other, both.own))
 
 
 def _excess(table: Table, source: str, column: Numbers, bin: int | None) -> dict[str, Any]:
@@ -177,7 +233,7 @@ def _excess(table: Table, source: str, column: Numbers, bin: int | None) -> dict
     if (control := table.rows.others.get("control")) is None:
         return {}
     excess = _paired(table, source, control, column).within(bin).excess
-    return _around("excess", mean(excess), mean_error(excess))
+    return _plain("excess", _over_items(excess), table.level)
 
 
 def _rise_over_control(table: Table, source: str, column: Numbers) -> dict[str, Any]:
@@ -186,12 +242,18 @@ def _rise_over_control(table: Table, source: str, column: Numbers) -> dict[str, 
         return {}
     both = _paired(table, source, control, column)
     last = len(table.rows.partition) - 1
-    novel, similar = (both.within(bin).excess for bin in (0, last))
-    rise = mean(similar) - mean(novel) if last else math.nan
+    items = np.arange(len(both.own))
+    novel, similar = (
+        clusters.mean(both.excess[both.bin == bin], items[both.bin == bin], len(items))
+        for bin in (0, last)
+    )
+    own, other = (log_ratio(c, both.bin, items, last) for c in (both.own, both.other))
+    undefined = Estimate(math.nan, np.zeros(0), 0)
     rho, p, n = rank_test(both.overlap, both.excess)
-    low, high = bonett_wright_interval(rho, n, LEVEL)
+    low, high = rank_interval(rho, n, table.level)
     return {
-        **_around("rise", rise, math.hypot(mean_error(novel), mean_error(similar))),
+        **_plain("rise", similar - novel if last else undefined, table.level),
+        **_on_the_log("rise_ratio", own - other if last else undefined, table.level),
         "excess_trend": rho,
         "excess_trend_low": low,
         "excess_trend_high": high,
@@ -226,7 +288,23 @@ def _per_item(rows: Rows, take: Take, column: Numbers) -> Iterator[tuple[int, tu
         yield number, (score, int(defined[place]))
 
 
-def _around(name: str, number: float, error: float) -> dict[str, float]:
+def _over_items(values: Numbers) -> Estimate:
+    return clusters.mean(values, np.arange(len(values)), len(values))
+
+
+def _plain(name: str, estimate: Estimate, level: float) -> dict[str, float]:
     """A number and its interval; no interval where the number is undefined."""
-    low, high = around(number, error, LEVEL) if not math.isnan(number) else (math.nan, math.nan)
-    return {name: number, f"{name}_low": low, f"{name}_high": high}
+    low, high = estimate.interval(level)
+    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _on_the_log(
+    name: str, logs: Estimate, level: float, value: float | None = None
+) -> dict[str, float]:
+    """A ratio and its interval, which was worked on the log; `value` may be 0, which has none."""
+    low, high = logs.exp_interval(level)
+    return {
+        name: float(np.exp(logs.value)) if value is None else value,
+        f"{name}_low": low,
+        f"{name}_high": high,
+    }

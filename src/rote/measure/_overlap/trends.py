@@ -1,6 +1,7 @@
-"""What becomes of a score from T_nov to T_sim: ratio, difference, rank correlation, their errors.
+"""What becomes of a score from T_nov to T_sim: ratio, rank correlation, and how sure they are.
 
-Texts are left out one at a time, within each of the two bins, where a value has a formula.
+A ratio of means is worked on the log: its own interval would be lop-sided. Texts of one item
+belong together.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import left_out_error
+from rote.compare import clusters
+from rote.compare.clusters import Estimate
+from rote.compare.correlation import bonett_wright_interval
 
 Numbers: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
 _LEAST = 3
 """Two items always lie on a line."""
 
@@ -30,26 +34,20 @@ def ratio(novel: Numbers, similar: Numbers) -> float:
     return mean(similar) / below if below else math.nan
 
 
-def ratio_error(novel: Numbers, similar: Numbers) -> float:
-    """Jackknife standard error of the ratio of the means of two bins."""
-    if math.isnan(ratio(novel, similar)):
-        return math.nan
-    without = _means_without(novel)
-    if (without == 0).any():
-        return math.nan
-    parts = (
-        left_out_error(_means_without(similar) / mean(novel)),
-        left_out_error(mean(similar) / without),
+def log_ratio(column: Numbers, bins: Integers, items: Integers, last: int) -> Estimate:
+    """log of (mean score in bin `last` / mean score in bin 0); `items` number from 0 on."""
+    count = int(items.max(initial=-1)) + 1
+    similar, novel = (
+        clusters.mean(column[bins == bin], items[bins == bin], count) for bin in (last, 0)
     )
-    return math.hypot(*parts)
+    return similar.log() - novel.log()
 
 
-def paired_ratio_error(over: Numbers, under: Numbers) -> float:
-    """Jackknife standard error of mean(over) / mean(under), both of the same items."""
-    if len(over) < 2:
-        return math.nan
-    below = _means_without(under)
-    return math.nan if (below == 0).any() else left_out_error(_means_without(over) / below)
+def paired_log_ratio(over: Numbers, under: Numbers) -> Estimate:
+    """log of mean(over) / mean(under), both of the same items."""
+    items = np.arange(len(over))
+    above, below = (clusters.mean(column, items, len(over)) for column in (over, under))
+    return above.log() - below.log()
 
 
 def rank_correlation(x: Numbers, y: Numbers) -> float:
@@ -57,10 +55,14 @@ def rank_correlation(x: Numbers, y: Numbers) -> float:
     return rank_test(x, y)[0]
 
 
-def rank_test(x: Numbers, y: Numbers) -> tuple[float, float, int]:
-    """Spearman's correlation, the two-sided p-value of its t statistic, and over how many items."""
+def rank_test(x: Numbers, y: Numbers, items: Integers | None = None) -> tuple[float, float, int]:
+    """Spearman's correlation, the two-sided p-value of its t statistic, and over how many items.
+
+    Several texts of one item count as one in the test.
+    """
     defined = ~(np.isnan(x) | np.isnan(y))
-    x, y, n = x[defined], y[defined], int(defined.sum())
+    x, y = x[defined], y[defined]
+    n = len(x) if items is None else len(np.unique(items[defined]))
     if n < _LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan, math.nan, n
     from scipy.stats import rankdata, t
@@ -74,7 +76,38 @@ def rank_test(x: Numbers, y: Numbers) -> tuple[float, float, int]:
     return rho, float(2 * t.sf(abs(statistic), n - 2)), n
 
 
-def _means_without(column: Numbers) -> Numbers:
-    """The mean without each of the numbers."""
-    n = len(column)
-    return (column.sum() - column) / (n - 1) if n > 1 else np.full(n, np.nan)
+def rank_estimate(x: Numbers, y: Numbers, items: Integers) -> Estimate:
+    """Spearman's correlation with what each item adds to it, the ranks of the others included."""
+    count = int(items.max(initial=-1)) + 1
+    defined = ~(np.isnan(x) | np.isnan(y))
+    x, y, items = x[defined], y[defined], items[defined]
+    least = len(np.unique(items))
+    if least < _LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Estimate(math.nan, np.zeros(count), least)
+    from scipy.stats import rankdata
+
+    n = len(x)
+    a, b = (rankdata(column) / n for column in (x, y))
+    a, b = a - a.mean(), b - b.mean()
+    over, under = float((a * b).mean()), math.sqrt(float((a * a).mean() * (b * b).mean()))
+    # An item moves the products by its own, and by raising the ranks of all above it.
+    product = a * b + _above(x, b) + _above(y, a)
+    spread = (a * a + 2 * _above(x, a)) / (a * a).mean() + (b * b + 2 * _above(y, b)) / (
+        b * b
+    ).mean()
+    each = (product - product.mean()) / under - over / under / 2 * (spread - spread.mean())
+    influence = np.bincount(items, each, minlength=count) / n
+    return Estimate(over / under, influence * math.sqrt(least / (least - 1)), least)
+
+
+def _above(x: Numbers, weights: Numbers) -> Numbers:
+    """For each x the mean of weights where x is larger, those where it is equal half."""
+    kinds, place = np.unique(x, return_inverse=True)
+    sums = np.bincount(place, weights, minlength=len(kinds))
+    found: Numbers = ((sums[::-1].cumsum()[::-1] - sums / 2) / len(x))[place]
+    return found
+
+
+def rank_interval(rho: float, items: int, level: float) -> tuple[float, float]:
+    """Of Spearman's correlation over so many items, after Bonett and Wright."""
+    return bonett_wright_interval(rho, items, level) if level else (math.nan, math.nan)

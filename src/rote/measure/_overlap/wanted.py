@@ -40,11 +40,27 @@ class Wanted:
         self._items = len(layer.ids)
         self._met = np.zeros(len(self._keys[-1]) if self._keys else len(self._words), np.bool_)
 
+    @property
+    def kinds(self) -> int:
+        """How many different n-grams there are."""
+        return len(self._met)
+
     def meet(self, layer: Layer) -> None:
         """Mark the n-grams that these texts hold."""
+        self._met[self._places_and_numbers(layer)[1]] = True
+
+    def hits(self, layer: Layer) -> tuple[Integers, Integers]:
+        """Which of these texts holds which n-gram, by number; each pair once."""
+        starts, numbers = self._places_and_numbers(layer)
+        kinds = max(1, self.kinds)
+        pairs = np.unique(np.searchsorted(layer.text_ends, starts, side="right") * kinds + numbers)
+        return pairs // kinds, pairs % kinds
+
+    def _places_and_numbers(self, layer: Layer) -> tuple[Integers, Integers]:
+        """Where these texts hold an n-gram of the items, and which."""
         words = np.array([self._words.get(w, _UNKNOWN) for w in layer.vocabulary], np.int64)
         if not len(words) or not len(self._met):
-            return
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         ids = words[layer.ids]
         starts = n_gram_starts(layer, self.n)
         starts = starts[ids[starts] != _UNKNOWN]
@@ -55,12 +71,13 @@ class Wanted:
             found = np.minimum(np.searchsorted(known, keys), len(known) - 1)
             held = (last != _UNKNOWN) & (known[found] == keys)
             starts, numbers = starts[held], found[held]
-        self._met[numbers] = True
+        return starts, numbers
 
-    def found(self) -> Flags:
-        """For every item of the layer: whether the n-gram that begins there was met."""
+    def found(self, met: Flags | None = None) -> Flags:
+        """For every item of the layer: whether the n-gram that begins there was met, or is among
+        those that are given."""
         flags = np.zeros(self._items, np.bool_)
-        flags[self._places] = self._met[self._numbers]
+        flags[self._places] = (self._met if met is None else met)[self._numbers]
         return flags
 
     def _key(self, first: Integers, last: NDArray[np.int64] | NDArray[np.int32]) -> Integers:

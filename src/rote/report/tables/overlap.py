@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
+from rote.report._grid import lopsided
 from rote.report.tables._blocks import (
     Rows,
     count,
@@ -38,7 +39,7 @@ _TITLES = {
 _LARGE = 10
 """A score from here on, such as one in percent, needs fewer decimals."""
 _KINDS = {
-    "mean": "mean in each bin, ± the reach of its interval",
+    "mean": "mean in each bin, ± the reach of its interval, or its ends",
     "normalized": "divided by the score of the source that --normalize-to names",
     "excess": "above the control, on the same items",
 }
@@ -96,6 +97,42 @@ def trends(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
         columns |= {"rise above control": "right", "its correlation": "right", "p ": "right"}
     groups = {
         source: [_trend(row) for row in rows if row["source"] == source]
+        for source in sources_of(rows, result)
+    }
+    yield from listed(width, columns, groups)
+    if "over_placebo" in rows[0]:
+        yield from _beside_placebo(rows, result, width)
+
+
+def _beside_placebo(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
+    yield heading(
+        "Above the placebo",
+        "by the training set and by the placebo at equal size: ratio of the ratios, difference of "
+        "the correlations",
+    )
+    columns = {
+        "score": "left",
+        "ratio, train": "right",
+        "placebo": "right",
+        "train / placebo": "right",
+        "correlation, train": "right",
+        "placebo ": "right",
+        "difference": "right",
+    }
+    groups = {
+        source: [
+            [
+                score_title(row["score"]),
+                number(row["train_ratio"], ".2f"),
+                number(row["placebo_ratio"], ".2f"),
+                _ranged(row, "over_placebo", ".2f"),
+                number(row["train_trend"], ".2f"),
+                number(row["placebo_trend"], ".2f"),
+                _ranged(row, "trend_over_placebo", ".2f"),
+            ]
+            for row in rows
+            if row["source"] == source
+        ]
         for source in sources_of(rows, result)
     }
     yield from listed(width, columns, groups)
@@ -172,7 +209,10 @@ def _reach(row: Mapping[str, Any] | None, kind: str) -> str:
     form = ".3f" if abs(row[kind]) < _LARGE else ".1f"
     if not defined(row[f"{kind}_high"]):
         return f"{row[kind]:{form}}"
-    return f"{row[kind]:{form}} ±{row[f'{kind}_high'] - row[kind]:{form}}"
+    low, high = row[f"{kind}_low"], row[f"{kind}_high"]
+    if lopsided(row[kind], low, high):
+        return f"{row[kind]:{form}} ({low:{form}} to {high:{form}})"
+    return f"{row[kind]:{form}} ±{(high - low) / 2:{form}}"
 
 
 def _ranged(row: Mapping[str, Any], name: str, form: str) -> str:

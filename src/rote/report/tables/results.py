@@ -142,8 +142,11 @@ def _shown(cell: Cell | None) -> str:
     if cell is None:
         return ""
     reach = rounded_like(cell.reach, cell.estimate)
+    around = f" ±{reach}" if reach else ""
+    if cell.ends:
+        around = r" \[" + " to ".join(cell.ends) + "]"
     # A blank in place of the arrow keeps the digits in line.
-    return rounded(cell.estimate) + (f" ±{reach}" if reach else "") + (cell.mark or " ")
+    return rounded(cell.estimate) + around + (cell.mark or " ")
 
 
 def _shown_matched(cell: Cell | None) -> str:
@@ -164,7 +167,7 @@ def _legend(results: Sequence[Result]) -> list[str]:
     lines = []
     interval = next((r.interval for r in results if r.interval), None)
     if interval:
-        lines.append(f"± reach of the {interval.level:.0%} interval")
+        lines.append(f"± reach, or [ends], of the {interval.level:.0%} interval")
     if any(result.comparisons for result in results):
         lines.append(
             f"▲ ▼ above or below {results[0].reference}: permutation test, Holm-corrected p < 0.05"
@@ -203,4 +206,6 @@ def _tex_cell(cell: Cell) -> str:
         return "--"
     shown = rounded(cell.estimate).replace(",", "{,}")
     mark = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", "": ""}[cell.mark]
+    if cell.ends:
+        return f"${shown}{mark}$ [{' to '.join(cell.ends)}]"
     return f"${shown}{mark}" + (rf" \pm {reach}$" if reach else "$")

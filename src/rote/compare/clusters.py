@@ -1,0 +1,129 @@
+"""How sure means, shares and ratios are where some observations belong together.
+
+Mirrored twins of a test item and several answers to one item are not independent. What belongs
+together is a cluster, and clusters are what is drawn: an estimate knows how much every cluster adds
+to it (its influence), so that differences, ratios and whatever is paired over clusters follow by
+adding and subtracting. Where every cluster is one observation, errors are those of the jackknife.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.shares import wilson
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number, and what each cluster adds to it; `least` clusters are in the smallest part."""
+
+    value: float
+    influence: Floats
+    least: int
+
+    @property
+    def error(self) -> float:
+        """The standard error; nan where a part has fewer than two clusters."""
+        if self.least < 2 or math.isnan(self.value):
+            return math.nan
+        return math.sqrt(float((self.influence**2).sum()))
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        influence = self.influence - other.influence
+        return Estimate(self.value - other.value, influence, min(self.least, other.least))
+
+    def log(self) -> Estimate:
+        """Of its logarithm; nan where there is none."""
+        if not self.value > 0:
+            return Estimate(math.nan, self.influence, self.least)
+        return Estimate(math.log(self.value), self.influence / self.value, self.least)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """By Student's t, with the degrees of freedom of the smallest part."""
+        error = self.error
+        if math.isnan(error) or not level:
+            return math.nan, math.nan
+        from scipy.stats import t
+
+        reach = float(t.ppf((1 + level) / 2, self.least - 1)) * error
+        return self.value - reach, self.value + reach
+
+    def exp_interval(self, level: float) -> tuple[float, float]:
+        """That of what this is the logarithm of."""
+        low, high = self.interval(level)
+        return _exp(low), _exp(high)
+
+
+def mean(values: Floats, clusters: Labels, count: int) -> Estimate:
+    """The mean of what is defined; `clusters` number from 0 to below `count`."""
+    defined = ~np.isnan(values)
+    values, clusters = values[defined], clusters[defined]
+    if not len(values):
+        return Estimate(math.nan, np.zeros(count), 0)
+    middle = float(values.mean())
+    least = len(np.unique(clusters))
+    sums = np.bincount(clusters, values - middle, minlength=count) / len(values)
+    # One cluster says nothing of how far others are: the error is nan then.
+    return Estimate(middle, sums * math.sqrt(least / max(1, least - 1)), least)
+
+
+def average(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of several estimates from the same clusters."""
+    return Estimate(
+        float(np.mean([one.value for one in estimates])),
+        np.mean([one.influence for one in estimates], axis=0),
+        min(one.least for one in estimates),
+    )
+
+
+def mean_error(values: Floats, clusters: Labels) -> float:
+    """Standard error of a mean; nan entries are left out."""
+    return mean(values, numbered(clusters), len(values)).error
+
+
+def share_interval(right: Floats, clusters: Labels, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share of ones (nan entries are left out), at the number of independent
+    observations that would be as sure: all of them where every cluster is one."""
+    defined = ~np.isnan(right)
+    right, clusters = right[defined], numbered(clusters[defined])
+    total = len(right)
+    if not total or not level:
+        return math.nan, math.nan
+    fewer = stretched(right, clusters) ** 2
+    return wilson(float(right.sum()) / fewer, total / fewer, level)
+
+
+def stretched(right: Floats, clusters: Labels) -> float:
+    """How many times as large the error of a share is as if all observations were independent.
+
+    Where all are right or all wrong nothing varies: as if a cluster were one observation.
+    """
+    total, least = len(right), len(np.unique(clusters))
+    if least == total:
+        return 1.0
+    alone = mean(right, np.arange(total), total).error
+    if least < 2 or not alone > 0:
+        return math.sqrt(total / least)
+    return max(1.0, mean(right, numbered(clusters), total).error / alone)
+
+
+def numbered(names: Sequence[object] | Labels) -> Labels:
+    """Clusters by name, numbered from 0 on."""
+    if not len(names):
+        return np.empty(0, np.int64)
+    return np.unique(np.asarray(names), return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _exp(number: float) -> float:
+    try:
+        return math.exp(number)
+    except OverflowError:
+        return math.inf
