@@ -13,6 +13,7 @@ import stat
 import subprocess
 import threading
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,74 @@ def test_a_packed_zstd_file_is_measured_too(tmp_path: Path) -> None:
     packed = zstandard.ZstdCompressor().compress(b"word " * 1_000_000)
     with pytest.raises(InputError, match="unpacked"):
         uploads.keep(tmp_path, "bomb.txt.zst", io.BytesIO(packed), limit=100_000)
+
+
+def _zst(data: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor().compress(data)
+
+
+def _parquet(text: str) -> bytes:
+    import polars as pl
+
+    file = io.BytesIO()
+    pl.DataFrame({"id": ["1", "2"], "text": ["short", text]}).write_parquet(file)
+    return file.getvalue()
+
+
+def _rows(text: str) -> bytes:
+    rows = ({"id": "1", "text": "short"}, {"id": "2", "text": text})
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def _cells(text: str) -> bytes:
+    return b'id,text\n1,short\n2,"' + text.encode() + b'"\n'
+
+
+LONG = "ten words that one wrote and another one may read\n" * 6_000
+ONE_TEXT = {
+    "a.jsonl.zst": _zst(_rows(LONG)),
+    "a.jsonl.gz": gzip.compress(_rows(LONG)),
+    "a.csv.gz": gzip.compress(_cells(LONG)),
+    "a.json.zst": _zst(b"[" + _rows(LONG).replace(b"\n", b",")[:-1] + b"]"),
+    "a.txt.zst": _zst(LONG.encode()),
+    "a.parquet": _parquet(LONG),
+}
+
+
+@pytest.mark.parametrize("name", ONE_TEXT)
+def test_one_text_is_no_larger_than_a_request_may_be(tmp_path: Path, name: str) -> None:
+    """300,000 characters in a file of a few thousand bytes, wherever in the file they stand."""
+    packed = ONE_TEXT[name]
+    assert len(packed) < 20_000
+    with pytest.raises(InputError, match=r"299,999|300,000") as error:
+        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=100_000)
+    assert "may have 100,000" in str(error.value)
+    assert "--upload-limit" in str(error.value)
+    assert uploads.uploaded(tmp_path) == {}
+    uploads.keep(tmp_path, name, io.BytesIO(packed), limit=1_000_000)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, _zst])
+def test_what_expands_a_thousandfold_is_refused_under_any_limit(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = pack(b"a" * 2 * uploads._ALWAYS)
+    name = "bomb.txt.gz" if pack is gzip.compress else "bomb.txt.zst"
+    with pytest.raises(InputError, match="when it is unpacked"):
+        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=2**30)
+
+
+def test_a_zstd_bomb_never_stands_in_memory_as_a_whole(tmp_path: Path) -> None:
+    from rote.corpus._streams import raw_pieces
+
+    path = tmp_path / "bomb.zst"
+    path.write_bytes(_zst(b"a" * 2**28))
+    assert path.stat().st_size < 2**14
+    sizes = [len(piece) for piece, _ in raw_pieces(path, "zst", "bomb.zst")]
+    assert sum(sizes) == 2**28
+    assert max(sizes) <= 2**26 + 2**17
 
 
 def test_an_honest_packed_file_is_kept(client: TestClient) -> None:

@@ -20,7 +20,8 @@ from rote.index.columns.packed import Packed
 from rote.index.columns.parts import Column
 from rote.index.querying import plan
 from rote.index.querying.automaton import automaton
-from rote.index.querying.tables import Memo
+from rote.index.querying.regexes import NotARegex
+from rote.index.querying.tables import Memo, checked
 from rote.index.querying.tree import (
     SIGNS,
     And,
@@ -35,7 +36,6 @@ from rote.index.querying.tree import (
     Repeat,
     Test,
     check_layers,
-    compiled,
     error_at,
     not_aligned,
 )
@@ -232,10 +232,10 @@ class _Reader:
             self.expected("%c (ignore case), the only flag there is")
         test = Test(layer, _folded(pattern) if layer == _FOLDED else pattern, bool(flag), at)
         try:
-            compiled(test)
-        except (re.error, OverflowError, RecursionError) as error:
-            self.at = start + 1 + (getattr(error, "pos", None) or 0)
-            self.fail(f"not a regular expression: {getattr(error, 'msg', error)}")
+            checked(test)
+        except NotARegex as error:
+            self.at = start + 1 + error.at
+            self.fail(f"not a regular expression: {error}")
         return test
 
     def separated(self, sign: str, form: Callable[[], _T]) -> list[_T]:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.index.columns.parts import ABSENT, END, Column, Vocabulary
-from rote.index.querying.tree import And, Condition, Not, Test, compiled
+from rote.index.querying.regexes import Regex, matches, regex
+from rote.index.querying.tree import And, Condition, Not, Test
 
 Numbers = NDArray[np.int64]
 _REMEMBERED = 256
@@ -82,15 +83,23 @@ def matching(test: Test, vocabulary: Vocabulary) -> Numbers:
     if not test.ignore_case:
         alternatives, whole = plain(test.pattern)
         if whole:
-            found = {vocabulary.find(literal) for literal in alternatives} - {ABSENT}
-            return np.array(sorted(found), np.int64)
+            known = {vocabulary.find(literal) for literal in alternatives} - {ABSENT}
+            return np.array(sorted(known), np.int64)
         if len(alternatives) == 1 and "|" not in test.pattern:
             prefix = alternatives[0]
             low = bisect_left(vocabulary, prefix, low)
             high = bisect_right(vocabulary, prefix, low, key=lambda entry: entry[: len(prefix)])
-    matches = compiled(test).fullmatch
-    strings = enumerate(_strings(vocabulary, low, high), low)
-    return np.array([number for number, string in strings if matches(string)], np.int64)
+    found = [np.empty(0, np.int64)]
+    expression = regex(test.pattern, test.ignore_case)
+    for start, strings in _blocks(vocabulary, low, high):
+        found.append(np.flatnonzero(matches(expression, strings)) + start)
+    return np.concatenate(found)
+
+
+def checked(test: Test) -> Regex | None:
+    """The expression of a test, refused if it is none; None for plain text, which is looked up."""
+    whole = not test.ignore_case and plain(test.pattern)[1]
+    return None if whole else regex(test.pattern, test.ignore_case)
 
 
 def plain(pattern: str) -> tuple[list[str], bool]:
@@ -113,10 +122,10 @@ def plain(pattern: str) -> tuple[list[str], bool]:
     return alternatives, True
 
 
-def _strings(vocabulary: Vocabulary, low: int, high: int) -> Iterator[str]:
+def _blocks(vocabulary: Vocabulary, low: int, high: int) -> Iterator[tuple[int, list[str]]]:
     """Entries in blocks: one by one would be slow, all at once would take too much memory."""
     for start in range(low, high, _BLOCK):
         ends = vocabulary.ends[start - 1 : min(start + _BLOCK, high)]
         block = vocabulary.data[int(ends[0]) : int(ends[-1])].tobytes()
-        for first, end in pairwise((ends - ends[0]).tolist()):
-            yield block[first:end].decode("utf-8", "surrogatepass")
+        places = pairwise((ends - ends[0]).tolist())
+        yield start, [block[at:end].decode("utf-8", "surrogatepass") for at, end in places]

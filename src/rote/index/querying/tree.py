@@ -6,7 +6,6 @@ Made by `query.parse`; `plan.py` walks it.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -127,14 +126,6 @@ class Query:
     def layers(self) -> tuple[str, ...]:
         """The layers that it reads, in order of appearance; the default one if it names none."""
         return tuple(dict.fromkeys(test.layer for test in self.tests)) or (self.default_layer,)
-
-
-def compiled(test: Test) -> re.Pattern[str]:
-    """The test as a regular expression; Python keeps those made lately."""
-    with warnings.catch_warnings():
-        # "[[]" is a fine way to ask for a bracket, whatever sets may mean one day.
-        warnings.simplefilter("ignore", FutureWarning)
-        return re.compile(test.pattern, re.IGNORECASE if test.ignore_case else 0)
 
 
 def error_at(text: str, at: int, problem: str) -> OptionError:

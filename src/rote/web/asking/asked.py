@@ -17,12 +17,16 @@ from rote.index.answers import Place
 from rote.index.asking import counting, groups
 from rote.index.asking.matches import Found, Sort, look_up, ordered, rows_in_blocks
 from rote.index.index import DEFAULT, Index
-from rote.web.asking.patterns import LONGEST, Lengths, checked, lengths_of
+from rote.index.querying.tables import checked
 from rote.web.reading.indexes import OpenIndex
 
 MOST = 20_000
 """Matches that are put in another order, tallied, or paged through."""
 MOST_EXPORTED = 1_000_000
+LONGEST = 2_000
+"""Characters of a query."""
+MOST_LETTERS = 500
+"""Of all expressions of a query: for each of them every word is read once, at worst."""
 LONGEST_NGRAM = 32
 MOST_LISTED = 1_000
 _EXAMPLE = 200
@@ -58,18 +62,18 @@ def check(opened: OpenIndex, question: Question) -> queries.Query:
     index = opened.index
     if not question.q.strip():
         raise OptionError("there is nothing to look for: write a word, a phrase or a query")
+    if len(question.q) > LONGEST:
+        raise OptionError(f"a query has at most {LONGEST:,} characters, not {len(question.q):,}")
     _check_layer(index, question.layer)
-    if queries.is_plain(question.q):
-        if len(question.q) > LONGEST:
-            raise OptionError(f"a phrase has at most {LONGEST:,} characters")
-    else:
-        checked(question.q, question.layer, lambda layer: _lengths(opened, layer))
-    return index.parse(question.q, question.layer)
-
-
-def _lengths(opened: OpenIndex, layer: str) -> Lengths:
-    _check_layer(opened.index, layer)
-    return opened.once(("lengths", layer), lambda: lengths_of(opened.index.vocabulary(layer)))
+    parsed = index.parse(question.q, question.layer)
+    letters = sum(found.letters for found in map(checked, parsed.tests) if found)
+    if letters > MOST_LETTERS:
+        raise OptionError(
+            f"the regular expressions of a query have at most {MOST_LETTERS} letters here, "
+            f"repetitions written out (x{{1,30}} has 30), and these {letters:,}: ask on the "
+            "command line, which has no limit"
+        )
+    return parsed
 
 
 def find(opened: OpenIndex, question: Question, *, every: bool = False) -> Found:

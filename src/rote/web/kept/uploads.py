@@ -23,7 +23,12 @@ from rote.web.kept.database import own_folder
 
 UNPACKED, IN_ALL = 8, 32
 """How many times the limit of one request a file may have when it is unpacked, and all uploads
-together: text is packed to about a quarter, and what expands a thousandfold means harm."""
+together. One text has no more than the limit, as it would have if it came unpacked."""
+EXPANDS, _ALWAYS = 100, 2**24
+"""How many times its own size a file may have when it is unpacked, and how many bytes in any case:
+text is packed to about a quarter, and what expands a thousandfold means harm."""
+COLUMNS = frozenset((".parquet", ".pq", ".arrow"))
+"""Packed inside: their texts may be far larger than they are."""
 _FOLDER, _NEW = "uploads", ".new-"
 _DIGITS, _SHOWN = 32, 8
 _PIECE = 2**20
@@ -140,26 +145,43 @@ def _cleaned(name: str) -> str:
 
 
 def _check(path: Path, name: str, limit: int) -> None:
-    """Read its first record, so that what is wrong is said here and not in the middle of work."""
+    """Read its first record, so that what is wrong is said here and not in the middle of work;
+    all of them where one may be larger than the limit."""
     from rote.corpus import open_corpus
 
     try:
-        _check_unpacked(path, UNPACKED * limit)
-        if next(iter(open_corpus([path])), None) is None:
+        size = _check_unpacked(path, limit)
+        held = False
+        for document in open_corpus([path]):
+            held = True
+            if len(document.text) > limit:
+                raise InputError(
+                    f"the text '{document.id}' has {len(document.text):,} characters, and one text "
+                    f"may have {limit:,}",
+                    remedy="Cut it into parts, give it to `rote serve` at its start, or raise "
+                    "--upload-limit",
+                )
+            if size <= limit:
+                break
+        if not held:
             raise InputError("the file holds no text", remedy="Upload another")
     except RoteError as error:
         # The file lies in a folder that the user never heard of.
         raise InputError(str(error).replace(str(path), name)) from None
 
 
-def _check_unpacked(path: Path, most: int) -> None:
+def _check_unpacked(path: Path, limit: int) -> int:
     """Unpack it piece by piece, keeping nothing, until it is at its end or too much."""
-    if unpacked(path, most) > most:
+    packed = path.stat().st_size
+    most = min(UNPACKED * limit, max(EXPANDS * packed, _ALWAYS))
+    size = unpacked(path, most)
+    if size > most:
         raise InputError(
-            f"the file has more than {most:,} bytes when it is unpacked",
+            f"the file has {packed:,} bytes, and more than {most:,} when it is unpacked",
             file=str(path),
             remedy="Give it to `rote serve` at its start",
         )
+    return limit + 1 if COLUMNS.intersection(path.suffixes) else size
 
 
 def unpacked(path: Path, most: int) -> int:

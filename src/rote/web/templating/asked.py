@@ -12,7 +12,7 @@ from rote.core.errors import OptionError
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.web.kept.uploads import unpacked
+from rote.web.kept.uploads import COLUMNS, unpacked
 from rote.web.opened import Opened
 from rote.web.reading.fingerprints import fingerprint
 from rote.web.reading.glimpses import glimpse
@@ -21,8 +21,6 @@ LAYERS = ("pos", "upos", "dep", "lower", "lemma", "shape")
 SMALL = 1 << 20
 """Bytes of texts that are measured while one waits; more is work for a process of its own."""
 MOST_LISTED, LONGEST = 1_000, 32
-_COLUMNS = frozenset((".parquet", ".pq", ".arrow"))
-"""Files whose texts may be far larger than they are."""
 _BUNDLED = "example:"
 _USUAL = "source"
 
@@ -124,5 +122,5 @@ def _size(path: Path) -> int:
     if path.is_dir():
         return sum(_size(one) for one in path.rglob("*") if one.is_file())
     if path.is_file():
-        return unpacked(path, SMALL) if _COLUMNS.isdisjoint(path.suffixes) else SMALL + 1
+        return unpacked(path, SMALL) if COLUMNS.isdisjoint(path.suffixes) else SMALL + 1
     return 0 if str(path).startswith(_BUNDLED) else SMALL + 1
