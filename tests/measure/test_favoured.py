@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rote.annotate.annotators import get
@@ -50,7 +51,7 @@ def documents(source: str, sentences: list[str]) -> list[Document]:
 def found(**options: Any) -> Result:
     texts = documents("human", HUMAN) + documents("model", MODEL)
     settings = Settings(by=("source",), reference="human")
-    given = {"min_count": 2, "k": 2, **options}
+    given = {"min_count": 2, "min_texts": 1, "k": 2, **options}
     return compute({"favoured": Options(**given)}, texts, settings=settings)[0]
 
 
@@ -109,6 +110,45 @@ def test_sentences_outside_are_shared_with_precision_and_recall() -> None:
     assert 0 < outside < 1
 
 
+def test_what_sets_sources_apart_is_certain_on_both_sides() -> None:
+    rows = found(min_texts=2).tables["patterns"]
+    assert {row["favoured_by"] for row in rows if row["p_corrected"] < 0.05} == {"human", "model"}
+    for row in rows:
+        ours = "source" if row["favoured_by"] == "model" else "outside"
+        assert 2 <= row[f"{ours}_texts"] <= row[f"{ours}_sentences"] <= row[f"{ours}_count"]
+        assert row["permutations"] == 199
+
+
+def test_halves_of_one_source_differ_no_more_often_than_the_level() -> None:
+    """Each text has a mould of its own, so patterns come in bunches, but no half has a habit."""
+    rng = np.random.default_rng(5)
+    moulds = [HUMAN[start : start + 4] for start in range(0, len(HUMAN) - 4, 2)]
+    wrong = large = 0
+    for split in range(10):
+        chosen = [moulds[number] for number in rng.integers(0, len(moulds), 24)]
+        texts = [
+            Document(f"{split} {n}", " ".join(mould * 8), {"source": "ab"[n % 2]})
+            for n, mould in enumerate(chosen)
+        ]
+        settings = Settings(by=("source",), reference="a", permutations=39)
+        options = Options(min_count=2, min_texts=2, k=2)
+        rows = compute({"favoured": options}, texts, settings=settings)[0].tables["patterns"]
+        wrong += any(row["p_corrected"] < 0.05 for row in rows)
+        large += any(row["z"] > 3 for row in rows)
+    assert large >= 5
+    assert wrong <= 2  # 10 / 40 are expected
+
+
+def test_too_few_permutations_are_said() -> None:
+    texts = documents("human", HUMAN) + documents("model", MODEL)
+    settings = Settings(by=("source",), reference="human", permutations=9)
+    result = compute({"favoured": Options(k=2)}, texts, settings=settings)[0]
+    assert "at least 20" in " ".join(result.sources["model"].notes)
+    settings = Settings(by=("source",), reference="human", permutations=0)
+    result = compute({"favoured": Options(k=2, min_count=2)}, texts, settings=settings)[0]
+    assert all(math.isnan(row["p_corrected"]) for row in result.tables["patterns"])
+
+
 def test_a_pattern_moved_by_one_item_is_not_listed_again() -> None:
     rows = [
         r for r in found(lengths=(3,), top=50).tables["patterns"] if r["favoured_by"] == "model"
@@ -129,5 +169,6 @@ def test_without_a_reference_it_says_so() -> None:
 def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(OptionError, match="lengths"):
         Options(lengths=())
-    with pytest.raises(OptionError, match="top must be at least 1"):
-        Options(top=0)
+    for name in ("top", "min_texts"):
+        with pytest.raises(OptionError, match=f"{name} must be at least 1"):
+            Options(**{name: 0})

@@ -354,14 +354,40 @@ def test_what_a_source_does_not_reach_lies_outside_every_ball(
         groups={"model": np.array([0]), "human": np.array([1])}, reference="human", ids=["a", "b"]
     )
     k, strict = rule.k, rule.strict
-    found = outside(made_histograms(every), sentences, work, k=k, strict=strict)
+    here = np.array([0]), np.array([1])
+    runs = {"model": [here, here[::-1]]}
+    found = outside(made_histograms(every), sentences, work, runs, rule=rule)
     if size <= k:
         assert (found.size, found.measured.tolist(), found.by_source) == (0, [], {})
         return
     recall = plain_scores(every[:size], every[size:], tree_distance, k, strict)["recall"]
     assert found.measured.tolist() == list(range(size, 2 * size))
-    assert set(found.by_source["model"]) <= set(found.measured)
-    assert 1 - len(found.by_source["model"]) / size == pytest.approx(recall)
+    missed, exchanged = found.by_source["model"]
+    assert set(missed) <= set(found.measured)
+    assert 1 - len(missed) / size == pytest.approx(recall)
+    # With the labels exchanged it is the other way round.
+    back = plain_scores(every[size:], every[:size], tree_distance, k, strict)["recall"]
+    assert not set(exchanged) & set(found.measured)
+    assert 1 - len(exchanged) / size == pytest.approx(back)
+
+
+def test_permuted_samples_draw_the_same_sentences_first() -> None:
+    """Five sentences a text, three texts a side; seven sentences of each side are compared."""
+    rng = np.random.default_rng(3)
+    every = [dict(zip(rng.permutation(9)[:3].tolist(), [1, 2, 3])) for _ in range(30)]
+    sentences = sentences_in(np.repeat(np.arange(6), 5).tolist())
+    groups = {"model": np.arange(3), "human": np.arange(3, 6)}
+    work = Work(groups=groups, reference="human", ids=list("abcdef"))
+    permuted = np.array([0, 4, 5]), np.array([1, 2, 3])
+    made, rule = made_histograms(every), Rule(1, strict=False)
+    runs = {"model": [(groups["model"], groups["human"]), permuted]}
+    both = outside(made, sentences, work, runs, rule=rule, count=7)
+    other = Work(
+        groups={"model": permuted[0], "human": permuted[1]}, reference="human", ids=work.ids
+    )
+    alone = outside(made, sentences, other, {"model": [permuted]}, rule=rule, count=7)
+    assert both.by_source["model"][1].tolist() == alone.by_source["model"][0].tolist()
+    assert both.by_source["model"][0].tolist() != alone.by_source["model"][0].tolist()
 
 
 # Halves

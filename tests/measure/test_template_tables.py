@@ -225,6 +225,18 @@ def test_distinctive_needs_two_texts_and_keeps_both_directions() -> None:
     assert found[0]["log_odds"] == pytest.approx(odds)
 
 
+def test_what_sets_apart_is_certain_by_permuted_texts_alone() -> None:
+    """The n-gram of many texts is; one that is as frequent, but of three texts, is not."""
+    bunch = pieces("owl a bit " * 4)
+    texts = [pieces("the cat saw .")] * 12 + [pieces("owl cat dög")] * 9 + [bunch] * 3
+    made = comparison({"own": range(12), "human": range(12, 24)}, "human")
+    made = replace(made, strata=np.full(24, -1), permutations=99)
+    rows = {row["template"]: row for row in tables(texts, made)["distinctive"]}
+    assert (rows["D N V"]["count"], rows["N D V"]["reference_count"]) == (12, 12)
+    assert rows["D N V"]["p_corrected"] < 0.05
+    assert rows["N D V"]["p_corrected"] > 0.05
+
+
 def test_overlap_by_hand() -> None:
     texts = [pieces("the cat saw")] * 2 + [pieces("the cat saw . . .")] * 2 + [pieces("saw")]
     found = tables(texts, comparison({"a": [0, 1], "b": [2, 3], "c": [4]}), replace(OPTIONS, top=9))

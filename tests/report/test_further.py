@@ -156,6 +156,7 @@ def patterns_of(*sources: str) -> Result:
             "reference_count": 4,
             "outside_count": 30 + rank,
             "z": None if rank == 2 else 9.0 - rank,
+            "p_corrected": None if rank == 2 else 0.01 * rank,
             "examples": [] if rank == 2 else [f"such as {mark}{rank}"],
         }
         for source in sources
@@ -174,10 +175,10 @@ def test_favoured_patterns_of_both_sides_stand_below_each_other() -> None:
     )
     ours = next(i for i, line in enumerate(lines) if "m more than human" in line)
     assert theirs < ours
-    assert line(text, "H1 H1 H1 ").split()[3:6] == ["31", "41", "8.0"]
+    assert line(text, "H1 H1 H1 ").split()[3:7] == ["31", "41", "8.0", "0.010"]
     assert "such as H1" in line(text, "H1 H1 H1 ")
-    assert line(text, "S1 S1 S1 ").split()[3:6] == ["41", "4", "8.0"]
-    assert line(text, "H2 H2 H2 ").split()[3:] == ["32", "42", "–"]
+    assert line(text, "S1 S1 S1 ").split()[3:7] == ["41", "4", "8.0", "0.010"]
+    assert line(text, "H2 H2 H2 ").split()[3:] == ["32", "42", "–", "–"]
     assert "H3" not in text
 
 

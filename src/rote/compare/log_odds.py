@@ -5,12 +5,15 @@ log-odds ratio with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2
 Words) takes every thing to be as frequent in both groups as in the two together until the counts
 say otherwise; z is its size in standard errors.
 
-z is that of independent occurrences. A text that repeats itself makes it too large, so whoever
-lists things by z says in how many texts they stand.
+z is that of independent occurrences. A text that repeats itself makes it too large, and so does
+looking only where much is to be found, so z has no p-value here. Texts are permuted between the
+groups instead, all that leads to z is done again each time, and a thing is certain as far as its z
+stands out among what permuted groups give it, more than anything does in one of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,15 +37,6 @@ class LogOdds:
 
     delta: Floats
     z: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """For each thing: `delta`, `z`, and the corrected p-value of z; nan where it was not tested."""
-
-    delta: Floats
-    z: Floats
-    p: Floats
 
 
 def pooled_prior(
@@ -102,25 +96,78 @@ def frequent_enough(
     return found
 
 
-def contrast(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int], least: int) -> Contrast:
-    """All things that stand `least` times in one of two groups: how much, how certain, and p.
+def contrast(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]) -> LogOdds:
+    """Log-odds ratio and z of each thing under the pooled prior."""
+    prior, prior_total = pooled_prior(counts_a, counts_b, totals)
+    return log_odds(counts_a, counts_b, prior, totals=totals, prior_total=prior_total)
 
-    p-values are corrected over those that are frequent enough to be tested at all; the others
-    are certainly not certain: 1. Things that are rarer still have nan throughout.
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far each thing's z stands out from those of permuted groups.
+
+    `expected` is the mean of its permuted z, and `excess` how many of their standard deviations
+    its own z lies above it; `largest` is the largest excess of anything in each permuted run.
     """
-    tested = np.flatnonzero((counts_a >= least) | (counts_b >= least))
-    ours, theirs = counts_a[tested], counts_b[tested]
-    prior, prior_total = pooled_prior(ours, theirs, totals)
-    found = log_odds(ours, theirs, prior, totals=totals, prior_total=prior_total)
-    often = frequent_enough(ours, theirs, totals)
-    p = np.where(np.isnan(found.z), np.nan, 1.0)
-    p[often] = benjamini_hochberg(two_sided_p(found.z[often]))
-    columns = []
-    for values in (found.delta, found.z, p):
-        column = np.full(len(counts_a), np.nan)
-        column[tested] = values
-        columns.append(column)
-    return Contrast(*columns)
+
+    expected: Floats
+    excess: Floats
+    largest: Floats
+
+    def p(self, largest: Floats | None = None) -> Floats:
+        """How often a permuted run has anything that stands out as far as each thing does.
+
+        Family-wise: where labels mean nothing, one run in twenty has any p of 0.05 or less.
+        `largest` may be that of a larger family.
+        """
+        runs = np.sort(self.largest if largest is None else largest)
+        if not len(runs):
+            return np.full(len(self.excess), np.nan)
+        # Equal up to rounding counts as equal.
+        as_far = len(runs) - np.searchsorted(runs, self.excess - 1e-9)
+        return np.asarray((1 + as_far) / (1 + len(runs)), np.float64)
+
+
+def standing(
+    z_of: Callable[[int], Floats], permutations: int, *, two_sided: bool = False
+) -> Standing:
+    """`z_of(0)` are the observed z, `z_of(1)` to `z_of(permutations)` those of permuted groups.
+
+    Every run is held against all others in the same way, so that under permuted labels none of
+    them is likelier than another to stand out most. A thing whose z moves far with the labels,
+    since it stands in few texts, has to go further to stand out, and so has one whose z is large
+    whoever the texts belong to. z is in units of the standard error of independent occurrences:
+    less than one of these is never taken for its spread.
+
+    Each run is asked for twice, so that no more than one is held at a time.
+    """
+    observed = _defined(z_of(0))
+    if not permutations:
+        unknown = np.full(len(observed), np.nan)
+        return Standing(unknown, unknown, np.empty(0))
+    sums, squares = np.zeros(len(observed)), np.zeros(len(observed))
+    for run in range(1, permutations + 1):
+        gap = _defined(z_of(run)) - observed
+        sums += gap
+        squares += gap * gap
+
+    def excess(gap: Floats | float) -> Floats:
+        """How far a run stands out from all others, seen from the observed one."""
+        mean = (sums - gap) / permutations
+        variance = (squares - gap * gap) / permutations - mean * mean
+        found = (gap - mean) / np.sqrt(np.maximum(variance, 1.0))
+        return np.abs(found) if two_sided else found
+
+    largest = [
+        float(excess(_defined(z_of(run)) - observed).max(initial=-np.inf))
+        for run in range(1, permutations + 1)
+    ]
+    return Standing(observed + sums / permutations, excess(0.0), np.array(largest))
+
+
+def _defined(z: Floats) -> Floats:
+    """What stands in neither group is as frequent in one as in the other."""
+    return np.nan_to_num(z, nan=0.0)
 
 
 def two_sided_p(z: Numbers) -> Floats:

@@ -20,6 +20,7 @@ from rote.core.sample import Take
 
 Strata = NDArray[np.int64]
 """For every text the number of its doc_id; -1 where it has none."""
+Groups = tuple[Take, Take]
 
 
 def shared_strata(a: Take, b: Take, strata: Strata) -> int:
@@ -40,7 +41,19 @@ def permuted_differences(
     jobs: int = 1,
     advance: Advance = lambda amount: None,
 ) -> dict[str, NDArray[np.float64]]:
-    """value(a) - value(b) for every value, `count` times with the labels permuted.
+    """value(a) - value(b) for every value, `count` times with the labels permuted."""
+    exchange = exchanges(a, b, strata)
+
+    def one(rng: np.random.Generator) -> Values:
+        ours, theirs = exchange(rng)
+        left, right = reduce(ours, rng), reduce(theirs, rng)
+        return {name: left[name] - right[name] for name in left}
+
+    return draws(one, count=count, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
+
+
+def exchanges(a: Take, b: Take, strata: Strata) -> Callable[[np.random.Generator], Groups]:
+    """A function that gives two groups of the same sizes, with their labels permuted.
 
     Labels move within a doc_id that both groups share, and among all texts that share none.
     """
@@ -49,13 +62,11 @@ def permuted_differences(
     common = np.intersect1d(strata[a], strata[b])
     stratum = np.where(np.isin(strata[pooled], common[common >= 0]), strata[pooled], -1)
 
-    def one(rng: np.random.Generator) -> Values:
+    def exchange(rng: np.random.Generator) -> Groups:
         shuffled = _shuffled_within(labels, stratum, rng)
-        left = reduce(np.sort(pooled[shuffled]), rng)
-        right = reduce(np.sort(pooled[~shuffled]), rng)
-        return {name: left[name] - right[name] for name in left}
+        return np.sort(pooled[shuffled]), np.sort(pooled[~shuffled])
 
-    return draws(one, count=count, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
+    return exchange
 
 
 def p_value(permuted: NDArray[np.float64], observed: float) -> float:

@@ -34,7 +34,7 @@ class Work:
 
     `groups` are the sources and `reference` one of them, for a measure that has to know them
     beforehand; `ids` name the texts, so that what is drawn does not depend on their order, and
-    `strata` number their doc_ids (-1: none).
+    `strata` number their doc_ids (-1: none). `permutations` are those of a test.
     """
 
     jobs: int = 1
@@ -44,6 +44,7 @@ class Work:
     ids: Sequence[str] = ()
     strata: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     seed: int = 0
+    permutations: int = 0
     reporter: Reporter = field(default_factory=Silent)
 
 
@@ -51,8 +52,12 @@ class Work:
 class Comparison:
     """What a measure's further tables are about: the sources, and which is the reference.
 
+<<<<<<< HEAD
     `signature` is that of whoever made the layers, `level` that of
     intervals (0: none are asked for).
+=======
+    `signature` is that of whoever made the layers; `strata` and `permutations` are as in `Work`.
+>>>>>>> c914550 (Favoured patterns have p-values that hold their level: texts are permuted through the whole selection)
     """
 
     groups: Mapping[str, Take]
@@ -61,7 +66,12 @@ class Comparison:
     signature: str
     seed: int
     reporter: Reporter
+<<<<<<< HEAD
     level: float = 0.95
+=======
+    strata: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    permutations: int = 0
+>>>>>>> c914550 (Favoured patterns have p-values that hold their level: texts are permuted through the whole selection)
 
 
 @dataclass(frozen=True, slots=True)

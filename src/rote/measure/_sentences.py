@@ -103,11 +103,14 @@ def drawn(sentences: Sentences, work: Work, count: int | None) -> NDArray[np.boo
     everything = np.unique(sentences.texts)
     for take in work.groups.values() if work.groups else (everything,):
         own = sentences.of(take)
-        if len(own) <= count:
-            continue
-        ranks = [_rank(sentences, int(number), work) for number in own]
-        kept[own[np.argsort(ranks, kind="stable")[count:]]] = False
+        if len(own) > count:
+            kept[own[np.argsort(ranks(sentences, own, work), kind="stable")[count:]]] = False
     return kept
+
+
+def ranks(sentences: Sentences, numbers: NDArray[np.int64], work: Work) -> NDArray[np.int64]:
+    """The order in which these sentences are drawn: smaller ones first."""
+    return np.array([_rank(sentences, int(number), work) for number in numbers], np.int64)
 
 
 def _rank(sentences: Sentences, number: int, work: Work) -> int:

@@ -53,7 +53,7 @@ class Study:
     fingerprint: str
     reporter: Reporter
 
-    def work(self, progress: Progress) -> Work:
+    def work(self, progress: Progress, permutations: int = 0) -> Work:
         """What a measure is told before it counts."""
         return Work(
             jobs=self.settings.jobs,
@@ -63,6 +63,7 @@ class Study:
             ids=self.ids,
             strata=self.strata,
             seed=self.settings.seed,
+            permutations=permutations,
             reporter=self.reporter,
         )
 
@@ -87,7 +88,8 @@ class _Run:
                 advance(share - done)
                 done = share
 
-            self.rows = metric.rows(study.sample, options, study.work(progress))
+            work = study.work(progress, self.permutations())
+            self.rows = metric.rows(study.sample, options, work)
 
     def reduce(self, take: Take, rng: np.random.Generator) -> Values:
         return self.metric.reduce(self.rows, take, self.options, rng)
@@ -373,6 +375,11 @@ class _Run:
             signature=study.tokenizers[None],
             seed=self.settings.seed,
             reporter=study.reporter,
+<<<<<<< HEAD
             level=self.settings.interval,
+=======
+            strata=study.strata,
+            permutations=self.permutations(),
+>>>>>>> c914550 (Favoured patterns have p-values that hold their level: texts are permuted through the whole selection)
         )
         return self.metric.tables(self.rows, comparison, self.options)

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.log_odds import Contrast
-from rote.compare.log_odds import contrast as compared
+from rote.compare._resample import generator
+from rote.compare.log_odds import LogOdds, contrast, frequent_enough, standing
+from rote.compare.permutation import exchanges
 from rote.core.metric import Comparison
 from rote.core.sample import Take
 from rote.measure._templates.core import Options, Rows, counted, templates_of, windows_for
@@ -83,6 +84,14 @@ class _Group:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Of every n-gram the log-odds ratio, and p: family-wise, over all n-grams and sources."""
+
+    odds: LogOdds
+    p: NDArray[np.float64]
+
+
 class _Listing:
     """The tables at work. Counts by n-gram are large: those of one source and of the reference
     are held at a time."""
@@ -104,16 +113,11 @@ class _Listing:
         with stage as advance:
             for source, take in self.groups.items():
                 group = self.group(take)
-                contrast = None
+                apart = None
                 if against is not None and source != reference:
-                    contrast = compared(
-                        group.counts,
-                        against.counts,
-                        (group.total, against.total),
-                        self.options.min_count,
-                    )
-                    tables["distinctive"] += self.distinctive(source, group, against, contrast)
-                tables["templates"] += self.templates(source, group, contrast, everywhere)
+                    apart = self.apart(source, group, against)
+                    tables["distinctive"] += self.distinctive(source, group, against, apart)
+                tables["templates"] += self.templates(source, group, apart, everywhere)
                 for name, found in self.shown(source, take).items():
                     tables[name] += found
                 advance(1)
@@ -130,6 +134,35 @@ class _Listing:
             lengths = layer.text_ends[take] - layer.text_starts[take]
             total = int(np.maximum(lengths - found.n + 1, 0).sum())
         return _Group(counts, texts, total)
+
+    def apart(self, source: str, group: _Group, against: _Group) -> _Apart:
+        """How far every n-gram sets a source apart from the reference, and how certainly.
+
+        Texts are permuted between the two. An n-gram of one text, or one so rare that it would
+        not show if one side had it all, is not tested and certainly not certain: 1.
+        """
+        totals = group.total, against.total
+        found = contrast(group.counts, against.counts, totals)
+        p = np.full(len(found.z), np.nan)
+        if permutations := self.comparison.permutations:
+            ours, theirs = self.groups[source], self.groups[str(self.comparison.reference)]
+            exchange = exchanges(ours, theirs, self.comparison.strata)
+            both = self.group(np.sort(np.concatenate((ours, theirs))))
+            tested = np.flatnonzero(
+                (both.texts >= _LEAST_TEXTS) & frequent_enough(group.counts, against.counts, totals)
+            )
+
+            def z(run: int) -> NDArray[np.float64]:
+                rng = generator(self.comparison.seed, f"templates {source}", run)
+                own = self.group(exchange(rng)[0]) if run else group
+                counts, other = own.counts[tested], (both.counts - own.counts)[tested]
+                return contrast(counts, other, (own.total, both.total - own.total)).z
+
+            p[~np.isnan(found.z)] = 1.0
+            others = len(self.groups) - 1
+            stands = standing(z, permutations, two_sided=True)
+            p[tested] = np.minimum(1.0, others * stands.p())
+        return _Apart(found, p)
 
     def names(self, numbers: Chosen) -> list[str]:
         """The n-grams as they are written in tables."""
@@ -149,7 +182,7 @@ class _Listing:
         self,
         source: str,
         group: _Group,
-        contrast: Contrast | None,
+        apart: _Apart | None,
         everywhere: Mapping[int, dict[str, int]],
     ) -> list[Row]:
         numbers = self.chosen[source]
@@ -161,9 +194,9 @@ class _Listing:
                 "count": int(group.counts[number]),
                 "texts": int(group.texts[number]),
                 "counts": everywhere[number],
-                "log_odds": None if contrast is None else float(contrast.delta[number]),
-                "z": None if contrast is None else float(contrast.z[number]),
-                "p_corrected": None if contrast is None else float(contrast.p[number]),
+                "log_odds": None if apart is None else float(apart.odds.delta[number]),
+                "z": None if apart is None else float(apart.odds.z[number]),
+                "p_corrected": None if apart is None else float(apart.p[number]),
             }
             for rank, (number, name) in enumerate(zip(numbers.tolist(), self.names(numbers)), 1)
         ]
@@ -191,15 +224,13 @@ class _Listing:
             ]
         return {"matches": matches, "examples": examples}
 
-    def distinctive(
-        self, source: str, group: _Group, against: _Group, contrast: Contrast
-    ) -> list[Row]:
+    def distinctive(self, source: str, group: _Group, against: _Group, apart: _Apart) -> list[Row]:
         """The n-grams that set a source apart, then those that set the reference apart.
 
         Listed whether certain or not: `p_corrected` says it, over all n-grams of the pair.
         """
-        ours = _furthest(contrast.z, group.texts)
-        theirs = _furthest(-contrast.z, against.texts)[::-1]
+        ours = _furthest(apart.odds.z, group.texts)
+        theirs = _furthest(-apart.odds.z, against.texts)[::-1]
         reference = str(self.comparison.reference)
         read = self.read(source, ours) + self.read(reference, theirs)
         numbers = np.concatenate((ours, theirs))
@@ -211,9 +242,9 @@ class _Listing:
                 "texts": int(group.texts[number]),
                 "reference_count": int(against.counts[number]),
                 "reference_texts": int(against.texts[number]),
-                "log_odds": float(contrast.delta[number]),
-                "z": float(contrast.z[number]),
-                "p_corrected": float(contrast.p[number]),
+                "log_odds": float(apart.odds.delta[number]),
+                "z": float(apart.odds.z[number]),
+                "p_corrected": float(apart.p[number]),
                 "examples": [text for text, _ in matches[:EXAMPLES]],
             }
             for number, name, matches in zip(numbers.tolist(), self.names(numbers), read)

@@ -80,9 +80,16 @@ class Windows:
 
     # The rest goes by the texts of the layer, since listings may go by smaller pieces.
 
-    def tally(self, layer: Layer, take: Take) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How often each n-gram stands in these texts, and in how many of them."""
-        return _tally(self.numbers, layer.text_starts, layer.text_ends, take, len(self.counts))
+    def tally(
+        self, layer: Layer, take: Take, owners: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often each n-gram stands in these texts, and in how many of them.
+
+        `owners`: whose a text is, where these are what is counted; an owner's follow each other.
+        """
+        starts, ends = layer.text_starts, layer.text_ends
+        owners = np.arange(len(ends)) if owners is None else owners
+        return _tally(self.numbers, starts, ends, take, owners, len(self.counts))
 
     def places(
         self, layer: Layer, take: Take, chosen: Chosen
@@ -252,7 +259,7 @@ def _occurrences(
 
 @njit(cache=True, nogil=True)
 def _tally(
-    numbers: Array, starts: Array, ends: Array, take: Array, kinds: int
+    numbers: Array, starts: Array, ends: Array, take: Array, owners: Array, kinds: int
 ) -> tuple[Array, Array]:
     counts = np.zeros(kinds, np.int64)
     texts = np.zeros(kinds, np.int64)
@@ -262,8 +269,8 @@ def _tally(
             number = numbers[place]
             if number != ONCE:
                 counts[number] += 1
-                if last[number] != text:
-                    last[number] = text
+                if last[number] != owners[text]:
+                    last[number] = owners[text]
                     texts[number] += 1
     return counts, texts
 

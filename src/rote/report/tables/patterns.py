@@ -14,6 +14,7 @@ from rote.report.tables._blocks import (
     distinct,
     heading,
     listed,
+    p_value,
     parts,
     room,
     shown_name,
@@ -47,6 +48,7 @@ def patterns(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]
                     count(row["source_count" if theirs else "outside_count"]),
                     count(row["reference_count" if theirs else "source_count"]),
                     f"{row['z']:.1f}" if defined(row["z"]) else "–",
+                    p_value(row["p_corrected"]),
                     row["examples"][0] if row["examples"] else "",
                 ]
                 for n in sorted({row["n"] for row in own})
@@ -54,9 +56,11 @@ def patterns(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]
             ]
     yield heading(
         "Favoured patterns",
-        f"the {_EACH_LENGTH} strongest of each length, and their commonest text",
+        f"the {_EACH_LENGTH} strongest of each length, and their commonest text; p by permuting "
+        "texts, over all patterns",
     )
     columns = {"pattern": "left", "count": "right", "of the other": "right", "z": "right"}
+    columns["p"] = "right"
     yield from listed(width, {**columns, "for example": "left"}, groups)
 
 

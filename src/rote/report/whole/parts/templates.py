@@ -126,7 +126,7 @@ def _distinctive(result: Result) -> Table:
         sorted(data, key=lambda row: -abs(row["z"])),
         make,
         said=f"▲ more, ▼ fewer than in {reference}, corrected p < {SIGNIFICANT}; "
-        "log-odds with an informative prior.",
+        "log-odds with an informative prior, p by permuting texts.",
         by="source",
     )
 
@@ -143,6 +143,7 @@ def _favoured(result: Result) -> Table:
             number_cell(row["source_count" if theirs else "outside_count"]),
             number_cell(row["reference_count" if theirs else "source_count"]),
             number_cell(row["z"], ".1f"),
+            Cell(p_value(row["p_corrected"]), (row["p_corrected"],)),
             _examples(row["examples"]),
         ]
 
@@ -156,6 +157,7 @@ def _favoured(result: Result) -> Table:
             Column("count", "right"),
             Column("of the other", "right"),
             Column("z", "right"),
+            Column("p", "right", ("corrected",)),
             Column("for example"),
         ],
         result.tables["patterns"],

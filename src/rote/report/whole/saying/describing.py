@@ -86,7 +86,8 @@ def _favoured(s: Settings) -> str:
         f"Patterns that a source favours are n-grams of {s['of']} (n = "
         f"{s['lengths'].replace(',', ', ')}), ranked by their log-odds ratio with an informative "
         "prior; those of the reference come from its sentences that lie outside every ball of the "
-        "source"
+        "source; their p-values are family-wise, from texts permuted between source and reference "
+        "through the whole selection"
     )
 
 
