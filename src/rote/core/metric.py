@@ -52,12 +52,8 @@ class Work:
 class Comparison:
     """What a measure's further tables are about: the sources, and which is the reference.
 
-<<<<<<< HEAD
-    `signature` is that of whoever made the layers, `level` that of
-    intervals (0: none are asked for).
-=======
-    `signature` is that of whoever made the layers; `strata` and `permutations` are as in `Work`.
->>>>>>> c914550 (Favoured patterns have p-values that hold their level: texts are permuted through the whole selection)
+    `signature` is that of whoever made the layers, `level` that of intervals (0: none are asked
+    for); `strata` and `permutations` are as in `Work`.
     """
 
     groups: Mapping[str, Take]
@@ -66,12 +62,9 @@ class Comparison:
     signature: str
     seed: int
     reporter: Reporter
-<<<<<<< HEAD
     level: float = 0.95
-=======
     strata: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     permutations: int = 0
->>>>>>> c914550 (Favoured patterns have p-values that hold their level: texts are permuted through the whole selection)
 
 
 @dataclass(frozen=True, slots=True)

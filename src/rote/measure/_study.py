@@ -375,11 +375,8 @@ class _Run:
             signature=study.tokenizers[None],
             seed=self.settings.seed,
             reporter=study.reporter,
-<<<<<<< HEAD
             level=self.settings.interval,
-=======
             strata=study.strata,
             permutations=self.permutations(),
->>>>>>> c914550 (Favoured patterns have p-values that hold their level: texts are permuted through the whole selection)
         )
         return self.metric.tables(self.rows, comparison, self.options)
