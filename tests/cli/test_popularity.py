@@ -65,7 +65,8 @@ def test_json_csv_and_latex_hold_the_same_values(index: str, goals: str, tmp_pat
     asked = (goals, "--corpus", index, "-n", "2", "--correct", "model")
     found = json.loads(done(*asked, "--json"))
     assert found["measure"] == "popularity"
-    assert set(found["tables"]) == {"values", "items", "deciles", "groups", "accuracy"}
+    tables = {"values", "tests", "items", "deciles", "groups", "accuracy"}
+    assert set(found["tables"]) == tables
     accuracy = found["sources"]["piqa"]["values"]["accuracy"]
     assert accuracy == 0.75
     rows = list(csv.DictReader(done(*asked, "--csv").splitlines()))

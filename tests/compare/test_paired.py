@@ -72,3 +72,31 @@ def test_many_pairs_agree_with_scipy_and_undefined_ones_do_not_count() -> None:
     expected = stats.wilcoxon(after[kept] - before[kept])
     assert found.p == pytest.approx(float(expected.pvalue))
     assert found.statistic == pytest.approx(float(expected.statistic))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 5)), max_size=12))
+def test_signs_of_twins_are_turned_together(items: list[tuple[bool, bool, int]]) -> None:
+    before, after, clusters = (
+        np.array([item[place] for item in items], kind)
+        for place, kind in enumerate((bool, bool, int))
+    )
+    found = mcnemar(before, after, clusters)
+    if not found.lost + found.gained:
+        assert math.isnan(found.p)
+        return
+    sums = [sum(int(a) - int(b) for b, a, c in items if c == own) for own in set(clusters.tolist())]
+    totals = [
+        abs(sum(s * d for s, d in zip(way, sums))) for way in product((-1, 1), repeat=len(sums))
+    ]
+    gap = abs(found.gained - found.lost)
+    assert found.p == pytest.approx(np.mean([total >= gap for total in totals]))
+
+
+def test_twins_do_not_make_a_change_surer() -> None:
+    rng = np.random.default_rng(0)
+    before, after = rng.normal(size=80), rng.normal(0.3, 1, size=80)
+    once = signed_ranks(before, after)
+    twins = np.repeat(np.arange(80), 2)
+    twice = signed_ranks(np.repeat(before, 2), np.repeat(after, 2), twins)
+    assert twice.p == pytest.approx(once.p, rel=0.02)
+    assert signed_ranks(np.repeat(before, 2), np.repeat(after, 2)).p < once.p

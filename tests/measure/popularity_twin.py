@@ -38,4 +38,4 @@ def ips(text: str, n: int, counts: Mapping[Gram, int], popularity: Mapping[float
 def score(options: Sequence[float], answer: int) -> float:
     right = options[answer]
     wrong = [value for number, value in enumerate(options) if number != answer]
-    return (right - sum(wrong) / len(wrong)) / right if wrong else right
+    return right - sum(wrong) / len(wrong) if wrong else right

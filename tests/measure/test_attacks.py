@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rote.core.model import Continuation, Scored
 from rote.measure._memorization import attacks
 from rote.measure._memorization.membership import separation
-from rote.measure._memorization.prediction import _coefficients, predict
+from rote.measure._memorization.prediction import Splits, _coefficients, predict
 from rote.models.backends.fake import Fake
 
 TABLE = {
@@ -137,13 +137,33 @@ def test_a_score_that_decides_predicts_and_one_that_does_not_is_no_better_than_t
     found = predict(np.column_stack([telling, idle]), ["telling", "idle"], right)
     first, second = found.coefficients
     assert first.p < 1e-6 < second.p
-    assert found.logistic.auc > 0.75
-    assert found.svm.auc > 0.7
-    assert found.logistic.macro_f1 > found.majority_f1
+    assert found.logistic.auc.low > 0.72
+    assert found.svm.auc.value > 0.7
+    assert found.logistic.macro_f1.low > found.majority_f1
     share = right.mean()
     assert found.majority_f1 == pytest.approx(share / (1 + share))
     alone = predict(idle[:, None], ["idle"], right)
-    assert abs(alone.logistic.auc - 0.5) < 0.1
+    assert abs(alone.logistic.auc.value - 0.5) < 0.1
+    assert alone.logistic.auc.low < 0.5 < alone.logistic.auc.high + 0.05
+
+
+def test_neither_the_order_of_items_nor_twins_taken_for_two_make_a_prediction_surer() -> None:
+    random = np.random.default_rng(4)
+    feature = random.normal(size=80)
+    right = (feature + 2 * random.normal(size=80) > 0).astype(float)
+    features, order, bases = feature[:, None], np.arange(80), np.arange(80)
+    found = predict(features, ["x"], right, Splits(order, bases, 0.95))
+    turned = predict(features[::-1], ["x"], right[::-1], Splits(order[::-1], bases[::-1], 0.95))
+    assert turned == found
+    twice = predict(
+        np.repeat(features, 2, axis=0),
+        ["x"],
+        np.repeat(right, 2),
+        Splits(np.arange(160), np.repeat(bases, 2), 0.95),
+    )
+    assert twice.coefficients[0].error == pytest.approx(found.coefficients[0].error, rel=0.1)
+    width = found.logistic.auc.high - found.logistic.auc.low
+    assert twice.logistic.auc.high - twice.logistic.auc.low == pytest.approx(width, rel=0.35)
 
 
 def test_coefficients_are_those_of_a_regression_without_penalty() -> None:
@@ -161,7 +181,9 @@ def test_coefficients_are_those_of_a_regression_without_penalty() -> None:
 def test_p_values_are_even_where_nothing_is_to_be_found() -> None:
     random = np.random.default_rng(2)
     small = [
-        _coefficients(random.normal(size=(120, 1)), ["x"], random.random(120) < 0.4)[0][0].p
+        _coefficients(
+            random.normal(size=(120, 1)), ["x"], random.random(120) < 0.4, np.arange(120)
+        )[0][0].p
         for _ in range(60)
     ]
     assert 0.3 < float(np.mean(small)) < 0.7

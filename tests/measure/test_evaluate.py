@@ -354,3 +354,31 @@ def test_a_backend_that_says_greedy_elsewhere_is_not_doubted(tmp_path: Path) -> 
     found = evaluate(records, {"m": Fake(NEXT)})
     assert any(any(row["greedy"]) for row in found.rows)
     assert not found.result.notes
+
+
+def test_mirrored_twins_are_no_two_items_in_intervals_and_tests() -> None:
+    from rote.measure._evaluate.tables import source, tests
+
+    def rows(twins: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": f"{number}.{twin}",
+                "base_id": str(number),
+                "task": "t",
+                "source": model,
+                "options": ["a", "b"],
+                "answer": number % 2,
+                "acc": int(number < right),
+                "loglikelihoods": [-1.0 - number, -2.0],
+            }
+            for model, right in (("one", 30), ("other", 24))
+            for number in range(40)
+            for twin in range(twins)
+        ]
+
+    once, twice = (source(own, 0.95) for own in (rows(1), rows(2)))
+    assert twice.intervals["accuracy"] == pytest.approx(once.intervals["accuracy"], abs=0.003)
+    width = np.diff(once.intervals["loglikelihood"])
+    assert np.diff(twice.intervals["loglikelihood"]) == pytest.approx(width)
+    for own in (rows(1), rows(2)):
+        assert tests(own, ["task"])[0]["p"] == pytest.approx(2 / 2**6)

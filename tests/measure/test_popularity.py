@@ -132,9 +132,9 @@ def test_a_study_worked_out_by_hand() -> None:
     result = popularity(items, backend(*corpus), PopularityOptions(n=2, correct="right"))
     one, two, three = result.tables["items"]
     assert one["ips"] == [(9 + 7) / 2, (9 + 5) / 2]
-    assert one["score"] == (8 - 7) / 8
+    assert one["score"] == one["difference"] == 8 - 7
     assert two["ips"] == [3.0, (9 + 7 + 1) / 3, 1.0]
-    assert two["score"] == pytest.approx((17 / 3 - 2) / (17 / 3))
+    assert two["score"] == pytest.approx(17 / 3 - 2)
     assert (three["ips"], three["score"]) == ([9.0], 9.0)
     assert [row["popularity"] for row in (one, two, three)] == ["low", "low", "high"]
     found = result.sources["t"]
@@ -142,6 +142,12 @@ def test_a_study_worked_out_by_hand() -> None:
     assert found.words == 3 + 3 + 3 + 4 + 2 + 2
     assert found.values["ips"] == pytest.approx((8 + 17 / 3 + 9) / 3)
     assert found.values["ips_wrong"] == (7 + 2) / 2
+    assert found.values["difference"] == pytest.approx((1 + 17 / 3 - 2) / 2)
+    assert found.values["ahead"] == 1.0
+    assert "advantage" not in found.values
+    (test,) = result.tables["tests"]
+    assert (test["items"], test["ahead"], test["behind"], test["tied"]) == (2, 2, 0, 0)
+    assert test["p"] == test["p_ahead"] == 0.5  # two of four choices of signs
     assert found.values["accuracy"] == pytest.approx(2 / 3)
     assert (found.values["accuracy_low"], found.values["accuracy_high"]) == (0.5, 1.0)
     assert found.values["accuracy_difference"] == 0.5
@@ -154,13 +160,97 @@ def test_a_study_worked_out_by_hand() -> None:
     assert "backend:made|tokenizer:spaces|index:few" in str(result.signature)
 
 
+def test_the_papers_score_divides_by_the_popularity_of_the_right_option() -> None:
+    items = [
+        Item("one", "t", "a b ", ("c", "d"), 0),
+        Item("two", "t", "", ("b d e", "a b c d", "c d"), 1),
+    ]
+    corpus = backend("a b c", "a b c", "a b", "b d")
+    result = popularity(items, corpus, PopularityOptions(n=2, variant="paper"))
+    scores = [row["score"] for row in result.tables["items"]]
+    assert scores == pytest.approx([1 / 8, (17 / 3 - 2) / (17 / 3)])
+    assert result.sources["t"].values["advantage"] == pytest.approx(np.mean(scores))
+    assert "variant:paper" in str(result.signature)
+
+
+def mirrored(twins: int, rng: np.random.Generator) -> list[Item]:
+    """Items with two options of words of chance popularity, and their mirrors: what was right is
+    wrong there. Right and wrong are as popular as each other by construction."""
+    found = []
+    for number in range(twins):
+        words = [" ".join(rng.choice(list("abcdefgh"), 6, p=POPULAR)) for _ in range(2)]
+        for right in (0, 1):
+            meta = {"base_id": str(number), "acc": int(rng.random() < 0.5)}
+            found.append(Item(f"{number}.{right}", "t", "", tuple(words), right, meta=meta))
+    return found
+
+
+POPULAR = np.array([8, 6, 4, 3, 2, 1, 1, 1]) / 26
+
+
+def test_where_right_and_wrong_are_alike_nothing_is_found_and_the_papers_mean_is_below_0() -> None:
+    rng = np.random.default_rng(5)
+    corpus = backend(*(" ".join(rng.choice(list("abcdefgh"), 400, p=POPULAR)) for _ in range(2)))
+    items = mirrored(150, rng)
+    found = popularity(items, corpus, PopularityOptions(n=2, max_undefined=1.0))
+    values = found.sources["t"].values
+    assert values["difference"] == pytest.approx(0, abs=1e-12)
+    assert values["ahead"] == 0.5
+    assert found.tables["tests"][0]["p"] == 1
+    assert found.tables["tests"][0]["independent"] == 150
+    paper = popularity(items, corpus, PopularityOptions(n=2, max_undefined=1.0, variant="paper"))
+    advantage = paper.sources["t"]
+    assert advantage.values["advantage"] < 0
+    assert advantage.intervals["advantage"][1] < 0  # sure of what is not there
+
+
+def test_the_sign_flip_test_holds_its_level_with_twins() -> None:
+    """Twins with the same difference, taken for independent, would alarm in 17 % of the cases."""
+    from rote.compare.clusters import numbered
+    from rote.compare.signed import sign_flip
+
+    rng, alarms, runs = np.random.default_rng(3), [0, 0], 300
+    bases = numbered(np.repeat(np.arange(20), 2))
+    for _ in range(runs):
+        gaps = np.repeat(rng.normal(size=20), 2)
+        alarms[0] += sign_flip(np.bincount(bases, gaps).tolist(), draws=199) <= 0.05
+        alarms[1] += sign_flip(gaps.tolist(), draws=199) <= 0.05
+    assert alarms[0] / runs <= 0.08
+    assert alarms[1] / runs >= 0.1
+
+
+def test_twins_are_no_two_items_in_any_interval() -> None:
+    rng = np.random.default_rng(7)
+    correct = (rng.random(200) < 0.6).astype(float)
+    alone, twins = np.arange(200), np.repeat(np.arange(200), 2)
+    once = Share.of(correct, alone).interval(0.95)
+    twice = Share.of(np.repeat(correct, 2), twins).interval(0.95)
+    assert twice == pytest.approx(once, rel=1e-2)
+    half = rng.integers(0, 2, 200)
+    narrow = difference(correct, half, alone, 0.95)
+    wide = difference(np.repeat(correct, 2), np.repeat(half, 2), twins, 0.95)
+    assert wide == pytest.approx(narrow, abs=0.01)
+
+
+def test_items_made_from_one_another_share_a_base() -> None:
+    def base(**meta: object) -> str:
+        return Item("7", "t", "", ("a",), 0, meta=meta).base
+
+    assert base(base_id="2", mirrored=True) == base(base_id="2", mirrored=False) != base()
+    assert base(qID="3QHI-1") == base(qID="3QHI-2") != base(qID="3QHJ-2")
+    assert base(qID="plain") == base()
+
+
 def test_newcombes_interval_is_the_published_one() -> None:
     # Newcombe 1998, table II, method 10: 56/70 - 48/80 and 9/10 - 3/10.
-    found = difference(Share(70, 56), Share(80, 48), 0.95)
-    assert found == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-    found = difference(Share(10, 9), Share(10, 3), 0.95)
-    assert found == pytest.approx((0.6, 0.1705, 0.8090), abs=5e-5)
-    assert all(map(math.isnan, difference(Share(0, 0), Share(3, 1), 0.95)))
+    def halved(high: int, of: int, low: int, under: int) -> tuple[float, float, float]:
+        correct = np.array([1.0] * high + [0.0] * (of - high) + [1.0] * low + [0.0] * (under - low))
+        half = np.repeat([HIGH, LOW], [of, under])
+        return difference(correct, half, np.arange(of + under), 0.95)
+
+    assert halved(56, 70, 48, 80) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+    assert halved(9, 10, 3, 10) == pytest.approx((0.6, 0.1705, 0.8090), abs=5e-5)
+    assert all(map(math.isnan, halved(0, 0, 1, 3)))
 
 
 def test_halves_and_tenths_stay_within_a_task() -> None:

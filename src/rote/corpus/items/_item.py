@@ -28,6 +28,18 @@ class Item:
         """The context with each of the options."""
         return [f"{self.context}{option}{self.ending}" for option in self.options]
 
+    @property
+    def base(self) -> str:
+        """The name that items made from one another share: they are not independent.
+
+        Balanced COPA's mirrored twins have a `base_id` (so may any record), the two sentences of a
+        WinoGrande pair a `qID` that ends in -1 and -2.
+        """
+        base = self.meta.get("base_id")
+        if base is None and isinstance(twin := self.meta.get("qID"), str):
+            base = twin[: -len("-1")] if twin.endswith(("-1", "-2")) else None
+        return f"{self.task}\x1f{self.id if base is None else base}"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

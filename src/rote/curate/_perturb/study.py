@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around, mean_error
-from rote.compare.shares import wilson
+from rote.compare.clusters import mean_error, numbered, share_interval
+from rote.compare.intervals import around
 from rote.core.errors import OptionError
 from rote.core.metric import option
 from rote.core.progress import Reporter
@@ -41,8 +41,8 @@ VALUES = {
     "accuracy_after": "accuracy after",
     "accuracy_change": "relative change of accuracy",
 }
-_SHARES = ("accuracy", "judged")
-_METHOD = "jackknife over items (means), Wilson (shares)"
+_SHARES = ("accuracy", "judged", "changed")
+_METHOD = "jackknife (means), Wilson (shares); twins belong together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +132,15 @@ def study(
         )
     kinds = {task: _kind(pairs, own) for task, own in groups.items()}
     names = [name for name in VALUES if name in columns]
+    bases = numbered([item.base for item in pairs.before])
     rows: dict[str, Sequence[Row]] = {
-        "tests": tables.test_rows(columns, groups, main),
+        "tests": tables.test_rows(columns, groups, main, bases),
         "items": tables.item_rows(pairs, columns, names),
     }
     if told:
-        rows["answers"] = tables.answer_rows(told, groups, kinds, options.interval)
+        rows["answers"] = tables.answer_rows(told, groups, kinds, options.interval, bases)
     if spoken.same is not None:
-        rows["judge"] = tables.judge_rows(spoken.same, groups, options.interval)
+        rows["judge"] = tables.judge_rows(spoken.same, groups, options.interval, bases)
     if done:
         rows["replacements"] = tables.replacement_rows(done.replacements, backend, reporter)
         rows["kept"] = [
@@ -246,15 +247,16 @@ def _source(
     values: dict[str, float] = {}
     intervals: dict[str, tuple[float, float]] = {}
     notes = []
+    bases = numbered([pairs.before[n].base for n in own.tolist()])
     for name, column in columns.items():
         defined = column[own][~np.isnan(column[own])]
         values[name] = float(defined.mean()) if len(defined) else math.nan
         if not len(defined):
             notes.append(f"{name}: no item has one")
         elif level and name.startswith(_SHARES):
-            intervals[name] = wilson(int(defined.sum()), len(defined), level)
-        elif level and len(defined) > 1:
-            intervals[name] = around(values[name], mean_error(defined), level)
+            intervals[name] = share_interval(column[own], bases, level)
+        elif level and not math.isnan(error := mean_error(column[own], bases)):
+            intervals[name] = around(values[name], error, level)
         if (lost := len(own) - len(defined)) and len(defined) and name != "judged_same":
             notes.append(f"{name}: {lost:,} of {len(own):,} items have none")
     for what in ("ips", "accuracy"):

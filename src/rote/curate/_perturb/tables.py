@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import share_interval
 from rote.compare.paired import mcnemar, signed_ranks
-from rote.compare.shares import wilson
 from rote.core.progress import Reporter
 from rote.core.result import Row
 from rote.curate._perturb import checks
@@ -24,9 +24,15 @@ Groups = Mapping[str, NDArray[np.int64]]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def test_rows(columns: Mapping[str, Floats], groups: Groups, told: Sequence[Told]) -> list[Row]:
+def test_rows(
+    columns: Mapping[str, Floats],
+    groups: Groups,
+    told: Sequence[Told],
+    bases: NDArray[np.int64],
+) -> list[Row]:
     """McNemar on the answers; Wilcoxon on the popularity of all items, and of those that go from
-    right to wrong (table 3 of the paper). Rows of several models name theirs."""
+    right to wrong (table 3 of the paper). Rows of several models name theirs. Items with the same
+    number in `bases` are twins."""
     rows: list[Row] = []
     for task, own in groups.items():
         chosen: list[tuple[dict[str, Any], NDArray[np.bool_]]] = [
@@ -35,11 +41,13 @@ def test_rows(columns: Mapping[str, Floats], groups: Groups, told: Sequence[Told
         for one in told:
             before, after = one.before[own], one.after[own]
             by = {"source": one.source} if one.source else {}
-            rows.append({"task": task, **by, "test": "mcnemar", **_mcnemar(before, after)})
+            rows.append(
+                {"task": task, **by, "test": "mcnemar", **_mcnemar(before, after, bases[own])}
+            )
             chosen.append(({**by, "of": "lost"}, (before == 1) & (after == 0)))
         for named, part in chosen if "ips_after" in columns else ():
             first, second = columns["ips_before"][own][part], columns["ips_after"][own][part]
-            ranks = signed_ranks(first, second)
+            ranks = signed_ranks(first, second, bases[own][part])
             both = np.isfinite(first) & np.isfinite(second)
             rows.append(
                 {
@@ -59,14 +67,18 @@ def test_rows(columns: Mapping[str, Floats], groups: Groups, told: Sequence[Told
     return rows
 
 
-def _mcnemar(before: Floats, after: Floats) -> dict[str, Any]:
+def _mcnemar(before: Floats, after: Floats, bases: NDArray[np.int64]) -> dict[str, Any]:
     both = np.isfinite(before) & np.isfinite(after)
-    found = mcnemar(before[both] == 1, after[both] == 1)
+    found = mcnemar(before[both] == 1, after[both] == 1, bases[both])
     return {"items": int(both.sum()), "lost": found.lost, "gained": found.gained, "p": found.p}
 
 
 def answer_rows(
-    told: Sequence[Told], groups: Groups, kinds: Mapping[str, str | None], level: float
+    told: Sequence[Told],
+    groups: Groups,
+    kinds: Mapping[str, str | None],
+    level: float,
+    bases: NDArray[np.int64],
 ) -> list[Row]:
     """Accuracy, and perplexity where last words are asked for, before and after: a row for each
     model, task and kind of perturbation (tables 1, 2, C and D of the paper).
@@ -84,19 +96,18 @@ def answer_rows(
                     "task": task,
                     "kind": kinds[task],
                     "pos": one.pos,
-                    **_share("accuracy_before", before[both], level),
-                    **_share("accuracy_after", after[both], level),
+                    **_share("accuracy_before", before[both], bases[own][both], level),
+                    **_share("accuracy_after", after[both], bases[own][both], level),
                     "accuracy_change": _change(_mean(before[both]), _mean(after[both])),
                     **_perplexities(one.words_before[own], one.words_after[own]),
-                    **_mcnemar(before, after),
+                    **_mcnemar(before, after, bases[own]),
                 }
             )
     return rows
 
 
-def _share(name: str, answers: Floats, level: float) -> dict[str, Any]:
-    right, count = int(answers.sum()), len(answers)
-    low, high = wilson(right, count, level) if level else (math.nan, math.nan)
+def _share(name: str, answers: Floats, bases: NDArray[np.int64], level: float) -> dict[str, Any]:
+    low, high = share_interval(answers, bases, level)
     return {name: _mean(answers), f"{name}_low": low, f"{name}_high": high}
 
 
@@ -118,12 +129,12 @@ def _change(before: float, after: float) -> float:
     return (after - before) / before if before and math.isfinite(before) else math.nan
 
 
-def judge_rows(same: Floats, groups: Groups, level: float) -> list[Row]:
+def judge_rows(same: Floats, groups: Groups, level: float, bases: NDArray[np.int64]) -> list[Row]:
     """How many of the judged items mean the same (table B of the paper)."""
     rows: list[Row] = []
     for task, own in groups.items():
         known = same[own][np.isfinite(same[own])]
-        low, high = wilson(int(known.sum()), len(known), level) if level else (math.nan, math.nan)
+        low, high = share_interval(same[own], bases[own], level)
         share = _mean(known)
         rows.append({"task": task, "judged": len(known), "same": share, "low": low, "high": high})
     return rows

@@ -22,7 +22,7 @@ from rote.measure._evaluate import tables
 from rote.measure._evaluate.answers import ANSWERED, answer_all, row
 from rote.measure._evaluate.prompts import VERSION
 
-METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity)"
+METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twins belong together"
 SOURCE = "source"
 
 

@@ -10,12 +10,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rote.compare.intervals import mean_error
+from rote.compare.clusters import mean_error, numbered, share_interval
 from rote.compare.paired import mcnemar
 from rote.compare.permutation import holm
-from rote.compare.shares import wilson
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
+from rote.corpus.items import Item
 
 VALUES = {
     "accuracy": ("accuracy", "up"),
@@ -46,25 +46,27 @@ def source(rows: Sequence[Row], level: float) -> SourceResult:
     values: dict[str, float] = {}
     intervals: dict[str, tuple[float, float]] = {}
     notes: list[str] = []
+    bases = numbered([_base(row) for row in rows])
     for name, field in (("accuracy", "acc"), ("accuracy_norm", "acc_norm")):
         told = [row[field] for row in rows if row.get(field) is not None]
         if told or field == "acc":
             values[name] = sum(told) / len(told) if told else math.nan
         if told and level:
-            intervals[name] = wilson(sum(told), len(told), level)
+            asked = np.array([_number(row.get(field)) for row in rows])
+            intervals[name] = share_interval(asked, bases, level)
     if math.isnan(values["accuracy"]):
         notes.append("accuracy: no item has both an answer and a right option")
+    scored = np.array([_scored(row) for row in rows], bool)
     right = np.array([row["loglikelihoods"][row["answer"]] for row in rows if _scored(row)])
-    last = np.array(
-        [row["loglikelihoods"][0] for row in rows if _scored(row) and len(row["options"]) == 1]
-    )
+    single = scored & np.array([len(row["options"]) == 1 for row in rows], bool)
+    last = np.array([row["loglikelihoods"][0] for row, one in zip(rows, single) if one])
     if len(last):
-        values["perplexity"], reach = perplexity(last, level)
+        values["perplexity"], reach = perplexity(last, bases[single], level)
         if level:
             intervals["perplexity"] = reach
     values["loglikelihood"] = float(right.mean()) if len(right) else math.nan
     if level and len(right) > 1:
-        reach_of = NormalDist().inv_cdf((1 + level) / 2) * mean_error(right)
+        reach_of = NormalDist().inv_cdf((1 + level) / 2) * mean_error(right, bases[scored])
         middle = values["loglikelihood"]
         intervals["loglikelihood"] = (middle - reach_of, middle + reach_of)
     _baselines(rows, values, notes)
@@ -73,10 +75,21 @@ def source(rows: Sequence[Row], level: float) -> SourceResult:
     return SourceResult(len(rows), tokens, values, intervals, tuple(notes))
 
 
-def perplexity(loglikelihoods: np.ndarray, level: float) -> tuple[float, tuple[float, float]]:
+def _base(row: Row) -> str:
+    """What the item of an answer was made from; its fields stand in the row."""
+    return Item(row["id"], row["task"], "", (), None, meta=row).base
+
+
+def _number(told: int | None) -> float:
+    return math.nan if told is None else float(told)
+
+
+def perplexity(
+    loglikelihoods: np.ndarray, bases: np.ndarray, level: float
+) -> tuple[float, tuple[float, float]]:
     """exp(- mean log-likelihood) of whole words, with the interval of the mean carried over."""
     middle = -float(loglikelihoods.mean())
-    error = mean_error(loglikelihoods) if level else math.nan
+    error = mean_error(loglikelihoods, bases) if level else math.nan
     reach = NormalDist().inv_cdf((1 + level) / 2) * error
     return _exp(middle), (_exp(middle - reach), _exp(middle + reach))
 
@@ -125,16 +138,18 @@ def tests(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
     others = [field for field in by if field != _SOURCE]
     models = list(dict.fromkeys(row[_SOURCE] for row in rows))
     for group, own in (grouped(rows, others) if others else {"": list(rows)}).items():
-        told: dict[str, list[int | None]] = {name: [] for name in models}
+        told: dict[str, list[tuple[int | None, str]]] = {name: [] for name in models}
         for row in own:
-            told[row[_SOURCE]].append(row["acc"])
+            told[row[_SOURCE]].append((row["acc"], _base(row)))
         for one, other in combinations(models, 2):
             both = [
-                (a, b) for a, b in zip(told[one], told[other]) if a is not None and b is not None
+                (a, b, base)
+                for (a, base), (b, _) in zip(told[one], told[other])
+                if a is not None and b is not None
             ]
-            first = np.array([a for a, _ in both], bool)
-            second = np.array([b for _, b in both], bool)
-            test = mcnemar(first, second)
+            first = np.array([a for a, _, _ in both], bool)
+            second = np.array([b for _, b, _ in both], bool)
+            test = mcnemar(first, second, numbered([base for _, _, base in both]))
             found.append(
                 {
                     **dict(zip(others, group.split(JOINT))),

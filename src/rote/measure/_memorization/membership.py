@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import mean, numbered, share_interval
 from rote.compare.intervals import around
-from rote.compare.shares import wilson
 
 Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,37 +29,47 @@ class Separation:
     """The share of false alarms that `found` really has: at most the one asked for."""
 
 
-def separation(members: Floats, others: Floats, *, alarms: float, level: float) -> Separation:
-    """Higher scores speak for membership; undefined ones (nan) are left out."""
+def separation(
+    members: Floats,
+    others: Floats,
+    *,
+    alarms: float,
+    level: float,
+    bases: tuple[Labels, Labels] | None = None,
+) -> Separation:
+    """Higher scores speak for membership; undefined ones (nan) are left out.
+
+    `bases`: members and others with the same number belong together.
+    """
+    own, theirs = bases or (np.arange(len(members)), -1 - np.arange(len(others)))
+    own, theirs = own[~np.isnan(members)], theirs[~np.isnan(others)]
     members, others = members[~np.isnan(members)], others[~np.isnan(others)]
     if not len(members) or not len(others):
         nothing = (math.nan, math.nan)
         return Separation(len(members), len(others), math.nan, nothing, math.nan, nothing, math.nan)
-    auc, error = _auc(members, others)
+    auc, error = _auc(members, others, own, theirs)
     threshold, real = _threshold(others, alarms)
-    found = int((members > threshold).sum())
+    found = (members > threshold).astype(np.float64)
     return Separation(
         len(members),
         len(others),
         auc,
         around(auc, error, level, share=True),
-        found / len(members),
+        float(found.mean()),
         # The threshold is taken as given: of the members alone this says how sure the share is.
-        wilson(found, len(members), level),
+        share_interval(found, own, level),
         real,
     )
 
 
-def _auc(members: Floats, others: Floats) -> tuple[float, float]:
-    """The chance that a member scores above another, ties half; its standard error (DeLong)."""
-    by_member = _below(members, others)
-    by_other = 1 - _below(others, members)
-    auc = float(by_member.mean())
-    variance = sum(
-        float(np.var(part, ddof=1)) / len(part) if len(part) > 1 else math.nan
-        for part in (by_member, by_other)
-    )
-    return auc, math.sqrt(variance) if not math.isnan(variance) else math.nan
+def _auc(members: Floats, others: Floats, own: Labels, theirs: Labels) -> tuple[float, float]:
+    """The chance that a member scores above another, ties half; its standard error (DeLong, by
+    clusters as Obuchowski)."""
+    clusters = numbered(np.concatenate((own, theirs)))
+    count = len(clusters)
+    by_member = mean(_below(members, others), clusters[: len(members)], count)
+    by_other = mean(_below(others, members), clusters[len(members) :], count)
+    return by_member.value, (by_member - by_other).error
 
 
 def _below(scores: Floats, others: Floats) -> Floats:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import numbered
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
 from rote.core.model import Model
@@ -26,7 +27,7 @@ from rote.measure._memorization import known, tables
 from rote.measure._memorization.scores import Neighbours, Scores, score
 from rote.measure._popularity.study import correctness, fingerprint, groups_of
 
-METHOD = "jackknife over items (means), DeLong (AUC), Wilson (shares)"
+METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,10 @@ class Study:
     correct: NDArray[np.float64]
     member: NDArray[np.float64]
     frequencies: known.Frequencies | None
+    bases: NDArray[np.int64]
+    """Items with the same number are made from one another."""
+    order: NDArray[np.int64]
+    """The place of each item in an order that is not that of the file."""
     options: MemorizationOptions
 
 
@@ -103,7 +108,11 @@ def memorization(
     }
     right = next(iter(scores.values())).right
     frequencies = known.frequencies(items, right, backend, options.n, reporter) if backend else None
-    study = Study(items, groups, scores, correct, member, frequencies, options)
+    names = [(item.base, item.id, *item.instances()) for item in items]
+    order = np.empty(len(items), np.int64)
+    order[sorted(range(len(items)), key=names.__getitem__)] = np.arange(len(items))
+    bases = numbered([item.base for item in items])
+    study = Study(items, groups, scores, correct, member, frequencies, bases, order, options)
     return Result(
         measure="memorization",
         signature=Signature.of(

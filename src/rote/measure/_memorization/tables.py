@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import mean_error, share_interval
 from rote.compare.correlation import bonett_wright_interval, spearman
-from rote.compare.intervals import around, mean_error
-from rote.compare.shares import wilson
+from rote.compare.intervals import around
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
 from rote.measure._memorization.attacks import ATTACKS
 from rote.measure._memorization.known import overlap_of_groups
 from rote.measure._memorization.membership import separation
-from rote.measure._memorization.prediction import predict
+from rote.measure._memorization.prediction import SPLITS, Predicted, Splits, predict
 from rote.measure._popularity.accuracy import HALVES, Share, halves
 
 if TYPE_CHECKING:
@@ -80,12 +80,10 @@ def _source(study: Study, model: str, own: NDArray[np.int64]) -> SourceResult:
         if not len(defined):
             lacking.append(f"{attack.name}: {_why_not(attack.name)}")
         elif attack.name == "tde_accuracy":
-            found = int(defined.sum())
-            intervals[attack.name] = wilson(found, len(defined), study.options.interval)
-        elif len(defined) > 1:
-            intervals[attack.name] = around(
-                values[attack.name], mean_error(defined), study.options.interval
-            )
+            ends = share_interval(column, study.bases[own], study.options.interval)
+            intervals[attack.name] = ends
+        elif not math.isnan(error := mean_error(column, study.bases[own])):
+            intervals[attack.name] = around(values[attack.name], error, study.options.interval)
     words = sum(len(study.items[i].instances()[0].split()) for i in own.tolist())
     return SourceResult(len(own), words, values, intervals, tuple(lacking))
 
@@ -119,6 +117,7 @@ def _prediction(study: Study) -> Iterator[Row]:
                     features,
                     ["right", "wrong"] if both else ["right"],
                     study.correct[own],
+                    Splits(study.order[own], study.bases[own], study.options.interval),
                     study.options.seed,
                 )
                 yield {
@@ -127,16 +126,26 @@ def _prediction(study: Study) -> Iterator[Row]:
                     "items": found.items,
                     "right": found.right,
                     "majority_f1": found.majority_f1,
-                    "logistic_f1": found.logistic.macro_f1,
-                    "logistic_auc": found.logistic.auc,
-                    "svm_f1": found.svm.macro_f1,
-                    "svm_auc": found.svm.auc,
+                    **_predicted("logistic", found.logistic),
+                    **_predicted("svm", found.svm),
+                    "splits": SPLITS,
                     "coefficients": [
                         {"of": c.feature, "value": c.value, "error": c.error, "p": c.p}
                         for c in found.coefficients
                     ],
                     "reason": found.reason,
                 }
+
+
+def _predicted(name: str, found: Predicted) -> dict[str, Any]:
+    return {
+        f"{name}_f1": found.macro_f1.value,
+        f"{name}_f1_low": found.macro_f1.low,
+        f"{name}_f1_high": found.macro_f1.high,
+        f"{name}_auc": found.auc.value,
+        f"{name}_auc_low": found.auc.low,
+        f"{name}_auc_high": found.auc.high,
+    }
 
 
 def _halves(study: Study) -> Iterator[Row]:
@@ -153,7 +162,8 @@ def _halves(study: Study) -> Iterator[Row]:
                 column = np.where(np.isnan(several), scores.of_right(attack)[own], several)
                 half = halves(column, np.zeros(len(own), np.int64))
                 for number, name in HALVES.items():
-                    share = Share.of(study.correct[own[half == number]])
+                    part = own[half == number]
+                    share = Share.of(study.correct[part], study.bases[part])
                     low, high = share.interval(study.options.interval)
                     yield {
                         **_named(study, model, group),
@@ -180,6 +190,7 @@ def _membership(study: Study) -> Iterator[Row]:
                 found = separation(
                     column[members],
                     column[others],
+                    bases=(study.bases[members], study.bases[others]),
                     alarms=study.options.false_alarms,
                     level=study.options.interval,
                 )
@@ -207,22 +218,24 @@ def _overlap(study: Study) -> Iterator[Row]:
     kinds = {"members": study.member == 1, "others": study.member == 0}
     if study.frequencies is not None:
         for kind, here in kinds.items():
-            yield _overlap_row(study, kind, "corpus", study.frequencies.held[here])
+            held = study.frequencies.held[here]
+            yield _overlap_row(study, kind, "corpus", held, study.bases[here])
         return
     first = next(iter(study.scores.values()))
     instances = [text for item in study.items for text in item.instances()]
-    texts = {
-        kind: [instances[first.right[i]] for i in np.flatnonzero(here) if first.right[i] >= 0]
-        for kind, here in kinds.items()
-    }
+    answered = {kind: np.flatnonzero(here & (first.right >= 0)) for kind, here in kinds.items()}
+    texts = {kind: [instances[first.right[i]] for i in own] for kind, own in answered.items()}
     shares = overlap_of_groups(texts["members"], texts["others"], study.options.n)
-    yield _overlap_row(study, "others", "members", shares)
+    yield _overlap_row(study, "others", "members", shares, study.bases[answered["others"]])
 
 
-def _overlap_row(study: Study, kind: str, held_in: str, shares: Floats) -> dict[str, Any]:
+def _overlap_row(
+    study: Study, kind: str, held_in: str, shares: Floats, bases: NDArray[np.int64]
+) -> dict[str, Any]:
     defined = shares[~np.isnan(shares)]
     mean = float(defined.mean()) if len(defined) else math.nan
-    low, high = around(mean, mean_error(defined), study.options.interval, share=True)
+    error = mean_error(shares, bases)
+    low, high = around(mean, error, study.options.interval, share=True)
     return {
         "of": kind,
         "in": held_in,
@@ -251,7 +264,8 @@ def _frequency(study: Study) -> Iterator[Row]:
                         continue
                     rho = spearman(column[both], held[both])
                     level = study.options.interval
-                    low, high = bonett_wright_interval(rho, int(both.sum()), level)
+                    count = len(np.unique(study.bases[own][both]))
+                    low, high = bonett_wright_interval(rho, count, level)
                     yield {
                         **_named(study, model, group),
                         "attack": attack.name,

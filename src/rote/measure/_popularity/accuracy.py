@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import mean, numbered, stretched
 from rote.compare.shares import wilson
 from rote.measure._popularity.deciles import Deciles
 
@@ -20,23 +21,26 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many right answers among so many."""
+    """So many right answers among so many; `stretch`: how much less sure twins make it."""
 
     items: int
     correct: int
+    stretch: float = 1.0
 
     @classmethod
-    def of(cls, correct: NDArray[np.float64]) -> Share:
-        """From ones and zeros; what nobody knows (nan) does not count."""
-        known = correct[~np.isnan(correct)]
-        return cls(len(known), int(known.sum()))
+    def of(cls, correct: NDArray[np.float64], bases: Labels) -> Share:
+        """From ones and zeros; what nobody knows (nan) does not count. Items with the same number
+        in `bases` belong together."""
+        known = ~np.isnan(correct)
+        stretch = stretched(correct[known], numbered(bases[known])) if known.any() else 1.0
+        return cls(int(known.sum()), int(correct[known].sum()), stretch)
 
     @property
     def value(self) -> float:
         return self.correct / self.items if self.items else math.nan
 
     def interval(self, level: float) -> tuple[float, float]:
-        return wilson(self.correct, self.items, level)
+        return wilson(self.correct / self.stretch**2, self.items / self.stretch**2, level)
 
 
 def halves(scores: NDArray[np.float64], tasks: Labels) -> Labels:
@@ -55,19 +59,35 @@ def tenths(scores: NDArray[np.float64], tasks: Labels) -> Labels:
     return found
 
 
-def difference(high: Share, low: Share, level: float) -> tuple[float, float, float]:
-    """How much larger a share is than another, and Newcombe's interval of it.
+def difference(
+    correct: NDArray[np.float64], half: Labels, bases: Labels, level: float
+) -> tuple[float, float, float]:
+    """How much larger the share of right answers is in the high half, and Newcombe's interval.
 
     Newcombe (1998), method 10: made of the Wilson intervals of the two shares, so it stays within
-    -1 and 1 and needs no drawing.
+    -1 and 1 and needs no drawing. Twins often stand in different halves: the interval is as many
+    times as wide as they make the error of the difference larger.
     """
+    own = np.arange(len(correct))
+    high, low = (Share.of(correct[half == part], own[half == part]) for part in (HIGH, LOW))
     found = high.value - low.value
-    if math.isnan(found):
-        return math.nan, math.nan, math.nan
+    if math.isnan(found) or not level:
+        return found, math.nan, math.nan
     (a, b), (c, d) = high.interval(level), low.interval(level)
-    below = math.hypot(high.value - a, d - low.value)
-    above = math.hypot(b - high.value, low.value - c)
-    return found, found - below, found + above
+    stretch = _stretch(correct, half, bases)
+    below = stretch * math.hypot(high.value - a, d - low.value)
+    above = stretch * math.hypot(b - high.value, low.value - c)
+    return found, max(-1.0, found - below), min(1.0, found + above)
+
+
+def _stretch(correct: NDArray[np.float64], half: Labels, bases: Labels) -> float:
+    """How many times as large the error of the difference is as if all items were independent."""
+    count, errors = len(correct), []
+    for clusters in (np.arange(count), numbered(bases)):
+        parts = [mean(correct[half == p], clusters[half == p], count) for p in (HIGH, LOW)]
+        errors.append((parts[0] - parts[1]).error)
+    alone, together = errors
+    return max(1.0, together / alone) if alone > 0 and together > 0 else 1.0
 
 
 def _defined(scores: NDArray[np.float64], tasks: Labels) -> Mapping[int, NDArray[np.int64]]:

@@ -1,7 +1,8 @@
 """Do models answer better what is popular in a corpus? Ruzzetti et al. (2026), section 4.
 
-    two options and more:  score = (IPS(right) - mean IPS(wrong)) / IPS(right)
+    two options and more:  score = IPS(right) - mean IPS(wrong)
     a single option:       score = IPS(right)
+    variant paper:         score = (IPS(right) - mean IPS(wrong)) / IPS(right)
 
 Ruzzetti, Zanzotto and Caselli, "Lexical Popularity: Quantifying the Impact of Pre-training for LLM
 Performance". Items are put into a low and a high half by the median of the score within their task.
@@ -13,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import numbered
 from rote.core.errors import InputError, OptionError
 from rote.core.facets import JOINT
 from rote.core.metric import option
@@ -31,7 +33,7 @@ from rote.measure._popularity.accuracy import halves, tenths
 from rote.measure._popularity.deciles import Scale
 from rote.measure._popularity.scores import Scored, score
 
-METHOD = "Wilson (accuracy), Newcombe (difference), jackknife over items (means)"
+METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins belong together"
 CORRECTNESS = ("acc", "exact_match", "acc_norm")
 """Fields that say whether an item was answered rightly, as lm-evaluation-harness names them."""
 
@@ -56,6 +58,11 @@ class PopularityOptions:
     save_deciles: Path | None = option(
         None, "Write the deciles there, for items made from these", metavar="FILE"
     )
+    variant: Literal["exact", "paper"] = option(
+        "exact",
+        "score of an item with several options: how much more popular the right one is (exact), or "
+        "that divided by its popularity (paper), whose mean is biased below 0",
+    )
     max_undefined: float = option(0.1, "Largest share of instances that may be shorter than n")
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
 
@@ -78,6 +85,8 @@ class Study:
     """Which instance is the first of each item."""
     right: NDArray[np.float64]
     wrong: NDArray[np.float64]
+    bases: NDArray[np.int64]
+    """Items with the same number are made from one another."""
     scores: NDArray[np.float64]
     half: NDArray[np.int64]
     tenth: NDArray[np.int64]
@@ -141,7 +150,8 @@ def _study(
             right[number] = own[item.answer]
             if len(own) > 1:
                 wrong[number] = np.delete(own, item.answer).mean()
-    scores = np.where(sizes > 1, (right - wrong) / right, right)
+    gap = (right - wrong) / right if options.variant == "paper" else right - wrong
+    scores = np.where(sizes > 1, gap, right)
     tasks = np.unique([item.task for item in items], return_inverse=True)[1]
     return Study(
         items=items,
@@ -149,6 +159,7 @@ def _study(
         first=first,
         right=right,
         wrong=wrong,
+        bases=numbered([item.base for item in items]),
         scores=scores,
         half=halves(scores, tasks),
         tenth=tenths(scores, tasks),
@@ -214,6 +225,7 @@ def _signature(
             "count": backend.count,
             "deciles": "own" if given is None else given.fingerprint,
             "correct": options.correct or "acc",
+            "variant": options.variant,
             "items": fingerprint(items),
         }
     )

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around, mean_error
+from rote.compare.clusters import mean_error, share_interval
+from rote.compare.intervals import around
+from rote.compare.permutation import holm
+from rote.compare.signed import sign_flip
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
 from rote.measure._popularity.accuracy import HALVES, HIGH, LOW, NEITHER, Share, difference
@@ -21,13 +24,16 @@ if TYPE_CHECKING:
 VALUES = {
     "ips": "popularity of the right instance",
     "ips_wrong": "popularity of the wrong ones",
-    "advantage": "right against wrong, relative",
+    "difference": "right - wrong",
+    "ahead": "share with the right option ahead",
+    "advantage": "(right - wrong) / right, mean biased below 0",
     "accuracy": "accuracy",
     "accuracy_low": "accuracy, low popularity",
     "accuracy_high": "accuracy, high popularity",
     "accuracy_difference": "high - low",
 }
-_MEANS = ("ips", "ips_wrong", "advantage")
+_PAPER = "advantage"
+"""Given with variant paper alone."""
 _MANY_TIED = 0.1
 """From this share of items on the median on, the halves are said to be uneven."""
 
@@ -42,7 +48,9 @@ def all_tables(study: Study) -> dict[str, Sequence[Row]]:
         "values": [
             {"value": name, "title": title, "higher": "neither", "length_sensitive": False}
             for name, title in VALUES.items()
+            if name != _PAPER or study.options.variant == "paper"
         ],
+        "tests": _tests(study),
         "groups": list(_halves(study)),
         "accuracy": list(_tenths(study)),
         "deciles": list(_deciles(study)),
@@ -97,32 +105,36 @@ def _twice(study: Study) -> int:
 
 
 def _source(study: Study, own: NDArray[np.int64]) -> SourceResult:
-    level = study.options.interval
-    columns = {
-        "ips": study.right[own],
-        "ips_wrong": study.wrong[own],
-        "advantage": ((study.right - study.wrong) / study.right)[own],
-    }
+    level, bases = study.options.interval, study.bases[own]
+    right, wrong = study.right[own], study.wrong[own]
+    columns = {"ips": right, "ips_wrong": wrong, "difference": right - wrong}
+    if study.options.variant == "paper":
+        columns[_PAPER] = (right - wrong) / right
     values, intervals, lacking = {}, {}, []
-    for name in _MEANS:
-        defined = columns[name][~np.isnan(columns[name])]
-        values[name] = float(defined.mean()) if len(defined) else math.nan
-        if len(defined) > 1:
-            intervals[name] = around(values[name], mean_error(defined), level)
+    for name, column in columns.items():
+        values[name] = _mean(column[~np.isnan(column)])
+        error = mean_error(column, bases)
+        if not math.isnan(error):
+            intervals[name] = around(values[name], error, level)
+    ahead = _ahead(right - wrong)
+    values["ahead"] = _mean(ahead[~np.isnan(ahead)])
+    intervals["ahead"] = share_interval(ahead, bases, level)
     shares = {
-        "accuracy": Share.of(study.correct[own]),
+        "accuracy": Share.of(study.correct[own], bases),
         "accuracy_low": _of_half(study, own, LOW),
         "accuracy_high": _of_half(study, own, HIGH),
     }
     for name, share in shares.items():
         values[name] = share.value
         intervals[name] = share.interval(level)
-    gap, low, high = difference(shares["accuracy_high"], shares["accuracy_low"], level)
+    gap, low, high = difference(study.correct[own], study.half[own], bases, level)
     values["accuracy_difference"], intervals["accuracy_difference"] = gap, (low, high)
     if math.isnan(values["ips"]):
         lacking.append("ips: no item has a score")
-    if math.isnan(values["advantage"]):
-        lacking.append("ips_wrong, advantage: no item has a wrong option with a score")
+    if math.isnan(values["difference"]):
+        lacking.append("ips_wrong, difference, ahead: no item has a wrong option with a score")
+    elif math.isnan(values["ahead"]):
+        lacking.append("ahead: both options are equally popular in every item")
     if math.isnan(values["accuracy"]):
         lacking.append("accuracy: no field says which items were answered rightly (--correct)")
     elif math.isnan(gap):
@@ -130,14 +142,52 @@ def _source(study: Study, own: NDArray[np.int64]) -> SourceResult:
     return SourceResult(
         texts=len(own),
         words=int(study.scored.tokens[_instances(study, own)].sum()),
-        values=values,
+        values={name: values[name] for name in VALUES if name in values},
         intervals={n: i for n, i in intervals.items() if level and not math.isnan(values[n])},
         notes=tuple(lacking),
     )
 
 
+def _ahead(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 where the right option is ahead, 0 where it is behind; nan where neither is."""
+    return np.where(differences == 0, np.nan, np.where(differences > 0, 1.0, differences * 0))
+
+
+def _tests(study: Study) -> Sequence[Row]:
+    """Is the right option more popular? The signs of the differences are turned by chance, of
+    twins together; the share of items that it is ahead in likewise."""
+    found: list[dict[str, Any]] = []
+    for group, own in study.groups.items():
+        gaps = study.right[own] - study.wrong[own]
+        known = ~np.isnan(gaps)
+        if not known.any():
+            continue
+        bases = np.unique(study.bases[own][known], return_inverse=True)[1]
+        found.append(
+            {
+                **_named(study, group),
+                "items": int(known.sum()),
+                "independent": int(bases.max()) + 1,
+                "ahead": int((gaps[known] > 0).sum()),
+                "behind": int((gaps[known] < 0).sum()),
+                "tied": int((gaps[known] == 0).sum()),
+                "difference": _mean(gaps[known]),
+                "p": sign_flip(np.bincount(bases, gaps[known]).tolist()),
+                "p_ahead": sign_flip(np.bincount(bases, np.sign(gaps[known])).tolist()),
+            }
+        )
+    for name in ("p", "p_ahead"):
+        for row, corrected in zip(found, holm([row[name] for row in found])):
+            row[f"{name}_corrected"] = corrected
+    return found
+
+
 def _of_half(study: Study, own: NDArray[np.int64], half: int) -> Share:
-    return Share.of(study.correct[own[study.half[own] == half]])
+    return _share_of(study, own[study.half[own] == half])
+
+
+def _share_of(study: Study, own: NDArray[np.int64]) -> Share:
+    return Share.of(study.correct[own], study.bases[own])
 
 
 def _instances(study: Study, own: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -171,7 +221,7 @@ def _halves(study: Study) -> Iterator[Row]:
                 "popularity": name,
                 "items": len(part),
                 "score": _mean(study.scores[part]),
-                **_share(Share.of(study.correct[part]), study.options.interval),
+                **_share(_share_of(study, part), study.options.interval),
             }
 
 
@@ -185,7 +235,7 @@ def _tenths(study: Study) -> Iterator[Row]:
                     "decile": tenth,
                     "items": len(part),
                     "score": _mean(study.scores[part]),
-                    **_share(Share.of(study.correct[part]), study.options.interval),
+                    **_share(_share_of(study, part), study.options.interval),
                 }
 
 
@@ -215,6 +265,7 @@ def _items(study: Study) -> Iterator[Mapping[str, Any]]:
             "ips": ips[first:last],
             "different": different[first:last],
             "answer": item.answer,
+            "difference": float(study.right[number] - study.wrong[number]),
             "score": float(study.scores[number]),
             "popularity": HALVES.get(int(study.half[number])),
             "decile": int(study.tenth[number]) or None,

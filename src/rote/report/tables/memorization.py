@@ -117,10 +117,17 @@ def _predicted(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **row,
         "majority": _percent(row["majority_f1"]),
-        "logistic": f"{_percent(row['logistic_f1'])} ({_percent(row['logistic_auc'])})",
-        "SVM": f"{_percent(row['svm_f1'])} ({_percent(row['svm_auc'])})",
+        "logistic": f"{_with_ends(row, 'logistic_f1')} ({_with_ends(row, 'logistic_auc')})",
+        "SVM": f"{_with_ends(row, 'svm_f1')} ({_with_ends(row, 'svm_auc')})",
         "coefficients": said or row["reason"],
     }
+
+
+def _with_ends(row: Mapping[str, Any], name: str) -> str:
+    """A share in percent and, in results that have it, its interval."""
+    low, high = (row.get(f"{name}_{end}") for end in ("low", "high"))
+    ends = f" [{_percent(low)}, {_percent(high)}]" if defined(low) and defined(high) else ""
+    return _percent(row[name]) + ends
 
 
 def _percent(value: float | None) -> str:

@@ -9,17 +9,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from rote.core.result import Result, SourceResult
-from rote.report._grid import rounded
-from rote.report.tables._blocks import plain_text, print_end, table, unrounded
+from rote.report._grid import rounded, rounded_like
+from rote.report.tables._blocks import p_value, plain_text, print_end, table, unrounded
 from rote.report.tables._latex import escaped, tabular
 
 _CSV_COLUMNS = ("group", "items", "tokens", "value", "estimate", "low", "high")
-_SHARES = ("accuracy", "accuracy_low", "accuracy_high", "accuracy_difference")
+_SHARES = ("ahead", "accuracy", "accuracy_low", "accuracy_high", "accuracy_difference")
+_WITH_INTERVAL = ("difference", "ahead", "accuracy_difference")
 _COLUMNS = {
     "items": "items",
     "ips": "right",
     "ips_wrong": "wrong",
-    "advantage": "advantage",
+    "difference": "difference",
+    "ahead": "ahead",
+    "advantage": "relative",
     "accuracy": "accuracy",
     "accuracy_low": "low",
     "accuracy_high": "high",
@@ -27,10 +30,17 @@ _COLUMNS = {
 }
 _LEGEND = (
     "right, wrong: mean popularity (1 to 10) of the instances with the right option and with the "
-    "wrong ones; advantage: (right - wrong) / right",
-    "accuracy in percent; low, high: of the items up to the median of their task's advantage "
+    "wrong ones; difference: right - wrong, 0 where popularity does not tell them apart",
+    "ahead: of the items in which one is ahead, the percentage in which the right one is: 50 by "
+    "chance; p: of the difference, its signs turned by chance, corrected over the groups",
+    "accuracy in percent; low, high: of the items up to the median of their task's difference "
     "(popularity, where there is one option) and above it",
 )
+_RELATIVE = (
+    "relative: the mean of (right - wrong) / right, as Ruzzetti et al. have it, biased below 0; "
+    "low and high are by it"
+)
+_P = "p"
 
 
 def print_result(result: Result, console: Any) -> None:
@@ -42,7 +52,8 @@ def print_result(result: Result, console: Any) -> None:
         else []
     )
     answered = "accuracy" in _shown(result)
-    for line in (*_LEGEND[: 1 + answered], *level):
+    relative = [_RELATIVE] if "advantage" in _shown(result) else []
+    for line in (*_LEGEND[: 2 + answered], *relative, *level):
         console.print(line, style="dim", highlight=False, markup=False)
     own = [(name, note) for name, found in result.sources.items() for note in found.notes]
     reasons = {note: [n for n, said in own if said == note] for _, note in own}
@@ -82,31 +93,44 @@ def _shown(result: Result) -> list[str]:
     return [
         name
         for name in _COLUMNS
-        if name == "items" or any(not math.isnan(one.values[name]) for one in found)
+        if name == "items" or any(not math.isnan(one.values.get(name, math.nan)) for one in found)
     ]
 
 
 def _heads(result: Result) -> dict[str, str]:
-    return {_COLUMNS[name]: "right" for name in _shown(result)}
+    heads = {}
+    for name in _shown(result):
+        heads[_COLUMNS[name]] = "right"
+        if name == "ahead":
+            heads[_P] = "right"
+    return heads
 
 
 def _lines(result: Result) -> list[Sequence[str]]:
-    return [
-        [name, *(_cell(found, column) for column in _shown(result))]
-        for name, found in result.sources.items()
-    ]
+    tests = {row["group"]: row["p_corrected"] for row in result.tables.get("tests", ())}
+    lines: list[Sequence[str]] = []
+    for name, found in result.sources.items():
+        line = [name]
+        for column in _shown(result):
+            line.append(_cell(found, column))
+            if column == "ahead":
+                line.append(p_value(tests[name]) if name in tests else "–")
+        lines.append(line)
+    return lines
 
 
 def _cell(found: SourceResult, name: str) -> str:
     if name == "items":
         return f"{found.texts:,}"
-    value = found.values[name]
+    value = found.values.get(name, math.nan)
     if math.isnan(value):
         return "–"
+    sign = "+" if name in ("difference", "accuracy_difference") and value > 0 else ""
+    interval = found.intervals.get(name) if name in _WITH_INTERVAL else None
     if name not in _SHARES:
-        return rounded(value)
-    sign = "+" if name == "accuracy_difference" and value > 0 else ""
-    interval = found.intervals.get(name)
-    if name == "accuracy_difference" and interval:
-        return f"{sign}{100 * value:.1f} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
-    return f"{sign}{100 * value:.1f}"
+        return f"{sign}{rounded(value)}" + (
+            f" [{', '.join(rounded_like(end, value) for end in interval)}]" if interval else ""
+        )
+    return f"{sign}{100 * value:.1f}" + (
+        f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]" if interval else ""
+    )

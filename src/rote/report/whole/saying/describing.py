@@ -152,7 +152,8 @@ def _popularity(s: Settings) -> str:
     return (
         "The popularity of an instance is the mean decile (1 to 10) of the counts of its "
         f"{s['n']}-grams in the corpus ({s['count']}); items are put into a low and a high half by "
-        "the median of the relative advantage of the right option"
+        "the median of how much more popular the right option is"
+        + (", divided by its popularity" if s.get("variant") == "paper" else "")
     )
 
 
