@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -19,6 +20,13 @@ from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import PANEL, Settings
 from rote.measure._compute import compute
+from rote.report._grid import grid
+from rote.report.figures.panel import panel_chart
+from rote.report.tables import results as tables
+from rote.report.whole.markdown import markdown
+from rote.report.whole.summary import summary
+
+from ..report.whole.made_results import study as made_study
 
 NAMES = sorted(plugins.members("measure"))
 QUICK = Settings(permutations=9, matched=False)
@@ -179,7 +187,60 @@ def test_an_undefined_value_comes_with_a_note(name: str) -> None:
 def test_json_round_trip(name: str) -> None:
     settings = Settings(reference="a", permutations=9, per_text=True)
     result = run(name, {"a": VARIED, "b": REPEATED}, settings)
-    assert Result.from_json(result.to_json()).to_json() == result.to_json()
+    again = Result.from_json(result.to_json())
+    assert again == result
+    assert again.to_json() == result.to_json()
+    assert again != replace(result, notes=("another",))
+    assert again != result.to_dict()
+
+
+def told(results: Sequence[Result]) -> str:
+    """All that is written of results: tables, CSV, LaTeX, summary and Markdown."""
+    study = made_study(results)
+    return "\n".join(
+        (
+            tables.as_text(results),
+            tables.as_csv(results),
+            tables.as_latex(results),
+            *(statement.text for statement in summary(study)),
+            markdown(study),
+        )
+    )
+
+
+def roles(results: Sequence[Result]) -> set[str]:
+    drawn = json.dumps(panel_chart(results).to_dict())
+    return set(re.findall(r'"role": "([^"]+)"', drawn))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("permutations", [19, 0])
+def test_what_could_not_be_found_is_never_called_no_difference(
+    name: str, permutations: int
+) -> None:
+    texts = {"human": VARIED, "a": REPEATED, "b": [f"{text} b" for text in VARIED]}
+    # 1 / (19 + 1) is not below 0.05, whatever the texts.
+    settings = Settings(reference="human", permutations=permutations)
+    result = run(name, texts, settings)
+    if permutations and metric_of(name).tested:
+        assert result.comparisons
+        undefined = all(math.isnan(row["p"]) for row in result.comparisons)
+        assert undefined or any("--permutations 79" in note for note in result.notes)
+    for row in result.comparisons:
+        assert row["tested"] is False
+        assert math.isnan(row["p"]) or row["p_corrected"] >= row["floor"] >= 0.05
+    for one in (result, Result.from_json(result.to_json())):
+        said = told([one])
+        assert not re.search(r"no difference|,not found|\\(up|down)arrow", said, re.I)
+        kinds = {statement.kind for statement in summary(made_study([one]))}
+        assert kinds <= {"untested", "scope", "undefined", "found"}
+        cells = [cell for row in grid(one) for cell in row.cells.values()]
+        assert {mark for cell in cells for mark in (cell.mark, cell.matched_mark)} <= {"", "?"}
+        if any(not math.isnan(row["difference"]) for row in result.comparisons):
+            assert "?" in tables.as_text([one])
+            assert "not tested" in said
+        if any(not math.isnan(v) for v in values(result, "a").values()):
+            assert roles([one]) <= {"reference", "not tested"}
 
 
 @pytest.mark.parametrize("name", NAMES)

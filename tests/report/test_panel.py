@@ -125,11 +125,26 @@ def test_what_may_not_differ_is_pale() -> None:
         }
 
 
-def test_without_tests_nothing_is_pale() -> None:
-    results = [replace(result, comparisons=()) for result in made_panel()]
-    roles = {row["role"] for cell in cells(results) for row in points(cell, filled=True).values()}
-    assert roles == {"reference", "input", "differs"}
-    assert "Pale" not in said(results)
+def test_what_was_not_tested_is_neither_pale_nor_different() -> None:
+    made = made_panel()
+    untested: dict[str, Any] = {"tested": False, "matched_tested": False}
+    too_few = [[{**row, **untested} for row in result.comparisons] for result in made]
+    undefined = [
+        [
+            {**row, "p_corrected": math.nan, "matched_p_corrected": None}
+            for row in result.comparisons
+        ]
+        for result in made
+    ]
+    old = [[{**row, "permutations": 39} for row in result.comparisons] for result in made]
+    for rows in ([()] * len(made), too_few, undefined, old):
+        results = [replace(result, comparisons=own) for result, own in zip(made, rows)]
+        for filled in (True, False):
+            every = [points(cell, filled=filled).values() for cell in cells(results)]
+            roles = {row["role"] for own in every for row in own}
+            assert roles == {"reference", "input", "not tested"}
+        assert "Pale" not in said(results)
+        assert "Grey: not tested" in said(results)
 
 
 def test_values_at_equal_size_are_rings() -> None:

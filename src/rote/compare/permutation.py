@@ -4,11 +4,18 @@ Where sources answer the same prompts (`doc_id`), labels are exchanged only amon
 texts with the same doc_id, so that what the prompts themselves demand cannot look
 like a difference between sources. Texts whose prompt only one of the two has exchange
 labels among themselves.
+
+All tests of a panel are one family: the values of one source by a step-down maximum of their
+standardized differences (Westfall and Young 1993), sources by a factor as Holm's.
+docs/comparing.md says why both together hold the level.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +28,35 @@ from rote.core.sample import Take
 Strata = NDArray[np.int64]
 """For every text the number of its doc_id; -1 where it has none."""
 Groups = tuple[Take, Take]
+LEVEL = 0.05
+"""Below this a corrected p is a difference; a test that cannot get there is none."""
+_MANY_WAYS = 10**10
+
+
+@dataclass(frozen=True, slots=True)
+class PermutedTest:
+    """One difference and the permuted ones, around their middle, until all of a panel are known.
+
+    `least` is the smallest p that exchanging labels can give (`least_p`), however often it is done.
+    """
+
+    source: str
+    observed: float
+    permuted: NDArray[np.float64]
+    least: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The corrected p of a test, and the smallest that it could have had."""
+
+    p: float
+    floor: float
+
+    @property
+    def tested(self) -> bool:
+        """Whether a difference could have been found at all."""
+        return not math.isnan(self.p) and self.floor < LEVEL
 
 
 def shared_strata(a: Take, b: Take, strata: Strata) -> int:
@@ -57,10 +93,8 @@ def exchanges(a: Take, b: Take, strata: Strata) -> Callable[[np.random.Generator
 
     Labels move within a doc_id that both groups share, and among all texts that share none.
     """
-    pooled = np.concatenate((a, b))
-    labels = np.concatenate((np.ones(len(a), bool), np.zeros(len(b), bool)))
-    common = np.intersect1d(strata[a], strata[b])
-    stratum = np.where(np.isin(strata[pooled], common[common >= 0]), strata[pooled], -1)
+    pooled, labels = np.concatenate((a, b)), _labels(a, b)
+    stratum = _exchanging(a, b, strata)
 
     def exchange(rng: np.random.Generator) -> Groups:
         shuffled = _shuffled_within(labels, stratum, rng)
@@ -84,6 +118,100 @@ def expected_difference(permuted: NDArray[np.float64], observed: float) -> float
     """What two groups of these sizes differ by if labels mean nothing: the middle of all."""
     permuted = permuted[~np.isnan(permuted)]
     return float((permuted.sum() + observed) / (len(permuted) + 1))
+
+
+def least_p(a: Take, b: Take, strata: Strata) -> float:
+    """The smallest p that two-sided exchange of labels can give: few texts have few labelings.
+
+    Where both groups have as many texts in every stratum, each labeling has a twin with all labels
+    turned round and the same difference, so that two of them are the least.
+    """
+    labels, stratum = _labels(a, b), _exchanging(a, b, strata)
+    _, number = np.unique(stratum, return_inverse=True)
+    size, own = np.bincount(number), np.bincount(number, weights=labels).astype(np.int64)
+    twins = 2 if len(size) and bool(np.all(2 * own == size)) else 1
+    ways = 1
+    for n, k in zip(size.tolist(), own.tolist()):
+        # Beyond so many nothing changes, and the whole number may have thousands of digits.
+        ways *= math.comb(n, min(k, n - k, 20))
+        if ways > _MANY_WAYS:
+            break
+    return min(1.0, twins / ways)
+
+
+def correct(tests: Sequence[PermutedTest]) -> list[Outcome]:
+    """All tests of one family, over the values of each source and over the sources.
+
+    Only as many draws are used as every test has: differences of one draw belong together.
+    """
+    defined = [number for number, test in enumerate(tests) if _defined(test)]
+    count = min((len(tests[number].permuted) for number in defined), default=0)
+    p, least = np.full(len(tests), np.nan), np.full(len(tests), np.nan)
+    for source in dict.fromkeys(tests[number].source for number in defined):
+        own = [number for number in defined if tests[number].source == source]
+        least[own] = [max(tests[number].least, 1 / (count + 1)) for number in own]
+        p[own] = np.maximum(_step_down([tests[number] for number in own], count), least[own])
+    sources = [test.source for test in tests]
+    return [
+        Outcome(found, floor)
+        for found, floor in zip(_over_sources(p, sources), _over_sources(least, sources))
+    ]
+
+
+def _defined(test: PermutedTest) -> bool:
+    return not math.isnan(test.observed) and not bool(np.isnan(test.permuted).all())
+
+
+def _step_down(tests: Sequence[PermutedTest], count: int) -> NDArray[np.float64]:
+    """The values of one source: each is held against the largest of those not larger than it.
+
+    An undefined permuted difference is none at all, smaller than any other.
+    """
+    observed = np.array([abs(test.observed) / _spread(test, count) for test in tests])
+    permuted = np.array(
+        [
+            np.nan_to_num(np.abs(test.permuted[:count]) / _spread(test, count), nan=-1.0)
+            for test in tests
+        ]
+    )
+    order = np.argsort(-observed, kind="stable")
+    largest = np.maximum.accumulate(permuted[order][::-1], axis=0)[::-1]
+    # As in `_as_large`: equal up to rounding is equal.
+    at_least = largest >= observed[order, None] - 1e-9
+    stepped = np.maximum.accumulate((1 + at_least.sum(axis=1)) / (count + 1))
+    found = np.empty(len(tests))
+    found[order] = stepped
+    alone = [_as_large(test.permuted[~np.isnan(test.permuted)], test.observed) for test in tests]
+    return np.maximum(found, alone)
+
+
+def _spread(test: PermutedTest, count: int) -> float:
+    """The root mean square of a test's differences, the observed one among them.
+
+    Where all are 0 up to rounding, nothing is divided.
+    """
+    every = np.append(test.permuted[:count], test.observed)
+    spread = math.sqrt(float(np.nanmean(every**2)))
+    return spread if spread > 1e-12 else 1.0
+
+
+def _over_sources(p: NDArray[np.float64], sources: Sequence[str]) -> list[float]:
+    """Step-down p-values times the number of sources that have some left, the smallest first.
+
+    Holm's correction where every source has one value. A source counts until all its values are
+    through: a factor that fell value by value would let the level add up over the values.
+    """
+    corrected = np.full(len(p), np.nan)
+    defined = np.flatnonzero(~np.isnan(p))
+    left = Counter(sources[number] for number in defined.tolist())
+    highest = 0.0
+    for number in defined[np.argsort(p[defined], kind="stable")].tolist():
+        highest = max(highest, min(1.0, len(left) * float(p[number])))
+        corrected[number] = highest
+        left[sources[number]] -= 1
+        if not left[sources[number]]:
+            del left[sources[number]]
+    return corrected.tolist()
 
 
 def matched_p_value(permuted: NDArray[np.float64], observed: float) -> float:
@@ -116,6 +244,17 @@ def holm(p: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(defined) - rank) * values[index]))
         corrected[index] = highest
     return [float(value) for value in corrected]
+
+
+def _labels(a: Take, b: Take) -> NDArray[np.bool_]:
+    return np.concatenate((np.ones(len(a), bool), np.zeros(len(b), bool)))
+
+
+def _exchanging(a: Take, b: Take, strata: Strata) -> NDArray[np.int64]:
+    """For the texts of both groups, those of `a` first: among which of them labels move."""
+    own = strata[np.concatenate((a, b))]
+    common = np.intersect1d(strata[a], strata[b])
+    return np.where(np.isin(own, common[common >= 0]), own, -1)
 
 
 def _shuffled_within(

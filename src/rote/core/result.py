@@ -39,9 +39,9 @@ class SourceResult:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """One measure on one set of texts."""
+    """One measure on one set of texts. Two are equal if they say the same: nan is nan here."""
 
     measure: str
     signature: Signature
@@ -52,6 +52,11 @@ class Result:
     comparisons: Sequence[Row] = ()
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Result) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
 
     def facets(self) -> list[Facet]:
         """The sources that stand side by side, each facet with its own reference."""

@@ -20,6 +20,7 @@ from rote.core.result import Result
 from rote.core.sample import Need
 from rote.corpus import Corpus, Input, ReadOptions, open_corpus
 from rote.measure._collect import Collected, collect
+from rote.measure._correct import corrected
 from rote.measure._facets import check_reference, measure_facets
 from rote.measure._prepare import Fields, Words, own_layers
 from rote.measure._settings import Settings
@@ -82,17 +83,19 @@ def compute(
     check_read(collected, settings)
     if settings.sample is not None:
         collected = collected.sampled(settings.sample, settings.seed)
-    results = [
-        measure_facets(
-            metric,
-            options,
-            collected,
-            settings=settings,
-            tokenizers=signatures,
-            reporter=reporter,
-        )
-        for metric, options in chosen
-    ]
+    results = corrected(
+        [
+            measure_facets(
+                metric,
+                options,
+                collected,
+                settings=settings,
+                tokenizers=signatures,
+                reporter=reporter,
+            )
+            for metric, options in chosen
+        ]
+    )
     results[0] = _with_copies(results[0], collected)
     noted = (*results[0].notes, *left_out, *remarks(collected.seen))
     results[0] = replace(results[0], notes=noted)

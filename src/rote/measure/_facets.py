@@ -14,6 +14,7 @@ from rote.core.metric import Metric
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure._collect import Collected
+from rote.measure._correct import Tests
 from rote.measure._settings import Settings
 from rote.measure._study import Study, measure
 from rote.measure._within import averaged_over_sets
@@ -27,9 +28,12 @@ def measure_facets(
     settings: Settings,
     tokenizers: Mapping[str | None, str],
     reporter: Reporter,
-) -> Result:
-    """Every facet is a study of its own: equal sizes, tests and tables stay within it."""
-    results = []
+) -> tuple[Result, Tests]:
+    """Every facet is a study of its own: equal sizes, tests and tables stay within it.
+
+    p-values are not corrected yet: `_correct.corrected` does it for all measures of a panel.
+    """
+    results, tests = [], Tests()
     for facet in facets(collected.groups, settings.reference):
         part = _part(collected, facet)
         study = Study(
@@ -46,8 +50,10 @@ def measure_facets(
         own = metric
         if settings.within:
             own, study = averaged_over_sets(metric, options, study, part.sets, part.set_names)
-        results.append(measure(own, options, study))
-    return _joined(results, list(collected.groups), settings)
+        result, own_tests = measure(own, options, study)
+        results.append(result)
+        tests |= own_tests
+    return _joined(results, list(collected.groups), settings), tests
 
 
 def check_reference(collected: Collected, settings: Settings) -> list[Facet]:

@@ -20,8 +20,9 @@ from rote.compare._resample import generator
 from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors
 from rote.compare.matching import Drawing, curve, matched, planned_draws, unequal
 from rote.compare.permutation import (
+    PermutedTest,
     expected_difference,
-    holm,
+    least_p,
     matched_p_value,
     p_value,
     permuted_differences,
@@ -32,6 +33,7 @@ from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
+from rote.measure._correct import Tests, enough
 from rote.measure._settings import Settings
 
 _FEW_TEXTS = 10
@@ -68,9 +70,10 @@ class Study:
         )
 
 
-def measure(metric: Metric, options: Any, study: Study) -> Result:
-    """Run one measure over all sources of a study."""
-    return _Run(metric, options, study).result()
+def measure(metric: Metric, options: Any, study: Study) -> tuple[Result, Tests]:
+    """Run one measure over all sources of a study; p-values are not corrected yet."""
+    run = _Run(metric, options, study)
+    return run.result(), run.tests
 
 
 class _Run:
@@ -80,6 +83,7 @@ class _Run:
         self.metric, self.options, self.study = metric, options, study
         self.settings = study.settings
         self.values: tuple[Value, ...] = metric.values(options)
+        self.tests: Tests = {}
         with study.reporter.stage(f"{metric.name}: counting", 1.0) as advance:
             done = 0.0
 
@@ -230,7 +234,7 @@ class _Run:
         """As asked for; else enough that the smallest corrected p-value is 0.025."""
         if self.settings.permutations is not None:
             return self.settings.permutations
-        return max(self.metric.permutations, 40 * (len(self.study.groups) - 1) - 1)
+        return max(self.metric.permutations, enough(len(self.study.groups) - 1))
 
     def comparisons(
         self, found: Mapping[str, Values], equal_sizes: Sequence[Mapping[str, Any]]
@@ -248,9 +252,8 @@ class _Run:
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
             for source in others:
                 permuted = self.permuted(source, reference, advance)
-                shared = shared_strata(
-                    self.study.groups[source], self.study.groups[reference], self.study.strata
-                )
+                pair = self.study.groups[source], self.study.groups[reference], self.study.strata
+                shared, least = shared_strata(*pair), least_p(*pair)
                 for name in (v.name for v in self.values if v.tested and v.name in permuted):
                     row: dict[str, Any] = {
                         "source": source,
@@ -262,17 +265,21 @@ class _Run:
                     }
                     row["expected"] = expected_difference(permuted[name], row["difference"])
                     row["p"] = p_value(permuted[name], row["difference"])
+                    self.tests[source, name, "p"] = PermutedTest(
+                        source,
+                        row["difference"] - row["expected"],
+                        permuted[name] - row["expected"],
+                        least,
+                    )
                     if (source, name) in matched_means:
                         gap = matched_means[source, name] - matched_means[reference, name]
                         row["matched_difference"] = gap
                         row["matched_p"] = matched_p_value(permuted[name], gap)
+                        if not math.isnan(row["matched_p"]):
+                            self.tests[source, name, "matched_p"] = PermutedTest(
+                                source, gap, permuted[name] - np.nanmean(permuted[name]), least
+                            )
                     rows.append(row)
-        for value in self.values:
-            family = [row for row in rows if row["value"] == value.name]
-            for p in ("p", "matched_p"):
-                if all(p in row for row in family):
-                    for row, corrected in zip(family, holm([row[p] for row in family])):
-                        row[f"{p}_corrected"] = corrected
         return rows, []
 
     def permuted(

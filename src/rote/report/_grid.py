@@ -7,13 +7,18 @@ is made from it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from rote.core.result import Result
+from rote.compare.permutation import LEVEL
+from rote.core.result import Result, Row
 
-SIGNIFICANT = 0.05
+SIGNIFICANT = LEVEL
+Verdict = Literal["differs", "not found", "not tested"]
+UNTESTED = "?"
+"""The mark of a value that no test could tell apart from the reference, whatever there is."""
 _LOPSIDED = 0.1
 
 
@@ -29,10 +34,23 @@ class Cell:
     """What sizes alone make of the difference."""
     p: float = math.nan
     p_corrected: float = math.nan
+    tested: bool = False
+    """Whether a difference could have been found at all: by a test, and below the level."""
+    asked: bool = False
+    """Whether it was to be tested."""
     matched: float = math.nan
     matched_sd: float = math.nan
     matched_difference: float = math.nan
     matched_p_corrected: float = math.nan
+    matched_tested: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        return _verdict(self.tested, self.p_corrected)
+
+    @property
+    def matched_verdict(self) -> Verdict:
+        return _verdict(self.matched_tested, self.matched_p_corrected)
 
     @property
     def reach(self) -> float:
@@ -48,14 +66,15 @@ class Cell:
 
     @property
     def mark(self) -> str:
-        """An arrow where the source differs from the reference."""
+        """An arrow where the source differs from the reference, a sign where no test can say."""
         beyond = self.difference - (0.0 if math.isnan(self.expected) else self.expected)
-        return _arrow(beyond, self.p_corrected)
+        return _mark(beyond, self.verdict, self.asked)
 
     @property
     def matched_mark(self) -> str:
-        """An arrow where it differs at equal size."""
-        return _arrow(self.matched_difference, self.matched_p_corrected)
+        """The same at equal size."""
+        asked = not math.isnan(self.matched_difference)
+        return _mark(self.matched_difference, self.matched_verdict, asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +92,7 @@ class GridRow:
 
 def grid(result: Result) -> list[GridRow]:
     """The values of a result, each with its intervals, tests and matched values."""
-    tests = {(row["source"], row["value"]): row for row in result.comparisons}
+    tests = {(row["source"], row["value"]): row for row in _judged(result.comparisons)}
     matched = {(row["source"], row["value"]): row for row in result.tables.get("matched", ())}
     rows = []
     for value in result.tables["values"]:
@@ -100,6 +119,19 @@ def grid(result: Result) -> list[GridRow]:
             )
         )
     return rows
+
+
+def _judged(rows: Sequence[Row]) -> list[Row]:
+    """Rows that say whether they were tested; a result of an older version says what it takes."""
+    families = Counter((row["reference"], row["value"]) for row in rows)
+    judged: list[Row] = []
+    for row in rows:
+        if "tested" not in row:
+            others, count = families[row["reference"], row["value"]], row.get("permutations")
+            enough = count is None or others / (1 + count) < SIGNIFICANT
+            row = {"tested": enough, "matched_tested": enough, **row}
+        judged.append(row)
+    return judged
 
 
 def ordered_sources(results: Sequence[Result]) -> list[str]:
@@ -149,15 +181,26 @@ def _cell(
         expected=_number(test.get("expected")),
         p=_number(test.get("p")),
         p_corrected=_number(test.get("p_corrected")),
+        tested=bool(test.get("tested")),
+        asked=bool(test) and not math.isnan(_number(test.get("difference"))),
         matched=_number(matched.get("mean")),
         matched_sd=_number(matched.get("sd")),
         matched_difference=_number(test.get("matched_difference")),
         matched_p_corrected=_number(test.get("matched_p_corrected")),
+        matched_tested=bool(test.get("matched_tested")),
     )
 
 
-def _arrow(difference: float, p: float) -> str:
-    if not p < SIGNIFICANT:
+def _verdict(tested: bool, p: float) -> Verdict:
+    if not tested or math.isnan(p):
+        return "not tested"
+    return "differs" if p < SIGNIFICANT else "not found"
+
+
+def _mark(difference: float, verdict: Verdict, asked: bool) -> str:
+    if verdict == "not tested":
+        return UNTESTED if asked else ""
+    if verdict == "not found":
         return ""
     return "▲" if difference > 0 else "▼"
 

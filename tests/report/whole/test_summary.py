@@ -211,20 +211,37 @@ def test_a_reference_of_zero_has_no_relative_difference() -> None:
     assert found.relative is None
 
 
-def test_without_tests_intervals_that_are_apart_are_only_likely() -> None:
+def test_without_tests_nothing_is_said_to_differ_or_not_to() -> None:
     one = result("templates", "per_token", {"human": (0.041, 0.002), "gpt": (0.063, 0.003)})
-    (found,) = of_kind(summary(study([one])), "difference")
-    assert found.sure == "likely"
-    assert "not tested" in found.text
-
-
-def test_too_few_permutations_to_find_anything_are_told_first() -> None:
-    made = templates(p=0.05)
-    rows = [{**row, "permutations": 19} for row in made.comparisons]
-    said = summary(study([replace(made, comparisons=rows)]))
-    assert said[0].text == (
-        "With 19 permutations no p-value can be below 0.05: no difference can be found."
+    (found,) = summary(study([one]))
+    assert (found.kind, found.sure) == ("untested", "untested")
+    assert found.text == (
+        "Whether gpt differs from human was not tested in templates of grammar (+54 %, 95 % "
+        "interval +43 to +64 %); the notes of the measures say why."
     )
+
+
+@pytest.mark.parametrize("p", [0.05, 0.3])
+def test_too_few_permutations_to_find_anything_are_told_first(p: float) -> None:
+    made = templates(p=p)
+    rows = [{**row, "floor": 0.05, "tested": False} for row in made.comparisons]
+    said = summary(study([replace(made, comparisons=rows, notes=("not tested against x: y",))]))
+    assert [one.kind for one in said] == ["scope", "untested"]
+    assert said[0].text == "Not tested against x: y."
+    # What an older version kept does not say whether it was tested, but how often it drew.
+    rows = [{**row, "permutations": 19} for row in made.comparisons]
+    assert [one.kind for one in summary(study([replace(made, comparisons=rows)]))] == ["untested"]
+
+
+def test_what_is_told_apart_at_equal_length_alone_is_told_though_the_rest_was_not_tested() -> None:
+    equal = {"matched_difference": 0.02, "matched_p": 0.01, "matched_p_corrected": 0.01}
+    made = result(
+        *("templates", "per_token", {"human": (0.041, 0.002), "gpt": (0.063, 0.003)}),
+        {"gpt": {"p": 0.2, "p_corrected": 0.2, "tested": False, "matched_tested": True, **equal}},
+    )
+    kinds = [one.kind for one in summary(study([made]))]
+    assert "untested" not in kinds
+    assert "difference" in kinds
 
 
 def test_recall_stands_beside_what_halves_of_the_reference_reach() -> None:

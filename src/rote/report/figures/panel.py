@@ -18,13 +18,19 @@ from rote.core.errors import OptionError
 from rote.core.facets import is_input
 from rote.core.result import Result
 from rote.report._facets import split_panel
-from rote.report._grid import SIGNIFICANT, Cell, GridRow, grid
+from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid
 from rote.report.figures._looks import REFERENCE
 from rote.report.figures._ticks import round_ticks
 from rote.report.texts.concordance import harmless
 
-_INPUT, _SURE, _UNSURE = "#5f6b3a", "#2f5d8a", "#9fb8d1"
-_ROLES = {"reference": REFERENCE, "input": _INPUT, "differs": _SURE, "may not differ": _UNSURE}
+_INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
+_ROLES = {
+    "reference": REFERENCE,
+    "input": _INPUT,
+    "differs": _SURE,
+    "may not differ": _UNSURE,
+    "not tested": _UNTESTED,
+}
 _SAID, _TASK = "#555", "#222"
 _WIDTH, _GAP, _LETTER = 132, 14, 6.2
 _SAME = 1e-6
@@ -278,7 +284,7 @@ def _own(band: Band, column: Column) -> list[dict[str, Any]]:
                     "value": cell.estimate,
                     "low": low,
                     "high": high,
-                    "role": _role(source, band, cell.p_corrected),
+                    "role": _role(source, band, cell.verdict),
                 }
             )
     return rows
@@ -297,18 +303,18 @@ def _equal(band: Band, column: Column) -> list[dict[str, Any]]:
                     "value": cell.matched,
                     "low": cell.matched - spread,
                     "high": cell.matched + spread,
-                    "role": _role(source, band, cell.matched_p_corrected),
+                    "role": _role(source, band, cell.matched_verdict),
                 }
             )
     return rows
 
 
-def _role(source: str, band: Band, p: float) -> str:
+def _role(source: str, band: Band, verdict: Verdict) -> str:
     if source == band.reference:
         return "reference"
     if is_input(source):
         return "input"
-    return "may not differ" if p >= SIGNIFICANT else "differs"
+    return "may not differ" if verdict == "not found" else verdict
 
 
 def _caption(
@@ -327,8 +333,16 @@ def _caption(
         said.append(f"Dashed line: {reference}{', with its interval' if interval else ''}.")
     if any(is_input(source) for band in bands for source in band.sources):
         said.append("Dotted line: what the texts were made from.")
-    if any(not math.isnan(cell.p_corrected) for cell in cells):
-        said.append(f"Pale: not told apart from {reference} (Holm-corrected p ≥ {SIGNIFICANT}).")
+    roles = {
+        row["role"]
+        for band in bands
+        for column in columns
+        for row in (*_own(band, column), *_equal(band, column))
+    }
+    if "may not differ" in roles:
+        said.append(f"Pale: not told apart from {reference} (corrected p ≥ {SIGNIFICANT}).")
+    if "not tested" in roles and reference:
+        said.append("Grey: not tested.")
     if any(not math.isnan(cell.matched) for cell in cells):
         said.append("Ring: at equal length, with the spread of draws.")
     if len(bands) > 1:

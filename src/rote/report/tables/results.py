@@ -10,7 +10,16 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.report._facets import split, split_panel
-from rote.report._grid import Cell, GridRow, grid, ordered_sources, rounded, rounded_like
+from rote.report._grid import (
+    SIGNIFICANT,
+    UNTESTED,
+    Cell,
+    GridRow,
+    grid,
+    ordered_sources,
+    rounded,
+    rounded_like,
+)
 from rote.report.tables import further
 from rote.report.tables._blocks import plain_text, unrounded
 from rote.report.tables._latex import escaped
@@ -21,6 +30,7 @@ _CSV_COLUMNS = (
     *("measure", "source", "texts", "words", "value", "estimate", "low", "high"),
     *("difference", "p", "p_corrected", "matched", "matched_sd", "matched_at"),
     *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
+    *("verdict", "matched_verdict"),
 )
 _MANY = 4
 
@@ -68,6 +78,8 @@ def as_csv(results: Sequence[Result]) -> str:
                         + [row.matched_at]
                         + [unrounded(number) for number in equal]
                         + [facet.title, name, facet.reference]
+                        + [cell.verdict if cell.asked else ""]
+                        + [cell.matched_verdict if not math.isnan(cell.matched_difference) else ""]
                     )
     return out.getvalue()
 
@@ -93,6 +105,9 @@ def as_latex(results: Sequence[Result]) -> str:
             cells = [_tex_cell(row.cells[s]) if s in row.cells else "--" for s in sources]
             lines.append(" & ".join([escaped(row.title), *cells]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
+    if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in _cells(results)):
+        lines.append(f"% ?: not tested against {results[0].reference}")
+    lines += [f"% {note}" for note in dict.fromkeys(n for r in results for n in r.notes)]
     lines += [f"% {result.signature}" for result in results]
     return "\n".join(lines) + "\n"
 
@@ -170,14 +185,27 @@ def _legend(results: Sequence[Result]) -> list[str]:
         lines.append(f"± reach, or [ends], of the {interval.level:.0%} interval")
     if any(result.comparisons for result in results):
         lines.append(
-            f"▲ ▼ above or below {results[0].reference}: permutation test, Holm-corrected p < 0.05"
+            f"▲ ▼ above or below {results[0].reference}: permutation test, p < {SIGNIFICANT}, "
+            "corrected over sources and values"
         )
+    if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in _cells(results)):
+        lines.append(f"{UNTESTED} not tested: a difference could not have been found")
     if any(row["length_sensitive"] for result in results for row in result.tables["values"]):
         lines.append(
             "~ moves with the amount of text; the line below it, where there is one, compares "
             "equal amounts (mean ± standard deviation of draws)"
         )
     return lines
+
+
+def _cells(results: Sequence[Result]) -> list[Cell]:
+    return [
+        cell
+        for _, parts in split_panel(results)
+        for part in parts
+        for row in grid(part)
+        for cell in row.cells.values()
+    ]
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
@@ -205,7 +233,8 @@ def _tex_cell(cell: Cell) -> str:
     if math.isnan(cell.estimate):
         return "--"
     shown = rounded(cell.estimate).replace(",", "{,}")
-    mark = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", "": ""}[cell.mark]
+    marks = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", UNTESTED: "^{?}", "": ""}
+    mark = marks[cell.mark]
     if cell.ends:
         return f"${shown}{mark}$ [{' to '.join(cell.ends)}]"
     return f"${shown}{mark}" + (rf" \pm {reach}$" if reach else "$")

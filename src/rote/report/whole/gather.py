@@ -20,6 +20,7 @@ from rote.core.result import Result
 from rote.corpus import Corpus, Input, ReadOptions
 from rote.measure import Settings
 from rote.measure._compute import first_fields, opened, signatures_of
+from rote.measure._correct import Tests, corrected
 from rote.measure._facets import measure_facets
 from rote.measure._prepare import Words
 from rote.report.whole.gathering import items, reading
@@ -55,7 +56,7 @@ class _Call:
     reporter: Reporter
     own: Mapping[str, Mapping[str, Any]]
     given: list[Given] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
+    results: list[tuple[Result, Tests]] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     omitted: list[Omission] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -95,14 +96,15 @@ def gather(
     for role, name in (("corpus", call.options.corpus), ("train", call.options.train)):
         if name and (role == "corpus" or not benchmark):
             call.given.append(_given(call, role, name))
+    results = corrected(call.results)
     return Study(
         title=call.options.title or _title(call),
         made=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=version(),
         reference=None if benchmark else call.settings.reference,
         given=tuple(call.given),
-        tools=tuple(tools(call.results)),
-        results=tuple(call.results),
+        tools=tuple(tools(results)),
+        results=tuple(results),
         evidence=tuple(call.evidence),
         omitted=tuple(call.omitted),
         notes=tuple(dict.fromkeys(call.notes)),
@@ -131,7 +133,7 @@ def _measure_items(call: _Call, benchmark: Sequence[str]) -> None:
     if found.result is None:
         call.omitted.append(Omission(POPULARITY, found.reason))
     else:
-        call.results.append(_kept(found.result, call.notes))
+        call.results.append((_kept(found.result, call.notes), {}))
 
 
 def _measure_texts(call: _Call) -> None:
@@ -214,7 +216,7 @@ def _measure(call: _Call, plan: Planned, read: Read, limits: Limits) -> None:
     most = max(len(take) for take in read.collected.groups.values())
     drawn = count if count is not None and (count < most or call.settings.sample) else None
     try:
-        result = measure_facets(
+        result, tests = measure_facets(
             plan.metric,
             plan.options,
             part,
@@ -226,7 +228,7 @@ def _measure(call: _Call, plan: Planned, read: Read, limits: Limits) -> None:
     except RoteError as problem:
         call.omitted.append(Omission(plan.name, str(problem)))
         return
-    call.results.append(_kept(result, call.notes))
+    call.results.append((_kept(result, call.notes), tests))
     call.evidence.extend(shown)
 
 

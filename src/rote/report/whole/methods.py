@@ -14,6 +14,10 @@ from rote.report.whole.saying.wording import listed, percent
 from rote.report.whole.study import Given, Study
 
 _HOLM = "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure"
+_WESTFALL = (
+    "Westfall and Young (1993), Resampling-Based Multiple Testing: Examples and Methods for "
+    "p-Value Adjustment"
+)
 _POPULARITY = (
     "Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of Pre-training "
     "for LLM Performance"
@@ -35,7 +39,7 @@ def methods(study: Study) -> Methods:
     """What was done, in the words of a paper."""
     citations = [citation(result) for result in study.results]
     tested = any(result.comparisons for result in study.results)
-    books = Bibliography([*citations, *([_HOLM] if tested else [])])
+    books = Bibliography([*citations, *([_HOLM, _WESTFALL] if tested else [])])
     paragraphs = [
         _texts(study),
         _makers(study),
@@ -186,8 +190,9 @@ def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
     where = ", within texts of the same doc_id where both sources have them" if shared else ""
     yield (
         "Each source is tested against the reference by permuting the labels of their texts "
-        f"({number} permutations, two-sided{where}); p-values are corrected over the sources of "
-        f"each value {books.cite(_HOLM)}."
+        f"({number} permutations, two-sided{where}); p-values are corrected over all values of a "
+        f"source by step-down maxima of the permuted differences {books.cite(_WESTFALL)} and over "
+        f"sources {books.cite(_HOLM)}."
     )
     if any(result.tables.get("matched") for result in results):
         yield (

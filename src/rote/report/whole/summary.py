@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rote.core.result import Result
+from rote.measure._correct import UNTESTED
 from rote.report._grid import SIGNIFICANT
 from rote.report.whole.saying import findings
 from rote.report.whole.saying.beside_reference import of_source
@@ -41,7 +42,7 @@ def summary(study: Study) -> list[Statement]:
             replace(one, text=f"{title}: {one.text}", facet=title) if title else one for one in own
         ]
     said += findings.popularity(study.result("popularity"))
-    if any(one.p is not None for one in said):
+    if len(every) > 1 and any(one.p is not None for one in said):
         said.append(_on_chance(every))
     said[:0] = _on_permutations(texts)
     return said
@@ -117,26 +118,16 @@ def _beside(scene: Scene) -> list[Statement]:
 
 def _on_permutations(results: Sequence[Result]) -> list[Statement]:
     """Too few permutations find nothing, whatever there is."""
-    counts = [int(row["permutations"]) for result in results for row in result.comparisons]
-    if not counts or 1 / (min(counts) + 1) < SIGNIFICANT:
-        return []
-    text = (
-        f"With {min(counts)} permutations no p-value can be below {SIGNIFICANT}: no difference "
-        "can be found."
+    said = dict.fromkeys(
+        note for result in results for note in result.notes if note.startswith(UNTESTED)
     )
-    return [Statement(text, "scope")]
+    return [Statement(f"{note[0].upper()}{note[1:]}.", "scope") for note in said]
 
 
 def _on_chance(scenes: Sequence[Scene]) -> Statement:
-    values = sum(
-        bool(contrasts(result, headline))
-        for result in scenes[0].results
-        for headline in HEADLINES
-        if headline.measure == result.measure
-    )
-    several = " and facets" if len(scenes) > 1 else ""
     text = (
-        f"p-values are corrected over the sources of each value, not over the {values} "
-        f"values{several}: where nothing differs, one in twenty still has p below 0.05."
+        f"p-values are corrected over the sources and values of each facet, not over the "
+        f"{len(scenes)} facets: where nothing differs, one facet in twenty still has a p below "
+        f"{SIGNIFICANT}."
     )
     return Statement(text, "scope")

@@ -8,7 +8,16 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.report._facets import split, split_panel
-from rote.report._grid import SIGNIFICANT, GridRow, grid, ordered_sources, rounded, rounded_like
+from rote.report._grid import (
+    SIGNIFICANT,
+    UNTESTED,
+    GridRow,
+    Verdict,
+    grid,
+    ordered_sources,
+    rounded,
+    rounded_like,
+)
 from rote.report._grid import Cell as Value
 from rote.report.tables._blocks import p_value, shown_name
 from rote.report.whole._tables import Cell, Column, Table, number_cell, text_cell
@@ -106,7 +115,7 @@ def comparisons_table(results: Sequence[Result], id: str = "tests") -> Table | N
         value: Value = row["value"]
         equal = [
             _signed(value.matched_difference, value.matched_mark),
-            _p(value.matched_p_corrected),
+            _p(value.matched_p_corrected, value.matched_verdict),
         ]
         return [
             *([text_cell(row["facet"])] if faceted else []),
@@ -114,7 +123,7 @@ def comparisons_table(results: Sequence[Result], id: str = "tests") -> Table | N
             Cell(row["measure"]),
             text_cell(row["title"]),
             _signed(value.difference, value.mark),
-            _p(value.p_corrected),
+            _p(value.p_corrected, value.verdict),
             *(equal if matched else []),
         ]
 
@@ -135,7 +144,8 @@ def comparisons_table(results: Sequence[Result], id: str = "tests") -> Table | N
         columns,
         data,
         make,
-        said=f"Permutation tests; ▲ ▼ Holm-corrected p < {SIGNIFICANT}.",
+        said=f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected over sources and values."
+        + _untested([row["value"] for row in data]),
         limit=_MANY,
     )
 
@@ -190,8 +200,15 @@ def _signed(number: float, mark: str) -> Cell:
     return Cell(("+" if number > 0 else "") + rounded(number), (number,), mark)
 
 
-def _p(number: float) -> Cell:
-    return Cell(p_value(number), (None if math.isnan(number) else number,))
+def _p(number: float, verdict: Verdict) -> Cell:
+    shown = verdict if verdict == "not tested" else p_value(number)
+    return Cell(shown, (None if math.isnan(number) else number,))
+
+
+def _untested(values: Sequence[Value]) -> str:
+    if not any(UNTESTED in (value.mark, value.matched_mark) for value in values):
+        return ""
+    return f" {UNTESTED} not tested: a difference could not have been found."
 
 
 def _legend(
@@ -203,10 +220,11 @@ def _legend(
     level = next((result.interval.level for result in results if result.interval), None)
     if level and any(not math.isnan(value.low) for value in shown):
         said.append(f"[ ] {level:.0%} interval.")
-    if any(value.mark or value.matched_mark for value in shown):
+    said += filter(None, [_untested(shown).strip()])
+    if any({"▲", "▼"} & {value.mark, value.matched_mark} for value in shown):
         said.append(
-            f"▲ ▼ above or below {shown_name(results[0].reference or '')}, Holm-corrected "
-            f"p < {SIGNIFICANT}."
+            f"▲ ▼ above or below {shown_name(results[0].reference or '')}, p < {SIGNIFICANT}, "
+            "corrected over sources and values."
         )
     if any(row.length_sensitive for row in rows):
         said.append("~ moves with the amount of text.")

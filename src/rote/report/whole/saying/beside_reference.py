@@ -17,18 +17,21 @@ def of_source(
 ) -> tuple[int, list[Statement]]:
     """How many differences a source has, and what is said of it."""
     defined = [one for one in own if not math.isnan(one.difference)]
+    untested = [one for one in defined if one.sure == "untested" and one.at_equal_length is None]
+    undefined = [one for one in own if math.isnan(one.difference)]
+    defined = [one for one in defined if one not in untested]
     by_length = [one for one in defined if _is_length(one)]
     differing = [one for one in defined if _differs(one)]
     rest = [one for one in defined if one not in by_length and one not in differing]
     differing = _ranked(differing, each)
     said = [_overall(scene, source, defined, differing, by_length)] if defined else []
+    said += [_untested(scene, source, untested)] if untested else []
     said += [_difference(scene, one) for one in differing[:each]]
     if further := differing[each:]:
         said.append(_further(scene, source, further))
     said += [_length(scene, one) for one in by_length[: max(2, each // 2)]]
     if rest:
         said.append(_not_found(scene, source, rest))
-    undefined = [one for one in own if math.isnan(one.difference)]
     if undefined:
         said.append(_undefined(scene, source, undefined))
     group = scene.group(source)
@@ -48,12 +51,12 @@ def _ranked(differing: Sequence[Contrast], told: int) -> list[Contrast]:
 
 def _is_length(one: Contrast) -> bool:
     """Whether there is a difference that goes away at equal length."""
-    return one.sure != "not" and one.at_equal_length == "not"
+    return one.sure in ("sure", "likely") and one.at_equal_length == "not"
 
 
 def _differs(one: Contrast) -> bool:
     if one.at_equal_length is None:
-        return one.sure != "not"
+        return one.sure in ("sure", "likely")
     return one.at_equal_length != "not"
 
 
@@ -61,7 +64,7 @@ def _only_equal(one: Contrast) -> bool:
     """Whether only the values at equal length tell the two apart, or tell it otherwise."""
     if one.at_equal_length in (None, "not"):
         return False
-    return one.sure == "not" or one.equal_difference * one.difference <= 0
+    return one.sure in ("not", "untested") or one.equal_difference * one.difference <= 0
 
 
 def _strength(one: Contrast) -> float:
@@ -199,6 +202,15 @@ def _not_found(scene: Scene, source: str, rest: Sequence[Contrast]) -> Statement
         f"{wording.listed(parts)}."
     )
     return Statement(text, "none", sure="not")
+
+
+def _untested(scene: Scene, source: str, untested: Sequence[Contrast]) -> Statement:
+    parts = [f"{one.headline.noun} ({wording.how_much(one)})" for one in untested]
+    text = (
+        f"Whether {source} differs from {scene.reference} was not tested in "
+        f"{wording.listed(parts)}; the notes of the measures say why."
+    )
+    return Statement(text, "untested", sure="untested")
 
 
 def _undefined(scene: Scene, source: str, undefined: Sequence[Contrast]) -> Statement:

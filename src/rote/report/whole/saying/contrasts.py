@@ -8,10 +8,10 @@ from statistics import NormalDist
 from typing import Literal
 
 from rote.core.result import Result
-from rote.report._grid import SIGNIFICANT, Cell, grid
+from rote.report._grid import Cell, grid
 from rote.report.whole.saying.headlines import Headline
 
-Sure = Literal["sure", "likely", "not"]
+Sure = Literal["sure", "likely", "not", "untested"]
 _STEADY = 3.0
 """Standard errors that a value has to be away from 0 before something is divided by it."""
 
@@ -87,20 +87,20 @@ class Contrast:
 
     @property
     def sure(self) -> Sure:
-        if math.isnan(self.p):
-            return "likely" if self.apart else "not"
-        if not self.p < SIGNIFICANT:
+        if self.own.verdict == "not tested":
+            return "untested"
+        if self.own.verdict == "not found":
             return "not"
         return "sure" if self.apart or math.isnan(self.low) else "likely"
 
     @property
     def at_equal_length(self) -> Sure | None:
-        """How sure the difference is at equal length; None where that was not asked."""
-        if self.same is not None and not math.isnan(self.same.p):
+        """How sure the difference is at equal length; None where that was not tested."""
+        if self.same is not None and self.same.sure != "untested":
             return self.same.sure
-        if math.isnan(self.own.matched_p_corrected):
+        if self.own.matched_verdict == "not tested":
             return None
-        return "sure" if self.own.matched_p_corrected < SIGNIFICANT else "not"
+        return "sure" if self.own.matched_verdict == "differs" else "not"
 
     @property
     def equal_difference(self) -> float:

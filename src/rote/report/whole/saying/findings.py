@@ -150,7 +150,7 @@ def popularity(result: Result | None) -> list[Statement]:
             f"{name}: accuracy is {wording.percent(found.values['accuracy_high'])} on the more "
             f"popular half and {wording.percent(found.values['accuracy_low'])} on the less popular "
             f"one ({wording.points(gap)}{_points_interval(result, low, high)})"
-            + ("." if apart else ": no difference was found.")
+            + ("." if apart or math.isnan(low) else ": no difference was found.")
         )
         sure = "" if math.isnan(low) else "likely" if apart else "not"
         said.append(

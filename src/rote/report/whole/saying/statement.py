@@ -10,12 +10,14 @@ class Statement:
     """A sentence in plain text; names of sources stand in it as they were given.
 
     kind        overall (a source as a whole), difference, length (a difference that goes away at
-                equal length), none (no difference found), found (a finding that is no test against
-                the reference), undefined, scope (what the numbers can say at all)
+                equal length), none (no difference found), untested (could not have been found),
+                found (a finding that is no test against the reference), undefined, scope (what the
+                numbers can say at all)
     direction   "more repetitive", "more diverse" or nothing
-    sure        sure (test and interval), likely (one of them), not, or nothing where it is no test
+    sure        sure (test and interval), likely (the test alone), not, untested, or nothing where
+                it is no test
     difference  of the source less the reference; `relative` is its share of the reference
-    p           corrected over the sources (Holm)
+    p           corrected over the sources and values of a facet
     """
 
     text: str

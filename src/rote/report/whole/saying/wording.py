@@ -32,9 +32,9 @@ def _decimals(value: float) -> int:
     return max(0, min(4, 2 - math.floor(math.log10(abs(value)))))
 
 
-def percent(share: float, signed: bool = False) -> str:
-    """A share as a percentage, with decimals only where it is small."""
-    if math.isnan(share):
+def percent(share: float | None, signed: bool = False) -> str:
+    """A share as a percentage, with decimals only where it is small; null in JSON is undefined."""
+    if share is None or math.isnan(share):
         return "–"
     hundredths = 100 * share
     decimals = 0 if abs(hundredths) >= 10 else 1 if abs(hundredths) >= 1 else 2
@@ -75,7 +75,8 @@ def how_much(contrast: Contrast) -> str:
         if not math.isnan(contrast.low):
             low, high = _signed(contrast.low, contrast), _signed(contrast.high, contrast)
             parts.append(f"{percent(contrast.level)} interval {low} to {high}")
-    return ", ".join([*parts, p_value(contrast.p)])
+    untested = contrast.own.verdict == "not tested"
+    return ", ".join([*parts, *([] if untested else [p_value(contrast.p)])])
 
 
 def at_most(contrast: Contrast) -> str:

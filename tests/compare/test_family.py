@@ -1,0 +1,197 @@
+"""All tests of a panel as one family: a slow twin, floors by hand, the level under the null."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rote.compare.permutation import LEVEL, Outcome, PermutedTest, correct, holm, least_p
+
+Array = np.ndarray
+
+
+def slow_family(tests: list[PermutedTest]) -> list[float]:
+    """Reject one by one: always the smallest p of what is left, until all are through."""
+    count = min(len(test.permuted) for test in tests)
+
+    def standardized(test: PermutedTest) -> tuple[float, list[float]]:
+        every = [*test.permuted[:count], test.observed]
+        defined = [value**2 for value in every if not math.isnan(value)]
+        spread = math.sqrt(sum(defined) / len(defined))
+        spread = spread if spread > 1e-12 else 1.0
+        drawn = [-1.0 if math.isnan(x) else abs(x) / spread for x in test.permuted[:count]]
+        return abs(test.observed) / spread, drawn
+
+    def alone(test: PermutedTest) -> float:
+        drawn = [abs(x) for x in test.permuted if not math.isnan(x)]
+        size = abs(test.observed)
+        as_large = sum(x >= size - 1e-12 * max(1.0, size) for x in drawn)
+        return max((1 + as_large) / (1 + len(drawn)), 1 / (count + 1), test.least)
+
+    # Within a source: the largest first, each against the largest of what is left of its source.
+    within = {}
+    for source in {test.source for test in tests}:
+        left = [n for n, test in enumerate(tests) if test.source == source]
+        so_far = 0.0
+        while left:
+            top = max(left, key=lambda n: (standardized(tests[n])[0], -n))
+            size = standardized(tests[top])[0]
+            drawn = [max(standardized(tests[n])[1][draw] for n in left) for draw in range(count)]
+            p = (1 + sum(x >= size - 1e-9 for x in drawn)) / (count + 1)
+            so_far = max(so_far, p)
+            within[top] = max(so_far, alone(tests[top]))
+            left.remove(top)
+    # Over the sources: the smallest first, times the sources that have anything left.
+    found, highest, waiting = {}, 0.0, set(within)
+    while waiting:
+        top = min(waiting, key=lambda n: (within[n], n))
+        sources = {tests[n].source for n in waiting}
+        highest = max(highest, min(1.0, len(sources) * within[top]))
+        found[top] = highest
+        waiting.remove(top)
+    return [found[n] for n in range(len(tests))]
+
+
+@given(st.data())
+def test_the_family_is_corrected_as_by_the_slow_twin(data: st.DataObject) -> None:
+    numbers = st.one_of(st.integers(-4, 4).map(float), st.floats(-3, 3))
+    tests = [
+        PermutedTest(
+            data.draw(st.sampled_from("abc")),
+            data.draw(numbers),
+            np.array(
+                [data.draw(st.one_of(numbers, st.just(math.nan))) for _ in range(5 + extra)] + [0.5]
+            ),
+            data.draw(st.sampled_from([0.0, 0.3])),
+        )
+        for extra in data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=5))
+    ]
+    assert [out.p for out in correct(tests)] == pytest.approx(slow_family(tests))
+
+
+def test_one_value_of_each_source_is_holm() -> None:
+    rng = np.random.default_rng(0)
+    tests = [PermutedTest(s, x, rng.normal(size=99)) for s, x in zip("abcd", (3, 0.1, 2.2, 1))]
+    alone = [correct([test])[0].p for test in tests]
+    assert [out.p for out in correct(tests)] == pytest.approx(holm(alone))
+
+
+def test_an_undefined_test_stays_so_and_counts_for_nothing() -> None:
+    sure = PermutedTest("a", 9.0, np.arange(99) / 100)
+    undefined = PermutedTest("b", math.nan, np.arange(99) / 100)
+    never = PermutedTest("c", 1.0, np.full(99, math.nan))
+    first, *others = correct([sure, undefined, never])
+    assert first == Outcome(0.01, 0.01)
+    assert first.tested
+    for outcome in others:
+        assert math.isnan(outcome.p)
+        assert not outcome.tested
+
+
+def test_the_floor_counts_draws_sources_and_labelings() -> None:
+    draws = np.linspace(-1, 1, 59)
+    far = [PermutedTest(source, 9.0, draws) for source in "abc"]
+    for outcome in correct(far):
+        # 3 sources, 59 permutations: nothing can be found, whatever there is.
+        assert outcome == Outcome(3 / 60, 3 / 60)
+        assert not outcome.tested
+    assert all(outcome.tested for outcome in correct(far[:2]))
+    (few,) = correct([PermutedTest("a", 9.0, draws, least=0.1)])
+    assert few == Outcome(0.1, 0.1)
+
+
+def test_nothing_is_below_its_floor() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        tests = [
+            PermutedTest(str(rng.integers(3)), rng.normal() * 9, rng.normal(size=19), least)
+            for least in rng.random(6) / 5
+        ]
+        assert all(out.p >= out.floor > 0 for out in correct(tests))
+
+
+def test_the_least_p_counts_labelings_by_hand() -> None:
+    nothing = np.full(8, -1)
+    three, other, four = np.arange(3), np.arange(3, 6), np.arange(3, 7)
+    assert least_p(three, other, nothing) == pytest.approx(2 / 20)  # 6 over 3, each with its twin
+    assert least_p(three, four, nothing) == pytest.approx(1 / 35)  # 7 over 3
+    pairs = np.array([0, 1, 2, 0, 1, 2, 3, 4])
+    assert least_p(three, other, pairs) == pytest.approx(2 / 2**3)
+    # Two pairs, and 1 against 2 texts whose prompts the other group has not.
+    assert least_p(three, four, np.array([0, 1, 5, 0, 1, 6, 7])) == pytest.approx(1 / (2 * 2 * 3))
+    assert least_p(np.arange(400), np.arange(400, 900), np.full(900, -1)) < 1e-9
+
+
+# The level, by simulation. Texts are vectors of values; a source's value is the mean of its texts.
+
+SOURCES, VALUES, TEXTS, DRAWS = 4, 4, 10, 199
+
+
+def one_study(rng: np.random.Generator, effects: Array) -> list[PermutedTest]:
+    """Every source against one reference; the values of a text go together (correlation 0.5)."""
+    shape = (SOURCES + 1, TEXTS, VALUES)
+    texts = rng.normal(size=shape) + rng.normal(size=(*shape[:2], 1))
+    texts[1:] += effects[:, None, :]
+    tests = []
+    for source in range(SOURCES):
+        pooled = np.concatenate((texts[1 + source], texts[0]))
+        orders = rng.permuted(np.tile(np.arange(2 * TEXTS), (DRAWS, 1)), axis=1)
+        own, total = pooled[orders[:, :TEXTS]].sum(axis=1), pooled.sum(axis=0)
+        drawn = (2 * own - total) / TEXTS
+        seen = texts[1 + source].mean(axis=0) - texts[0].mean(axis=0)
+        tests += [PermutedTest(str(source), float(seen[v]), drawn[:, v]) for v in range(VALUES)]
+    return tests
+
+
+def false_alarms(
+    effects: Array, corrected: Callable[[list[PermutedTest]], list[float]], studies: int
+) -> float:
+    """Share of studies with at least one p below the level where there is no effect."""
+    rng = np.random.default_rng(7)
+    nothing = (effects == 0).ravel()
+    hits = 0
+    for _ in range(studies):
+        p = np.array(corrected(one_study(rng, effects)))
+        hits += bool((p[nothing] < LEVEL).any())
+    return hits / studies
+
+
+def as_one_family(tests: list[PermutedTest]) -> list[float]:
+    return [out.p for out in correct(tests)]
+
+
+def value_by_value(tests: list[PermutedTest]) -> list[float]:
+    """What was done before: Holm over the sources of each value, nothing over the values."""
+    alone = np.array([correct([test])[0].p for test in tests]).reshape(SOURCES, VALUES)
+    return np.array([holm(list(column)) for column in alone.T]).T.ravel().tolist()
+
+
+NOTHING = np.zeros((SOURCES, VALUES))
+ONE = NOTHING.copy()
+ONE[0, 0] = 4.0
+# Every source differs in all values but one, and that one is another for each: the hardest case.
+ALL_BUT_ONE = np.where(np.eye(SOURCES, VALUES, dtype=bool), 0.0, 6.0)
+
+
+@pytest.mark.parametrize("effects", [NOTHING, ONE, ALL_BUT_ONE])
+def test_a_false_alarm_anywhere_in_a_panel_is_no_more_frequent_than_the_level(
+    effects: Array,
+) -> None:
+    # 400 studies: the share has a standard error of 1.1 points.
+    assert false_alarms(effects, as_one_family, 400) <= LEVEL + 0.022
+
+
+def test_holm_value_by_value_would_not_hold_it() -> None:
+    assert false_alarms(NOTHING, value_by_value, 200) > 2 * LEVEL
+    assert false_alarms(ALL_BUT_ONE, value_by_value, 200) > 2 * LEVEL
+
+
+def test_a_clear_difference_is_found_in_spite_of_the_others() -> None:
+    rng = np.random.default_rng(3)
+    found = [correct(one_study(rng, ONE))[0].p < LEVEL for _ in range(100)]
+    assert np.mean(found) > 0.95
