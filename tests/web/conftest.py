@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from rote.web.opened import Opened
 from rote.web.running.jobs import Jobs
 from tests.web.fake_work import COMMAND
 
+PYTHONPATH = os.pathsep.join((str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")))
+"""For processes of the app that do the work of the tests."""
 HERE = {"base_url": "http://127.0.0.1:8765"}
 TEXTS = [
     {"id": f"{source}-{number}", "source": source, "text": f"{line} Text {number} of {source}."}
@@ -44,7 +47,7 @@ Calling = Callable[..., TestClient]
 @pytest.fixture
 def calling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calling]:
     """Makes clients of apps, and ends their work."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     made: list[Jobs] = []
 
     def call(opened: Opened) -> TestClient:

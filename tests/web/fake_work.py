@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sqlite3
 import sys
 import time
 from collections.abc import Mapping
@@ -30,6 +32,10 @@ def run(settings: Mapping[str, Any], opened: Opened, reporter: Reporter) -> str:
         raise InputError("there is no text", file="a.jsonl", line=3, remedy="Add one")
     if do == "break":
         raise ZeroDivisionError("not foreseen")
+    if do == "fill":
+        raise OSError(errno.ENOSPC, "No space left on device")
+    if do == "fill the store":
+        raise sqlite3.OperationalError("database or disk is full")
     if do == "die":
         os._exit(3)
     if do == "sleep":

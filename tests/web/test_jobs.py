@@ -18,6 +18,7 @@ from rote.web.opened import Opened
 from rote.web.running.jobs import Jobs
 from rote.web.running.ledger import Job
 from rote.web.running.working import PipeReporter, progress
+from tests.web.conftest import PYTHONPATH
 from tests.web.fake_work import COMMAND
 
 _PATIENCE = 30.0
@@ -25,7 +26,7 @@ _PATIENCE = 30.0
 
 @pytest.fixture
 def jobs(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     prepare(opened.store)
     made = Jobs(replace(opened, at_once=1), COMMAND)
     yield made

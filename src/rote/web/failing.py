@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import math
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,9 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from rote.core.errors import MissingExtra, RoteError, UnknownName
+from rote.web.full_disk import full_disk
 from rote.web.showing.pages import page
 
-_TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy"}
+_TITLES = {
+    404: "Not found",
+    501: "Not installed here",
+    503: "Too busy",
+    507: "The disk is full",
+}
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
 _LONGEST = 2_000
 """Characters of a message: what was asked for stands in some, and may be long."""
@@ -106,9 +114,12 @@ class _Unexpected:
             await self._app(scope, receive, noting)
         except ClientDisconnect:
             return  # nobody is there any more to be answered
-        except Exception:
+        except Exception as error:
             logging.getLogger("rote.web").exception("%s %s", scope["method"], scope["path"])
             if started:
                 raise
-            response = answer(Request(scope), 500, "Unexpected", _UNEXPECTED)
+            store = scope["app"].state.opened.store
+            full = full_disk(error, (store, Path(tempfile.gettempdir())))
+            status, kind = (507, "DiskFull") if full else (500, "Unexpected")
+            response = answer(Request(scope), status, kind, full or _UNEXPECTED)
             await response(scope, receive, send)

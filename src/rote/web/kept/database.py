@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from rote.core.errors import OptionError, UnknownName
+from rote.web.full_disk import full_disk
 
 FILE = "rote.sqlite"
 FARTHEST = 10**12
@@ -73,9 +74,18 @@ def prepare(store: Path) -> None:
             file.execute("pragma journal_mode = wal")
             file.executescript(_TABLES)
     except (OSError, sqlite3.Error) as error:
+        why = full_disk(error, (store,)) or error
         raise OptionError(
-            f"the store {store} cannot be used ({error}): name another folder with --store"
+            f"the store {store} cannot be used ({why}): name another folder with --store"
         ) from None
+
+
+def held_open(store: Path) -> sqlite3.Connection:
+    """As long as this is open, SQLite keeps the small files beside its own, without which nothing
+    can be read; on a full disk they could not be made."""
+    file = sqlite3.connect(store / FILE, timeout=60, check_same_thread=False)
+    file.execute("select count(*) from jobs").fetchone()
+    return file
 
 
 def own_folder(path: Path) -> Path:

@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
 from rote.web.comparing.asked import Comparison
+from rote.web.kept.database import NotKept
 from rote.web.running.jobs import Jobs
 from rote.web.running.ledger import Job
 from rote.web.showing.pages import page
@@ -103,7 +104,10 @@ async def _events(request: Request, id: str) -> AsyncIterator[str]:
     last, silent = "", 0.0
     while not await request.is_disconnected():
         # In a thread: the job may have to be read while others write.
-        shown = await run_in_threadpool(_shown, _jobs(request), id)
+        try:
+            shown = await run_in_threadpool(_shown, _jobs(request), id)
+        except NotKept:
+            return  # it was deleted meanwhile: the page, asked for again, says so
         text = json.dumps(shown)
         if text != last:
             last, silent = text, 0.0

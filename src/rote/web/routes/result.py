@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.web.comparing.asked import Comparison
-from rote.web.kept.database import FARTHEST
+from rote.web.kept.database import FARTHEST, NotKept
 from rote.web.kept.history import Entry, History
 from rote.web.opened import Opened
 from rote.web.running.bounded import bounded
+from rote.web.running.jobs import again_response
 from rote.web.showing.cells import inert_csv, rows_as_csv
 from rote.web.showing.marking import find_text, marked
 from rote.web.showing.pages import page
@@ -44,7 +46,13 @@ async def result_page(request: Request, id: str, found: str = "") -> Response:
             "found": found if found.isalnum() else "",
         }
 
-    return page(request, "compare_result.html", **await bounded(request, work))
+    try:
+        shown = await bounded(request, work)
+    except NotKept:
+        if leads := await run_in_threadpool(again_response, request):
+            return leads
+        raise
+    return page(request, "compare_result.html", **shown)
 
 
 @router.get("/compare/result/{id}/texts", include_in_schema=False)

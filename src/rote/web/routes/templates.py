@@ -12,10 +12,11 @@ from pydantic import BaseModel, Field
 from rote.core.errors import OptionError, RoteError
 from rote.core.result import Result
 from rote.web.asking.answers import About, json_response
+from rote.web.kept.database import NotKept
 from rote.web.kept.recent import recent_of
 from rote.web.reading.indexes import index_of
 from rote.web.running.bounded import bounded
-from rote.web.running.jobs import Jobs, job_response
+from rote.web.running.jobs import Jobs, again_response, job_response
 from rote.web.running.ledger import Job
 from rote.web.showing.links import link
 from rote.web.showing.marking import find_text, marked
@@ -151,7 +152,13 @@ async def templates_kept(request: Request, identity: str) -> Response:
         (result,) = history.results(identity)
         return _nothing("") | {"asked": asked} | _shown(request, asked, result)
 
-    return page(request, "templates.html", **await bounded(request, work))
+    try:
+        shown = await bounded(request, work)
+    except NotKept:
+        if leads := await run_in_threadpool(again_response, request):
+            return leads
+        raise
+    return page(request, "templates.html", **shown)
 
 
 @router.get(

@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -28,6 +30,7 @@ from fastapi.responses import RedirectResponse
 from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.web.failing import Busy
+from rote.web.full_disk import full_disk
 from rote.web.kept.database import now, storable
 from rote.web.opened import Opened
 from rote.web.reading.fingerprints import fingerprint, hashed
@@ -52,6 +55,8 @@ class Jobs:
         self._now: dict[str, Job] = {}
         """What waits or runs, as it is this moment."""
         self._written: dict[str, float] = {}
+        self._unwritten: dict[str, Job] = {}
+        """What could not be written: the disk was full."""
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._threads: list[threading.Thread] = []
         self._stopping = False
@@ -91,7 +96,8 @@ class Jobs:
                 made=now(),
                 server=self._ledger.server,
             )
-            self._keep(job)
+            self._ledger.put(job)  # what cannot be written is not begun
+            self._now[job.id] = job
             self._waiting.append(job.id)
             self._next()
             return self._now.get(job.id, job)
@@ -107,14 +113,18 @@ class Jobs:
     def finished(self, key: str) -> Job | None:
         return self._ledger.finished(key)
 
+    def maker(self, result: str) -> Job | None:
+        return self._ledger.maker(result)
+
     def get(self, id: str) -> Job:
         with self._lock:
-            return self._now.get(id) or self._ledger.get(id)
+            return self._now.get(id) or self._unwritten.get(id) or self._ledger.get(id)
 
     def list(self, limit: int = 50) -> list[Job]:
         """The newest first."""
         with self._lock:
-            return [self._now.get(job.id, job) for job in self._ledger.list(limit=limit)]
+            known = {**self._unwritten, **self._now}
+            return [known.get(job.id, job) for job in self._ledger.list(limit=limit)]
 
     def before(self, id: str) -> int:
         """How many others wait in front of a job."""
@@ -145,6 +155,7 @@ class Jobs:
     def forget(self, id: str) -> None:
         self.cancel(id)
         self._ledger.remove(id)
+        self._unwritten.pop(id, None)
 
     def stop(self) -> None:
         """End what runs; on the next start it is marked as interrupted."""
@@ -170,13 +181,15 @@ class Jobs:
         while self._waiting and len(self._processes) < self._opened.at_once and not self._stopping:
             job = self._now[self._waiting.pop(0)]
             job = replace(job, state="running", started=now(), progress=Progress("starting"))
-            folder = tempfile.mkdtemp(prefix=FOLDER)
+            folder = ""
             try:
+                folder = tempfile.mkdtemp(prefix=FOLDER)
                 process = self._process(folder)
             except OSError as error:
                 # No memory, or too many processes: the next one may have more luck.
                 shutil.rmtree(folder, ignore_errors=True)
-                self._end(replace(job, state="failed", error=f"cannot be started: {error}"))
+                why = full_disk(error, (Path(tempfile.gettempdir()),)) or error
+                self._end(replace(job, state="failed", error=f"cannot be started: {why}"))
                 continue
             self._processes[job.id] = process
             self._keep(job)
@@ -265,7 +278,9 @@ class Jobs:
             job = self._now.get(id)
             if job is not None:
                 why = "broke off"
-                if code < 0:
+                if code == -signal.SIGBUS:
+                    why = "was killed, most often because the disk is full: make room on it"
+                elif code < 0:
                     why = "was killed, most often for want of memory: take a sample of the texts"
                 said = f"the work {why} (exit code {code}); the terminal of the app may say more"
                 self._end(replace(job, state="failed", error=said))
@@ -274,12 +289,22 @@ class Jobs:
         self._now[job.id] = job
         at = time.monotonic()
         if not now_and_then or at - self._written.get(job.id, 0.0) > _OFTEN:
-            self._ledger.put(job)
+            self._write(job)
             self._written[job.id] = at
+
+    def _write(self, job: Job) -> None:
+        """What cannot be written now is remembered, and written with the next."""
+        self._unwritten[job.id] = job
+        try:
+            for one in list(self._unwritten.values()):
+                self._ledger.put(one)
+                del self._unwritten[one.id]
+        except (OSError, sqlite3.Error) as error:
+            logging.getLogger("rote.web").error("job %s cannot be written: %s", job.id, error)
 
     def _end(self, job: Job) -> Job:
         ended = replace(job, ended=now())
-        self._ledger.put(ended)
+        self._write(ended)
         self._now.pop(job.id, None)
         self._written.pop(job.id, None)
         return ended
@@ -290,6 +315,13 @@ def job_response(request: Request, job: Job) -> RedirectResponse:
     done = job.state == "done" and job.result
     mark = "&" if job.result and "?" in job.result else "?"
     return RedirectResponse(f"{job.result}{mark}found={job.id}" if done else job.address, 303)
+
+
+def again_response(request: Request) -> RedirectResponse | None:
+    """For a result that was deleted: to the work that made it, where it can be done again."""
+    jobs: Jobs = request.app.state.jobs
+    job = jobs.maker(request.url.path)
+    return RedirectResponse(job.address, 303) if job else None
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from rote.web.kept.database import NotKept, connected, now, own_folder, storable
+from rote.web.kept.database import NotKept, connected, held_open, now, own_folder, storable
 
-State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
+State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "deleted"]
+"""`deleted`: done, but what came out is not kept any more."""
 OPEN: tuple[State, ...] = ("waiting", "running")
 _JSON = ("settings", "files", "indexes", "progress", "remarks")
+_ALL = """select jobs.*, result like '/%/____________' and not exists (
+  select 1 from results where results.id = substr(jobs.result, -12)) as gone from jobs"""
+"""With whether the result was deleted; results that are kept have an id of 12 letters."""
 _LISTED = 50
 _REMARKS = 200
 
@@ -84,11 +88,13 @@ class Ledger:
         self.server = uuid4().hex[:12]
         self._lock = os.open(self._locks / self.server, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._held = held_open(store)
         self._find_interrupted()
 
     def close(self) -> None:
         if self._lock < 0:
             return
+        self._held.close()
         os.close(self._lock)
         self._lock = -1
         (self._locks / self.server).unlink(missing_ok=True)
@@ -102,7 +108,7 @@ class Ledger:
 
     def get(self, id: str) -> Job:
         with connected(self._store) as file:
-            row = file.execute("select * from jobs where id = ?", (id,)).fetchone()
+            row = file.execute(f"{_ALL} where id = ?", (id,)).fetchone()
         if row is None:
             raise NotKept("job", id)
         job = _job(row)
@@ -111,15 +117,22 @@ class Ledger:
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
         """The newest first."""
         chosen = f"where state in ({', '.join('?' * len(states))})" if states else ""
-        query = f"select * from jobs {chosen} order by made desc, rowid desc limit ?"
+        query = f"{_ALL} {chosen} order by made desc, rowid desc limit ?"
         with connected(self._store) as file:
             return [_job(row) for row in file.execute(query, (*states, limit))]
 
     def finished(self, key: str) -> Job | None:
-        """The last job with the same settings on the same files that came to its end."""
-        query = "select * from jobs where key = ? and state = 'done' order by ended desc limit 1"
+        """The last job with the same settings on the same files whose result is there."""
+        query = f"{_ALL} where key = ? and state = 'done' and not gone order by ended desc limit 1"
         with connected(self._store) as file:
             row = file.execute(query, (key,)).fetchone()
+        return _job(row) if row else None
+
+    def maker(self, result: str) -> Job | None:
+        """The last job that ended with this result, whether it is still there or not."""
+        query = f"{_ALL} where result = ? order by ended desc limit 1"
+        with connected(self._store) as file:
+            row = file.execute(query, (result,)).fetchone()
         return _job(row) if row else None
 
     def remove(self, id: str) -> None:
@@ -168,4 +181,6 @@ def _job(row: Any) -> Job:
     held = {one.name: row[one.name] for one in fields(Job)}
     parsed = {name: json.loads(held[name]) for name in _JSON}
     parsed["remarks"] = tuple(parsed["remarks"])
-    return Job(**{**held, **parsed, "progress": Progress(**parsed["progress"])})
+    job = Job(**{**held, **parsed, "progress": Progress(**parsed["progress"])})
+    gone = job.state == "done" and row["gone"]
+    return replace(job, state="deleted", result=None) if gone else job

@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -24,6 +25,7 @@ from typing import Any
 from rote.core import plugins
 from rote.core.errors import RoteError
 from rote.core.progress import Advance
+from rote.web.full_disk import full_disk
 from rote.web.opened import Opened
 
 ROOM = "web.work"
@@ -112,10 +114,12 @@ def main() -> None:
         tell({"error": str(error)})
     except MemoryError:
         tell({"error": "there is not enough memory: take a sample of the texts, or fewer measures"})
-    except OSError as error:
-        # A full disk, a file that was moved meanwhile: the system's own words say it best.
-        tell({"error": str(error)})
     except Exception as error:
+        full = full_disk(error, (Path(opened["store"]), Path(tempfile.gettempdir())))
+        if full or isinstance(error, OSError):
+            # A file that was moved meanwhile, say: the system's own words say it best.
+            tell({"error": full or str(error)})
+            return
         traceback.print_exc()
         tell({"error": f"rote failed ({type(error).__name__}); the terminal of the app says where"})
 
