@@ -3,6 +3,7 @@
     python benchmarks/trace.py IDX TEXTS            IDX: an index with the layers lower and lemma;
                                                     TEXTS: generated texts, not in the index
     python benchmarks/trace.py IDX TEXTS --passages 50
+    python benchmarks/trace.py IDX TEXTS --edits    near-verbatim passages only
 
 Passages of the index's own documents, 15 to 40 words long and cut anywhere between two words, are
 planted into the generated texts, one into each, at a random word: as they are, re-cased (upper
@@ -13,6 +14,13 @@ it was taken from, hold nine tenths of its characters (seven tenths of one with 
 single one reaches from its beginning to its end. A span
 is right if half of it lies in a planted passage and it is traced to its document. The others are
 matches too, but by chance: the same texts without passages say how many there are.
+
+Near-verbatim: passages of 50 to 200 words of which a share of the words was exchanged for words
+drawn from the texts, exchanged for synonyms (WordNet's, the most usual sense first), added, left
+out, or a third each of exchanged, added and left out. A passage is found if spans of any kind that
+lead to its document reach over nine tenths of it; as one, if a single one does. `inside` is the
+share of the spans' characters that lies in the passage; `told` the mean edit rate of the gapped
+spans that hold a passage as one, `made` the one that was made (of words between white space).
 
 Seconds are processor seconds on one core, reading, annotating and looking up sources included.
 Compiling (cached on disk after the first run) is done before the clock starts.
@@ -26,13 +34,16 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from statistics import mean
 
-from lemminflect import getAllInflections, getAllLemmas
+from lemminflect import getAllInflections, getAllLemmas, getInflection
 
 from rote.core.document import Document
 from rote.corpus import open_corpus
+from rote.curate._perturb.lexicons import get
 from rote.index.index import Index
 from rote.index.opening import open_index
 from rote.index.tracing.evidence import Span
@@ -40,10 +51,13 @@ from rote.index.tracing.options import KINDS, TraceOptions
 from rote.index.tracing.trace import Trace, trace
 
 SHORTEST, LONGEST = 15, 40
+EDITED = 50, 200
+RATES = (0.05, 0.1, 0.2, 0.3)
 CHANGED, EVERY = 0.2, 9
 # Of a passage with gaps, the words in the gaps cannot be found.
 MOST, LESS = 0.9, 0.7
 WORD = re.compile(r"[A-Za-z]+")
+LEXICON = get()
 EVERYTHING = TraceOptions(limit=0, places=20)
 
 
@@ -56,6 +70,7 @@ class Planted:
     end: int
     document: str
     how: str
+    rate: float = 0.0
 
 
 def recased(passage: str, chance: random.Random) -> str:
@@ -105,7 +120,143 @@ HOW: dict[str, tuple[Callable[[str, random.Random], str], str]] = {
 }
 
 
-def passage_of(index: Index, chance: random.Random) -> tuple[str, str]:
+def exchanged(words: list[str], rate: float, chance: random.Random, pool: list[str]) -> int:
+    places = chance.sample(range(len(words)), round(rate * len(words)))
+    for place in places:
+        words[place] = chance.choice(pool)
+    return len(places)
+
+
+def synonyms(words: list[str], rate: float, chance: random.Random, pool: list[str]) -> int:
+    """The nouns and verbs that have one, in the form of the word; fewer than asked if few have."""
+    made = 0
+    for place in chance.sample(range(len(words)), len(words)):
+        if made < round(rate * len(words)) and (new := synonym(words[place])):
+            words[place] = new
+            made += 1
+    return made
+
+
+@cache
+def synonym(word: str) -> str | None:
+    core = WORD.search(word)
+    if core is None or len(core[0]) < 4:
+        return None
+    for upos, pos in (("NOUN", "noun"), ("VERB", "verb")):
+        for lemma in getAllLemmas(core[0].lower(), upos=upos).get(upos, ())[:1]:
+            forms = getAllInflections(lemma, upos=upos)
+            tag = next((tag for tag, each in forms.items() if core[0].lower() in each), None)
+            for sense in LEXICON.senses(lemma, pos):  # type: ignore[arg-type]
+                for other in sense.others(lemma):
+                    form = getInflection(other, tag=tag) if tag and other.isalpha() else ()
+                    if form and form[0] != core[0].lower():
+                        return word[: core.start()] + str(form[0]) + word[core.end() :]
+    return None
+
+
+def added(words: list[str], rate: float, chance: random.Random, pool: list[str]) -> int:
+    """So many that they are this share of the words then."""
+    made = round(rate / (1 - rate) * len(words))
+    for place in sorted((chance.randrange(1, len(words)) for _ in range(made)), reverse=True):
+        words.insert(place, chance.choice(pool))
+    return made
+
+
+def left_out(words: list[str], rate: float, chance: random.Random, pool: list[str]) -> int:
+    places = chance.sample(range(1, len(words) - 1), round(rate * len(words)))
+    for place in sorted(places, reverse=True):
+        del words[place]
+    return len(places)
+
+
+def mixed(words: list[str], rate: float, chance: random.Random, pool: list[str]) -> int:
+    return sum(change(words, rate / 3, chance, pool) for change in (exchanged, added, left_out))
+
+
+EDITS = {
+    "exchanged": exchanged,
+    "synonyms": synonyms,
+    "added": added,
+    "left out": left_out,
+    "mixed": mixed,
+}
+
+
+def plant_edited(
+    index: Index, texts: Sequence[str], passages: int, seed: int = 0
+) -> tuple[list[Document], list[Planted]]:
+    chance = random.Random(seed)
+    pool = [word for text in texts for word in WORD.findall(text)]
+    documents: list[Document] = []
+    planted: list[Planted] = []
+    for how, change in EDITS.items():
+        for rate in RATES:
+            for _ in range(passages):
+                passage, source = passage_of(index, chance, EDITED)
+                words = passage.split()
+                size = len(words)
+                made = change(words, rate, chance, pool)
+                if how in ("added", "mixed"):
+                    size = max(size, len(words))
+                documents.append(
+                    put(texts, " ".join(words), source, f"{how} {rate:.0%}", chance, planted)
+                )
+                planted[-1] = replace(planted[-1], rate=made / size)
+    return documents, planted
+
+
+def put(
+    texts: Sequence[str],
+    passage: str,
+    source: str,
+    how: str,
+    chance: random.Random,
+    planted: list[Planted],
+) -> Document:
+    """A text with the passage in it at a random word."""
+    number = len(planted)
+    host = texts[number % len(texts)]
+    at = chance.choice([m.end() for m in re.finditer(r"\s+", host)] or [len(host)])
+    planted.append(Planted(number, at + 1, at + 1 + len(passage), source, how))
+    return Document(str(number), f"{host[:at]} {passage} {host[at:]}")
+
+
+def report_edited(found: Trace, planted: Sequence[Planted]) -> None:
+    by_text: dict[int, list[Span]] = {}
+    for span in found.spans:
+        by_text.setdefault(span.number, []).append(span)
+    print(f"{'edits':15} {'made':>6} {'found':>7} {'as one':>7} {'inside':>7} {'told':>6}")
+    for how in dict.fromkeys(p.how for p in planted):
+        own = [p for p in planted if p.how == how]
+        hit = one = 0
+        inside, rates = [], []
+        for p in own:
+            spans = [
+                span
+                for span in by_text.get(p.text, ())
+                if any(place.document == p.document for place in span.places)
+            ]
+            reached = {c for s in spans for c in range(s.start, s.end)}
+            within = sum(p.start <= c < p.end for c in reached)
+            hit += within >= MOST * (p.end - p.start)
+            wholes = [
+                s
+                for s in spans
+                if min(s.end, p.end) - max(s.start, p.start) >= MOST * (p.end - p.start)
+            ]
+            one += bool(wholes)
+            if reached:
+                inside.append(within / len(reached))
+            rates += [s.edit_rate for s in wholes if s.kind == "gapped"][:1]
+        print(
+            f"{how:15} {mean(p.rate for p in own):6.1%} {hit / len(own):7.1%} "
+            f"{one / len(own):7.1%} {mean(inside or [0]):7.1%} {mean(rates or [0]):6.1%}"
+        )
+
+
+def passage_of(
+    index: Index, chance: random.Random, sizes: tuple[int, int] = (SHORTEST, LONGEST)
+) -> tuple[str, str]:
     """A stretch of a random document, and the document's id."""
     segment = chance.choice(index.segments)
     frame, documents = segment.frames["word"], segment.documents
@@ -113,7 +264,7 @@ def passage_of(index: Index, chance: random.Random) -> tuple[str, str]:
     while True:
         number = chance.randrange(len(documents))
         first, last = frame.start_of(number), int(frame.document_ends[number])
-        words = chance.randint(SHORTEST, LONGEST)
+        words = chance.randint(*sizes)
         if last - first <= words:
             continue
         place = chance.randrange(first, last - words)
@@ -140,15 +291,8 @@ def plant(
     planted: list[Planted] = []
     for how, (change, _) in HOW.items():
         for _ in range(passages):
-            number = len(documents)
             passage, source = passage_of(index, chance)
-            changed = change(passage, chance)
-            host = texts[number % len(texts)]
-            gaps = [m.end() for m in re.finditer(r"\s+", host)] or [len(host)]
-            at = chance.choice(gaps)
-            text = f"{host[:at]} {changed} {host[at:]}"
-            planted.append(Planted(number, at + 1, at + 1 + len(changed), source, how))
-            documents.append(Document(str(number), text))
+            documents.append(put(texts, change(passage, chance), source, how, chance, planted))
     return documents, planted
 
 
@@ -225,9 +369,15 @@ def main() -> None:
     parser.add_argument("index", type=Path)
     parser.add_argument("texts", type=Path)
     parser.add_argument("--passages", type=int, default=200)
+    parser.add_argument("--edits", action="store_true")
     given = parser.parse_args()
     index = open_index(given.index)
     hosts = [document.text for document in open_corpus([given.texts])]
+    edited, passages = plant_edited(index, hosts, given.passages)
+    report_edited(trace(index, open_corpus(edited), EVERYTHING), passages)
+    if given.edits:
+        return speed(index, given.texts)
+    print()
     documents, planted = plant(index, hosts, given.passages)
     alone = [Document(str(i), hosts[i % len(hosts)]) for i in range(len(documents))]
     report(

@@ -54,6 +54,8 @@ def test_json_has_spans_sources_and_texts(files: tuple[str, str]) -> None:
     assert [(text["id"], text["spans"]) for text in found["texts"]] == [("copy", 1), ("own", 0)]
     assert found["found"] == {"verbatim": 1, "lemma": 0, "gapped": 0}
     assert found["settings"]["min_words"] == 8
+    assert span["edit_rate"] == 0
+    assert span["edits"] == {"exchanged": 0, "added": 0, "left_out": 0}
 
 
 def test_csv_has_one_line_per_span(files: tuple[str, str], tmp_path: Path) -> None:

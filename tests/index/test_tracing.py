@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +21,15 @@ from rote.index.folders.merge import merge_index
 from rote.index.index import Index
 from rote.index.opening import build_index, index_texts, open_index
 from rote.index.segments.segment import segment_of_layers
+from rote.index.tracing.alignment import EDIT, alignments
 from rote.index.tracing.capitals import as_the_corpus_spells
-from rote.index.tracing.chains import chains
 from rote.index.tracing.evidence import Span
+from rote.index.tracing.match import Copy, Likelihood, Match, edits_of
+from rote.index.tracing.near import gapped, telling_part
 from rote.index.tracing.options import TraceOptions
-from rote.index.tracing.runs import shared_runs
+from rote.index.tracing.runs import Runs, shared_runs
 from rote.index.tracing.seams import joined
-from rote.index.tracing.spans import Copy, Likelihood, Match, exact, gapped, matches, maximal
+from rote.index.tracing.spans import exact, matches, maximal
 from rote.index.tracing.trace import Trace, best, trace
 from tests.index import tracing_twins as twins
 from tests.index.tracing_twins import layer_of
@@ -111,30 +113,63 @@ def test_runs_are_those_that_hold_a_rare_window(
     assert found == expected
 
 
-@given(WORDS, WORDS, st.integers(0, 3), st.integers(1, 2))
-def test_a_chain_is_the_best_of_its_group(
-    text: list[str], document: list[str], gap: int, seed: int
+def aligned(
+    text: Sequence[str], document: Sequence[str], weight: dict[str, float], drop: int, least: float
+) -> list[list[tuple[int, int, int]]]:
+    """The alignments of all runs of a text and a document, by the kernel."""
+    # Other documents before and behind: an alignment must not go on into them.
+    index, layer = index_of([text, document, text]), layer_of([text, text])
+    (lookup,) = index.lookups("lower")
+    (runs,) = shared_runs([lookup], layer, 1, 1000)
+    frame = index.segments[0].frame_of("lower")
+    holders = frame.document_of(runs.place)
+    own = (holders == 1) & (runs.first >= len(text))
+    runs = Runs(runs.first[own], runs.place[own], runs.length[own])
+    weights = np.array([weight[word] for word in [*text, *text]], float)
+    found = alignments(lookup, layer, runs, holders[own], weights, least=least, drop=drop)
+    at = frame.start_of(1)
+    return [
+        [(i - len(text), p - at, n) for i, p, n in found.runs(number)]
+        for number in range(len(found))
+    ]
+
+
+ALIGNED = st.lists(st.sampled_from("abc"), min_size=1, max_size=14)
+WEIGHTS = st.fixed_dictionaries({word: st.sampled_from([1.0, 3.0, 7.0, 15.0]) for word in "abc"})
+
+
+@given(ALIGNED, ALIGNED, WEIGHTS, st.integers(0, 3), st.sampled_from([-1e9, 20.0]))
+def test_runs_are_aligned_as_the_slow_way_does(
+    text: list[str], document: list[str], weight: dict[str, float], drop: int, least: float
 ) -> None:
-    index, layer = index_of([document]), layer_of([text])
-    (runs,) = shared_runs(index.lookups("lower"), layer, seed, 1000)
-    same = np.zeros(len(runs), np.int64)
-    found = chains(runs, same, same, gap)
-    scores = []
-    for number in range(len(found)):
-        own = found.slice(number)
-        parts = list(
-            zip(*(c[own].tolist() for c in (found.first, found.place, found.length)), strict=True)
-        )
-        apart = 0
-        for (i, p, n), (j, q, _) in pairwise(parts):
-            assert 0 <= j - i - n <= gap
-            assert 0 <= q - p - n <= gap
-            apart += j - i - n + q - p - n
-        for i, p, n in parts:
-            assert text[i : i + n] == document[p : p + n]
-        scores.append((sum(n for _, _, n in parts), -apart))
-    runs_of_one = [run for _, run in twins.runs(text, [document], seed, 1000)]
-    assert sorted(scores) == twins.best_chains(runs_of_one, gap)
+    weights = [weight[word] for word in text]
+    runs = [run for _, run in twins.runs(text, [document], 1, 1000)]
+    runs.sort(key=lambda run: (-sum(weights[run[0] : run[0] + run[2]]), run))
+    expected: list[list[tuple[int, int, int]]] = []
+    for i, p, n in runs:
+        if any(
+            held[0][0] <= i
+            and i + n <= held[-1][0] + held[-1][2]
+            and held[0][1] <= p
+            and p + n <= held[-1][1] + held[-1][2]
+            for held in expected
+        ):
+            continue
+        score, parts = twins.aligned(text, document, (i, p, n), weights, drop)
+        if score >= least:
+            expected.append(parts)
+    assert aligned(text, document, weight, drop, least) == expected
+
+
+@given(ALIGNED, ALIGNED, st.sampled_from([1.0, 5.0, 13.0]))
+def test_without_bounds_an_extension_is_the_best_of_all(
+    text: list[str], document: list[str], weight: float
+) -> None:
+    score, pairs = twins.extended(text, document, [weight] * len(text), EDIT, 30)
+    assert score == twins.best_prefixes(text, document, weight, EDIT)
+    assert all(text[i] == document[j] for i, j in pairs)
+    runs = [(0, 0, 0), *((i, j, 1) for i, j in pairs)]
+    assert score == weight * len(pairs) - EDIT * sum(edits_of(tuple(runs)))
 
 
 @given(TEXTS, TEXTS, TEXTS)
@@ -144,7 +179,7 @@ def test_several_segments_give_the_spans_of_one(
     layer = layer_of(texts)
     one, two = index_of([*documents, *more]), index_of(documents, more)
     assert exact(one, layer, "verbatim", EVERY) == exact(two, layer, "verbatim", EVERY)
-    options = replace(EVERY, seed_words=2)
+    options = replace(EVERY, seed_words=2, min_words=2)
 
     def found(index: Index) -> list[tuple[int, int, int]]:
         return [(m.first, m.last, m.words) for m in gapped(index, layer, options)]
@@ -153,20 +188,23 @@ def test_several_segments_give_the_spans_of_one(
 
 
 @given(TEXTS, TEXTS)
-def test_gapped_spans_lie_in_no_other_and_have_the_words_that_they_say(
+def test_gapped_spans_tell_something_each_and_have_the_words_that_they_say(
     texts: list[list[str]], documents: list[list[str]]
 ) -> None:
     index, layer = index_of(documents), layer_of(texts)
-    found = gapped(index, layer, replace(EVERY, seed_words=2, gap=2))
+    found = gapped(index, layer, replace(EVERY, min_words=2, seed_words=2, gap=2))
     for match in found:
-        assert not any(
-            other is not match and other.first <= match.first and match.last <= other.last
-            for other in found
-        )
+        assert sum(match.edits) > 0
+        assert match.words - 2 * sum(match.edits) >= 2
+        for other in found:
+            both = set(range(match.first, match.last)) & set(range(other.first, other.last))
+            if other is not match and other.bits >= match.bits:
+                assert match.last - match.first - len(both) >= 3
         for copy in match.copies:
             assert sum(length for _, _, length in copy.runs) == match.words
             assert copy.runs[0][0] == match.first
             assert copy.runs[-1][0] + copy.runs[-1][2] == match.last
+            assert edits_of(copy.runs) == match.edits
 
 
 # -- by hand ---------------------------------------------------------------------------------
@@ -186,29 +224,43 @@ def test_added_left_out_and_exchanged_words_make_a_gapped_span() -> None:
         "added": "a b c d X e f g h".split(),
         "left out": "a b c d g h i j".split(),
         "exchanged": "a b c d X Y f g h i".split(),
-        "too far": "a b c d X Y Z W f g h i".split(),
+        "all": "a b c X e f Y g h j k l".split(),
+        "too far": "a b c d X Y Z f g h i".split(),
     }
-    index = index_of([document])
-    options = replace(EVERY, seed_words=3, gap=2)
+    # So many other words that each of these has more bits (9) than an edit takes off (6).
+    index = index_of([document], [[word] for word in "XYZ"] + [["."]] * 500)
+    options = TraceOptions(min_words=3, min_bits=-1e9, seed_words=3, gap=2)
     found = {
-        name: [(m.first, m.last, m.words) for m in gapped(index, layer_of([text]), options)]
-        for name, text in texts.items()
+        name: [(m.first, m.last, m.words, m.edits) for m in gapped(index, layer_of([t]), options)]
+        for name, t in texts.items()
     }
     assert found == {
-        "added": [(0, 9, 8)],
-        "left out": [(0, 8, 8)],
-        "exchanged": [(0, 10, 8)],
+        "added": [(0, 9, 8, (0, 1, 0))],
+        "left out": [(0, 8, 8, (0, 0, 2))],
+        "exchanged": [(0, 10, 8, (1, 1, 0))],
+        "all": [(0, 12, 10, (1, 1, 1))],
         "too far": [],
     }
+    (match,) = gapped(index, layer_of([texts["all"]]), options)
+    # Each of 10 words stands once in 515; three edits of 6 bits each.
+    assert match.bits == pytest.approx(10 * np.log2(515) - np.log2(515) - 3 * 6)
 
 
-def test_a_repeated_word_at_the_seam_is_cut() -> None:
-    index = index_of(["he said that he would go".split()])
+def test_a_repeated_word_at_the_seam_is_added() -> None:
+    index = index_of(["he said that he would go".split()], [["."]] * 100)
     (match,) = gapped(
         index, layer_of(["he said that that he would go".split()]), replace(EVERY, seed_words=2)
     )
-    assert (match.first, match.last, match.words) == (0, 7, 6)
-    assert match.copies[0].runs == ((0, 0, 3), (4, 3, 3))
+    assert (match.first, match.last, match.words, match.edits) == (0, 7, 6, (0, 1, 0))
+
+
+def test_an_alignment_with_too_many_edits_is_cut_to_its_best_part() -> None:
+    runs = ((0, 0, 4), (6, 7, 10), (17, 17, 2), (23, 23, 9), (36, 36, 1))
+    whole = 4 + 10 + 2 + 9 + 1 - 2 * (3 + 1 + 4 + 4)
+    assert telling_part(runs, whole) == runs
+    # 10 - 2 + 2 - 8 + 9 = 11 words, less two for each of five edits.
+    assert telling_part(runs, 11) == runs[1:4]
+    assert telling_part(runs, 12) == ()
 
 
 def test_a_looser_span_that_adds_little_is_left_out() -> None:
@@ -354,7 +406,82 @@ def test_a_changed_passage_is_a_gapped_match_with_its_parts() -> None:
     assert parts[0] == "Dr. P. Q. Marsh, the lighthouse keeper, had counted"
     assert "forty" not in " ".join(parts)
     place = gaps.places[0]
-    assert next(place.match[a:b] for a, b in place.runs) == parts[0]
+    held = [place.match[a:b] for a, b in place.runs]
+    # Run by run the same: what lies between them is what was changed.
+    assert held == parts
+    # Three words (ninety-one) became two; two words behind "that long" do not make up for it.
+    assert gaps.edits == (2, 0, 1)
+    assert gaps.edit_rate == 3 / (gaps.words + 3)
+
+
+EDITS = {
+    "exchanged 10%": ("exchanged", 0.1, 0.95),
+    "added 10%": ("added", 0.1, 0.95),
+    "left out 10%": ("left out", 0.1, 0.95),
+    "exchanged 20%": ("exchanged", 0.2, 0.8),
+    "left out 20%": ("left out", 0.2, 0.8),
+}
+
+
+@pytest.fixture(scope="module")
+def chapters() -> list[str]:
+    """Genesis and Exodus, and behind them some of Luke."""
+    found = [d.text for d in open_corpus("bible:kjv") if _book(d) in ("Genesis", "Exodus", "Luke")]
+    assert len(found) == 50 + 40 + 24
+    return found
+
+
+def _book(document: Document) -> str:
+    return str(document.meta["doc_id"]).rsplit(" ", 1)[0]
+
+
+@pytest.fixture(scope="module")
+def two_books(chapters: list[str]) -> Index:
+    return index_texts(chapters[:90], ("lower", "lemma"))
+
+
+@pytest.mark.parametrize(("how", "rate", "share"), EDITS.values(), ids=EDITS)
+def test_near_verbatim_passages_are_found_nearly_whole(
+    chapters: list[str], two_books: Index, how: str, rate: float, share: float
+) -> None:
+    chance = random.Random(f"{how} {rate}")
+    others = " ".join(chapters[90:]).split()
+    texts, planted, wanted = [], [], []
+    for _ in range(40):
+        number = chance.randrange(90)
+        words = chapters[number].split()
+        size = min(chance.randint(50, 200), len(words))
+        first = chance.randrange(len(words) - size + 1)
+        passage = words[first : first + size]
+        for place in sorted(chance.sample(range(1, size - 1), round(rate * size)), reverse=True):
+            new = [] if how == "left out" else [chance.choice(others)]
+            passage[place : place + (how != "added")] = new
+        texts.append(f"Here something else is told. {' '.join(passage)} And here it ends.")
+        planted.append((29, 29 + len(" ".join(passage))))
+        wanted.append(str(number))
+    found = trace(two_books, open_corpus(texts), TraceOptions(limit=0, places=20))
+    whole, rates = 0, []
+    for text, ((start, end), document) in enumerate(zip(planted, wanted)):
+        spans = [
+            span
+            for span in found.spans
+            if span.number == text and any(place.document == document for place in span.places)
+        ]
+        reached = {c for span in spans for c in range(max(start, span.start), min(end, span.end))}
+        whole += len(reached) >= 0.9 * (end - start)
+        assert all(start - 30 <= span.start and span.end <= end + 30 for span in spans)
+        rates += [s.edit_rate for s in spans if s.end - s.start >= 0.9 * (end - start)]
+    assert whole >= share * len(texts)
+    # A mark is a word too, and words that are there by chance may be the same.
+    assert 0.5 * rate < np.mean(rates) < 1.1 * rate
+
+
+def test_the_same_words_in_another_order_are_no_passage(
+    chapters: list[str], two_books: Index
+) -> None:
+    chance = random.Random(0)
+    texts = [" ".join(chance.sample(words := text.split(), len(words))) for text in chapters[:30]]
+    assert trace(two_books, open_corpus(texts)).found["gapped"] == 0
 
 
 def test_without_a_lemma_layer_lemma_matches_are_left_out_and_that_is_said() -> None:
@@ -375,6 +502,8 @@ def test_an_unknown_kind_and_senseless_numbers_are_refused() -> None:
         TraceOptions(min_words=0)
     with pytest.raises(OptionError, match="--gap"):
         TraceOptions(gap=-1)
+    with pytest.raises(OptionError, match="at most 100"):
+        TraceOptions(gap=101)
 
 
 def test_counts_are_exact_and_places_few_in_different_documents() -> None:

@@ -1,13 +1,15 @@
-"""Matched spans, runs and chains the slow way, on lists of words."""
+"""Matched spans, runs and alignments the slow way, on lists of words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
 
 from rote.core.layer import Layer, number
+from rote.index.tracing.alignment import EDIT
 
 Texts = Sequence[Sequence[str]]
 Run = tuple[int, int, int]
@@ -61,38 +63,79 @@ def runs(text: Sequence[str], documents: Texts, seed: int, most: int) -> set[tup
     return found
 
 
-def link(first: Run, second: Run, gap: int) -> tuple[int, int] | None:
-    """How much of the second run is cut off, and the words in both gaps; None: no link."""
-    (i, p, n), (j, q, m) = first, second
-    if not (i < j and p < q):
-        return None
-    cut = max(0, i + n - j, p + n - q)
-    gaps = (j + cut - i - n, q + cut - p - n)
-    return (cut, sum(gaps)) if cut < m and max(gaps) <= gap else None
+def extended(
+    text: Sequence[str], document: Sequence[str], weights: Sequence[float], edit: float, drop: int
+) -> tuple[float, list[tuple[int, int]]]:
+    """The bits of the best alignment from the first words on, and its pairs of equal words.
+
+    A cell (i, j) holds the best way to consume i words of the text and j of the document.
+    """
+    best, where = 0.0, (0, 0)
+    cells = {(0, j): (-edit * j, (0, j - 1)) for j in range(1, min(drop, len(document)) + 1)}
+    cells[0, 0] = (0.0, (0, 0))
+    centre = 0
+    for i in range(1, len(text) + 1):
+        for j in range(max(0, centre + 1 - drop), min(centre + 1 + drop, len(document)) + 1):
+            same = j > 0 and text[i - 1] == document[j - 1]
+            ways = [
+                (cells[before][0] + gain, before)
+                for before, gain in (
+                    ((i - 1, j - 1), weights[i - 1] if same else -edit),
+                    ((i - 1, j), -edit),
+                    ((i, j - 1), -edit),
+                )
+                if before in cells
+            ]
+            score, before = max(ways, key=lambda way: way[0], default=(-np.inf, (0, 0)))
+            if score >= best - drop * edit:
+                cells[i, j] = (score, before)
+                if score > best:
+                    best, where = score, (i, j)
+        row = {j: score for (r, j), (score, _) in cells.items() if r == i}
+        if not row:
+            break
+        centre = max(row, key=lambda j: (row[j], -j))
+    pairs = []
+    while where != (0, 0):
+        before = cells[where][1]
+        if cells[where][0] > cells[before][0]:
+            pairs.append(before)
+        where = before
+    return best, pairs[::-1]
 
 
-def best_chains(found: Sequence[Run], gap: int) -> list[tuple[int, int]]:
-    """(words, minus the words in gaps) of the best chain of each group, if it has two runs."""
-    groups: list[set[Run]] = []
-    for run in found:
-        near = [g for g in groups if any(link(a, run, gap) or link(run, a, gap) for a in g)]
-        groups = [g for g in groups if g not in near] + [{run}.union(*near)]
-    best = []
-    for group in groups:
-        chains = [chain for run in group for chain in _from(run, group, gap)]
-        words, gaps, size = max(chains)
-        if size > 1:
-            best.append((words, gaps))
-    return sorted(best)
+def best_prefixes(
+    text: Sequence[str], document: Sequence[str], weight: float, edit: float
+) -> float:
+    """The bits of the best alignment of any prefix of each, without bounds."""
+
+    @cache
+    def score(i: int, j: int) -> float:
+        if not i or not j:
+            return -edit * (i + j)
+        same = text[i - 1] == document[j - 1]
+        return max(
+            score(i - 1, j - 1) + (weight if same else -edit),
+            score(i - 1, j) - edit,
+            score(i, j - 1) - edit,
+        )
+
+    return max(score(i, j) for i in range(len(text) + 1) for j in range(len(document) + 1))
 
 
-def _from(run: Run, group: set[Run], gap: int) -> list[tuple[int, int, int]]:
-    """Every chain that begins with a run: its words, minus its gaps, how many runs."""
-    chains = [(run[2], 0, 1)]
-    for other in group:
-        linked = link(run, other, gap)
-        if linked is not None:
-            cut, apart = linked
-            for words, gaps, size in _from(other, group, gap):
-                chains.append((run[2] + words - cut, gaps - apart, size + 1))
-    return chains
+def aligned(
+    text: Sequence[str], document: Sequence[str], run: Run, weights: Sequence[float], drop: int
+) -> tuple[float, list[Run]]:
+    """A run made longer on both sides: its bits, and the runs that it then has."""
+    i, p, n = run
+    before, back = extended(text[:i][::-1], document[:p][::-1], weights[:i][::-1], EDIT, drop)
+    after, ahead = extended(text[i + n :], document[p + n :], weights[i + n :], EDIT, drop)
+    pairs = [(i - 1 - a, p - 1 - b) for a, b in back[::-1]]
+    pairs += [(i + k, p + k) for k in range(n)] + [(i + n + a, p + n + b) for a, b in ahead]
+    runs: list[Run] = []
+    for a, b in pairs:
+        if runs and (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]) == (a, b):
+            runs[-1] = (*runs[-1][:2], runs[-1][2] + 1)
+        else:
+            runs.append((a, b, 1))
+    return before + sum(weights[i : i + n]) + after, runs

@@ -188,6 +188,19 @@ def test_the_terminal_shows_spans_with_their_places() -> None:
     assert "\x1b" not in shown
 
 
+def test_what_was_changed_is_marked_and_counted() -> None:
+    changed = PASSAGE.replace("buried eleven", "buried some").replace("the pear", "pear")
+    found = trace(
+        index_texts(CORPUS, ("lower", "lemma")), open_corpus([changed]), TraceOptions(min_bits=5)
+    )
+    assert "12 words  gapped, edit rate 14% (1 exchanged, 1 left out)" in printed(found)
+    written = page(found, "a title")
+    assert "edit rate 14% (1 exchanged, 1 left out)" in written
+    assert [part.strip() for part in re.findall(r"<ins>(.*?)</ins>", written)] == ["some"]
+    gone = [part.strip() for part in re.findall(r"<del>(.*?)</del>", written)]
+    assert gone == ["eleven", "the"]
+
+
 def test_the_terminal_is_harmless_and_says_what_is_not_shown() -> None:
     evil = "\x1b[31mred\x1b[0m " + PASSAGE
     index = index_texts([evil], ("lower", "lemma"))

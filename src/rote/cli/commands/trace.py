@@ -24,7 +24,7 @@ _HELP = """Where a text comes from: its spans that a corpus holds, word for word
 
 Every maximal span of a text that stands in the corpus, with the documents, authors and places
 that hold it. Kinds: verbatim (the same words; capitals and line breaks may differ), lemma (the
-same words in other forms), gapped (a few words added, left out or exchanged).
+same words in other forms), gapped (near-verbatim: words added, left out or exchanged).
 
 \b
   rote trace story.txt --against IDX
@@ -33,7 +33,7 @@ same words in other forms), gapped (a few words added, left out or exchanged).
 """
 _PAGES = (".html", ".htm")
 _COLUMNS = (
-    *("kind", "id", "source", "words", "bits", "start", "end", "text"),
+    *("kind", "id", "source", "words", "bits", "edit_rate", "start", "end", "text"),
     *("occurrences", "documents", "authors", "recased", "document", "author"),
 )
 
@@ -91,6 +91,8 @@ def _row(span: Span, traced: Trace) -> dict[str, Any]:
         "source": traced.texts[span.number].source,
         "words": span.words,
         "bits": span.bits,
+        "edits": span.edits._asdict(),
+        "edit_rate": span.edit_rate,
         "start": span.start,
         "end": span.end,
         "text": span.text,

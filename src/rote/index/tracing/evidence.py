@@ -17,8 +17,8 @@ from rote.index.answers import Place
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.places import places_in
+from rote.index.tracing.match import Copy, Edits, Match
 from rote.index.tracing.options import VERBATIM, TraceOptions
-from rote.index.tracing.spans import Copy, Match
 
 _CANDIDATES = 20
 """Places of a span that are looked at to choose those that are shown."""
@@ -67,6 +67,16 @@ class Span:
     documents: int = 0
     authors: int = 0
     places: tuple[Source, ...] = ()
+
+    @property
+    def edits(self) -> Edits:
+        return self.match.edits
+
+    @property
+    def edit_rate(self) -> float:
+        """Edits over the length of the alignment: matched words and edits."""
+        edits = sum(self.edits)
+        return edits / (self.words + edits)
 
     @property
     def recased(self) -> bool:

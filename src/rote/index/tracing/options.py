@@ -11,6 +11,8 @@ from rote.core.metric import option
 VERBATIM, LEMMA, GAPPED = "verbatim", "lemma", "gapped"
 KINDS = (VERBATIM, LEMMA, GAPPED)
 """From strict to loose."""
+MOST_GAP = 100
+"""The time of an alignment grows with it."""
 EXACT_LAYER, LEMMA_LAYER = "lower", "lemma"
 
 
@@ -20,19 +22,25 @@ class TraceOptions:
 
     kinds: tuple[str, ...] = option(
         (),
-        "Kinds of match: verbatim, lemma (same words in any form), gapped (with words added, left "
-        "out or exchanged); all that the index has the layers for, if not given",
+        "Kinds of match: verbatim, lemma (same words in any form), gapped (near-verbatim: words "
+        "added, left out or exchanged); all that the index has the layers for, if not given",
     )
-    min_words: int = option(8, "Words that a match has at least; marks count as words")
+    min_words: int = option(
+        8, "Words that a match has at least, two more for each word that differs; marks are words"
+    )
     min_bits: float = option(
         24.0,
         "How unlikely a match is at least, in bits: 1 means that words in random order would "
         "give half of such a match in the whole index, 2 a quarter",
     )
-    gap: int = option(3, "Most words between two runs of a gapped match, on either side")
-    seed_words: int = option(4, "Words that a run of a gapped match has at least")
+    gap: int = option(
+        6, "Most words in a row that a gapped match may have added, left out or exchanged"
+    )
+    seed_words: int = option(
+        4, "Words in a row that a gapped match shares with a document at least"
+    )
     seed_count: int = option(
-        100, "Some --seed-words words in a row of each run stand at most this often in the index"
+        100, "Some such --seed-words words in a row stand at most this often in the index"
     )
     sort: Literal["longest", "unlikely"] = option("longest", "Which matches come first")
     limit: int = option(100, "Matches that are listed with their sources; 0: all")
@@ -50,6 +58,8 @@ class TraceOptions:
         for name in ("gap", "limit", "context"):
             if getattr(self, name) < 0:
                 raise OptionError(f"--{name} must not be negative, not {getattr(self, name)}")
+        if self.gap > MOST_GAP:
+            raise OptionError(f"--gap must be at most {MOST_GAP}, not {self.gap}")
 
     @property
     def gap_layer(self) -> str:

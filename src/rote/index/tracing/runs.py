@@ -9,7 +9,6 @@ number), so each run is compared once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +51,17 @@ def shared_runs(lookups: list[Lookup], layer: Layer, seed: int, most: int) -> li
     rare = (total > 0) & (total <= most)
     found = []
     for lookup, (low, high) in zip(lookups, ranges):
-        table = np.append(lookup.column.vocabulary.numbers(layer.vocabulary), np.int32(ABSENT))
-        found.append(_runs(lookup, layer, table[layer.ids], starts[rare], low[rare], high[rare]))
+        found.append(_runs(lookup, layer, starts[rare], low[rare], high[rare]))
     return found
 
 
-def _runs(
-    lookup: Lookup, layer: Layer, ids: NDArray[Any], starts: Numbers, low: Numbers, high: Numbers
-) -> Runs:
+def numbers_in(lookup: Lookup, layer: Layer) -> NDArray[np.int32]:
+    """The words of a layer, numbered as a segment does."""
+    table = np.append(lookup.column.vocabulary.numbers(layer.vocabulary), np.int32(ABSENT))
+    return fixed(table[layer.ids], np.int32)
+
+
+def _runs(lookup: Lookup, layer: Layer, starts: Numbers, low: Numbers, high: Numbers) -> Runs:
     sizes = high - low
     first = np.repeat(starts, sizes)
     offsets = np.arange(len(first)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -73,7 +75,7 @@ def _runs(
     count = _extend(
         parts.ids,
         parts.ids_bits,
-        fixed(ids, np.int32),
+        numbers_in(lookup, layer),
         fixed(np.repeat(layer.text_starts, texts), np.int64),
         fixed(np.repeat(layer.text_ends, texts), np.int64),
         fixed(first[by_diagonal], np.int64),

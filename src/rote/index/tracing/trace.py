@@ -26,6 +26,7 @@ from rote.index.index import Index
 from rote.index.opening import open_state
 from rote.index.tracing.capitals import as_the_corpus_spells
 from rote.index.tracing.evidence import Span, with_evidence
+from rote.index.tracing.match import Match
 from rote.index.tracing.options import (
     EXACT_LAYER,
     GAPPED,
@@ -35,7 +36,7 @@ from rote.index.tracing.options import (
     VERBATIM,
     TraceOptions,
 )
-from rote.index.tracing.spans import Match, matches
+from rote.index.tracing.spans import matches
 from rote.run import map_ordered
 
 _CHARACTERS_AT_ONCE = 1 << 20

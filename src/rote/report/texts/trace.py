@@ -157,12 +157,23 @@ def _counts(span: Span) -> str:
     return found + (f" by {_several(span.authors, 'author')}" if span.authors else "")
 
 
+def edited(span: Span) -> str:
+    """What was changed in a passage, in words; nothing if it is word for word."""
+    exchanged, added, left_out = span.edits
+    said = [
+        f"{number:,} {what}"
+        for number, what in ((exchanged, "exchanged"), (added, "added"), (left_out, "left out"))
+        if number
+    ]
+    return f"edit rate {span.edit_rate:.0%} ({', '.join(said)})" if said else ""
+
+
 def _block(span: Span, width: int) -> Iterator[Text]:
     """A span and its places, one line each."""
     from rich.text import Text
 
     head = Text(f"{span.words} words", style="bold")
-    kind = span.kind + (", other capitals" if span.recased else "")
+    kind = ", ".join(filter(None, (span.kind, edited(span), "other capitals" * span.recased)))
     head.append(f"  {kind}, {span.bits:.0f} bits, {_counts(span)}  ", style="not bold")
     head.append(harmless(span.id), style="not bold dim")
     yield head
@@ -247,6 +258,7 @@ def shown_span(span: Span, number: int, documents: dict[str, dict[str, Any]]) ->
         "number": number,
         "bits": f"{span.bits:.0f}",
         "counts": _counts(span),
+        "edited": edited(span),
         "recased": span.recased,
         "parts": _readable_parts(span.text, runs),
         "places": [_shown_place(place, documents) for place in span.places],

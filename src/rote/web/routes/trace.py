@@ -30,6 +30,7 @@ from rote.web.traced.texts import LONGEST, keep, kept
 router = APIRouter()
 _MOST_RELAXED = 1_000
 _FIELDS = ("min_words", "min_bits", "gap", "seed_words", "seed_count", "sort", "limit", "places")
+_USUAL = TraceOptions()
 _MOST = {"limit": 1_000, "places": 50, "gap": 50, "context": 1_000}
 """What one request may ask for, where the command line has no limit."""
 View = Literal["fragments", "matches"]
@@ -51,14 +52,14 @@ class TraceQuestion(BaseModel):
     text: str = Field(description=f"At most {LONGEST:,} characters")
     kinds: list[str] = Field([], description="verbatim, lemma, gapped; empty: all it can match")
     relax: int = Field(1, ge=1, le=_MOST_RELAXED, description="Sources that need a citation")
-    min_words: int = 8
-    min_bits: float = 24.0
-    gap: int = 3
-    seed_words: int = 4
-    seed_count: int = 100
-    sort: Literal["longest", "unlikely"] = "longest"
-    limit: int = 100
-    places: int = 3
+    min_words: int = _USUAL.min_words
+    min_bits: float = _USUAL.min_bits
+    gap: int = _USUAL.gap
+    seed_words: int = _USUAL.seed_words
+    seed_count: int = _USUAL.seed_count
+    sort: Literal["longest", "unlikely"] = _USUAL.sort
+    limit: int = _USUAL.limit
+    places: int = _USUAL.places
 
 
 class TraceAnswer(About):
@@ -260,7 +261,11 @@ def _answer(held: Held, relax: int) -> dict[str, Any]:
     left_out = ("match", "items", "number", "id")
     spans = [
         {name: value for name, value in asdict(replace(span)).items() if name not in left_out}
-        | {"recased": span.recased}
+        | {
+            "edits": span.edits._asdict(),
+            "edit_rate": span.edit_rate,
+            "recased": span.recased,
+        }
         for span in traced.spans
     ]
     return {
