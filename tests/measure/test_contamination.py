@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.result import Result
+from rote.corpus import ReadOptions
 from rote.measure import Settings
 from rote.measure._compute import compute
+from rote.measure._contamination.near import common
 from rote.measure.contamination import Options
 
 PAGE = (
@@ -97,7 +104,7 @@ def test_values_are_means_over_the_items_that_can_be_judged(corpus: Path) -> Non
         True,
     ]
     assert result.interval is not None
-    assert result.interval.method == "jackknife over texts"
+    assert result.interval.method == "Wilson (shares of items), jackknife over items (means)"
 
 
 def test_the_thresholds_can_be_moved(corpus: Path) -> None:
@@ -113,7 +120,8 @@ def test_the_thresholds_can_be_moved(corpus: Path) -> None:
 
 def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
     found = run([PAGE, OTHER], "").sources["texts"]
-    assert list(found.values) == ["contaminated", "touched", "found_8", "found_13", "longest"]
+    names = ["contaminated", "near", "touched", "found_8", "found_13", "longest"]
+    assert list(found.values) == names
     assert all(math.isnan(value) for value in found.values.values())
     assert "--against" in found.notes[0]
 
@@ -122,3 +130,131 @@ def test_items_without_a_word_are_no_crash(corpus: Path) -> None:
     found = items(run(["\u200b", PAGE, "\u200b"], corpus))
     assert [row["verdict"] for row in found] == ["too short", "contaminated", "too short"]
     assert [row["longest"] for row in found] == [0, len(found_words(PAGE)), 0]
+
+
+# -- items of benchmarks --------------------------------------------------------------------
+
+BIRDS = (
+    "The heron waited beside the quiet canal until seven small boats had passed it slowly",
+    "Every gull on the harbour wall turned towards the old baker and his basket of bread",
+    "My neighbour keeps three loud geese behind the shed where her father once mended nets",
+)
+LOG = "samples_piqa_2024-01-01T00-00-00.jsonl"
+
+
+def benchmarks() -> dict[str, list[dict[str, Any]]]:
+    """Records of every reader; the middle of each is what a reader has to put together."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in READERS}
+    for number, text in enumerate(BIRDS):
+        words = text.split()
+        first, rest = " ".join(words[:7]), " ".join(words[7:])
+        gap = " ".join(["_" if place == 7 else word for place, word in enumerate(words)])
+        name = {"id": str(number)}
+        found["blimp"].append({**name, "sentence_good": text, "sentence_bad": f"{first} {first}"})
+        found["choices"].append(
+            {**name, "context": f"{first} ", "options": ["no", words[7]], "answer": 1}
+            | {"ending": " " + " ".join(words[8:])}
+        )
+        found["copa"].append(
+            {**name, "premise": first, "choice1": "No.", "choice2": rest, "answer": 2}
+        )
+        found["lambada"].append({**name, "context": " ".join(words[:-1]), "target": words[-1]})
+        found["lm-eval"].append(
+            {"doc_id": number, "doc": {}, "target": 1}
+            | {"arguments": [[first, " never at all"], [first, f" {rest}"]]}
+        )
+        found["piqa"].append({**name, "goal": first, "sol1": "no", "sol2": rest, "label": 1})
+        found["texts"].append({**name, "text": text})
+        found["winogrande"].append(
+            {**name, "sentence": gap, "option1": "No", "option2": words[7], "answer": 2}
+        )
+    return found
+
+
+READERS = tuple(plugins.members("corpus.items"))
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("changed", [False, True])
+def test_planted_items_of_every_reader_are_found_and_others_are_not(
+    reader: str, changed: bool, tmp_path: Path
+) -> None:
+    records = benchmarks()[reader]
+    path = tmp_path / (LOG if reader == "lm-eval" else "items.jsonl")
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    corpus = tmp_path / "corpus.jsonl"
+    planted = [text.replace("the", "that", 1) if changed else text for text in BIRDS[:2]]
+    lines = [{"id": f"d{n}", "text": f"{OTHER} {text}. {PAGE}"} for n, text in enumerate(planted)]
+    corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = items(run([path], corpus))
+    assert [row["found"] for row in found] == (
+        ["near", "near", None] if changed else ["exact", "exact", None]
+    )
+    if not changed:
+        assert [row["verdict"] for row in found] == ["contaminated", "contaminated", "clean"]
+    else:
+        assert {row["verdict"] for row in found[:2]} <= {"contaminated", "near"}
+    assert [row["document"] for row in found[:2]] == ["d0", "d1"]
+    right = {"choices": 2, "copa": 2, "lm-eval": 2, "piqa": 2, "winogrande": 2}.get(reader, 1)
+    assert [row["option"] for row in found[:2]] == [right, right]
+
+
+def test_a_word_changed_or_marks_left_out_make_an_item_near_and_not_clean(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"w{number}" for number in range(400)]
+    whole = [[str(w) for w in rng.choice(names, rng.integers(9, 16))] for _ in range(60)]
+    texts = [f"{' '.join(own[:5])}, {' '.join(own[5:])}." for own in whole]
+    spoilt = []
+    for number, own in enumerate(whole[:40]):
+        if number % 2:
+            spoilt.append(" ".join(own))  # without its marks
+        else:
+            place = int(rng.integers(len(own)))
+            spoilt.append(" ".join([*own[:place], "other", *own[place + 1 :]]))
+    corpus = tmp_path / "corpus.jsonl"
+    around = [" ".join(str(w) for w in rng.choice(names, 30)) for _ in spoilt]
+    lines = [
+        {"id": f"d{n}", "text": f"{a} {t} {a}"} for n, (t, a) in enumerate(zip(spoilt, around))
+    ]
+    corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = run(texts, corpus)
+    found = items(result)
+    assert [row["verdict"] for row in found[:40]] == ["near"] * 40
+    assert [row["document"] for row in found[:40]] == [f"d{n}" for n in range(40)]
+    assert {row["found"] for row in found[1:40:2]} == {"folded"}
+    assert {row["verdict"] for row in found[40:]} == {"clean"}  # no false alarm
+    assert result.sources["texts"].values["near"] == pytest.approx(40 / 60)
+    low, high = result.sources["texts"].intervals["contaminated"]
+    assert low == 0 < high  # none of 60 is not surely none
+
+
+@given(*(st.lists(st.sampled_from("abcd"), max_size=9) for _ in range(2)))
+def test_the_longest_common_subsequence_is_that_of_the_textbook(a: list[str], b: list[str]) -> None:
+    table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i, one in enumerate(a):
+        for j, other in enumerate(b):
+            table[i + 1][j + 1] = (
+                table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+            )
+    assert common(a, b) == table[-1][-1]
+
+
+def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    records = benchmarks()["winogrande"]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    found = compute(
+        {"contamination": Options(against=str(corpus))},
+        [path],
+        settings=Settings(permutations=0),
+        read=ReadOptions(text_field="sentence"),
+    )[0]
+    assert [row["words"] for row in found.tables["items"]] == [len(t.split()) for t in BIRDS]
+
+
+def test_an_item_with_an_option_that_is_too_short_is_not_clean(
+    tmp_path: Path, corpus: Path
+) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text(json.dumps({"id": "1", "sentence_good": "It sang.", "sentence_bad": OTHER}))
+    assert items(run([path], corpus))[0]["verdict"] == "too short"

@@ -130,6 +130,9 @@ class Metric:
     tested: bool = True
     """Whether a source's values mean the same as the reference's own, so that they can be tested
     against them."""
+    items: bool = False
+    """Whether texts are items of a test: records of a benchmark are put together with their options
+    (the options' field `items` may name it), with SEVERAL between the instances."""
     inputs: bool = True
     """Whether what the texts were made from (field `document`) is worth measuring as a source."""
 

@@ -22,7 +22,9 @@ from rote.core.progress import Reporter, Silent
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
+    from rote.index.answers import Place
     from rote.index.index import Index
+    from rote.measure._contamination.near import Passage
 
 _IN_MEMORY: dict[tuple[str, tuple[str, ...], str], Index] = {}
 """The last corpus that was read from a file."""
@@ -121,9 +123,23 @@ def stands(index: Index, layer: Layer, first: int, last: int, around: int = 60) 
     """Items `first` to `last` as they stand in the corpus: how often, and the first place."""
     items = [layer.vocabulary[i] for i in layer.ids[first:last].tolist()]
     place = index.places(items, 1, layer.name)[0]
+    return _shown(index, place, index.count(items, layer.name), around)
+
+
+def passed(index: Index, layer: str, passage: Passage, around: int = 60) -> dict[str, Any]:
+    """A passage of the corpus: where it stands, once, and the text around it."""
+    from rote.index.places import places_in
+
+    segment, number = index.segments[passage.segment], passage.segment
+    ends = (np.array([place], np.int64) for place in (passage.first, passage.last))
+    (place,) = places_in(segment, number, layer, *ends)
+    return _shown(index, place, 1, around)
+
+
+def _shown(index: Index, place: Place, count: int, around: int) -> dict[str, Any]:
     context = index.context(place, around)
     return {
-        "count": index.count(items, layer.name),
+        "count": count,
         "document": place.document,
         "author": place.author,
         "start": place.start,

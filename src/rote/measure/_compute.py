@@ -19,6 +19,7 @@ from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
 from rote.core.sample import Need
 from rote.corpus import Corpus, Input, ReadOptions, open_corpus
+from rote.corpus.items import as_documents, form_of
 from rote.measure._collect import Collected, collect
 from rote.measure._correct import corrected
 from rote.measure._facets import check_reference, measure_facets
@@ -48,7 +49,7 @@ def compute(
         (plugins.load("measure", name).METRIC, options) for name, options in pairs
     ]
     source = Words(settings.tokenizer, settings.annotator)
-    texts = opened(inputs, read)
+    texts = _items(chosen, inputs, read, reporter) or opened(inputs, read)
     if any(metric.settle for metric, _ in chosen):
         fields = first_fields(texts)
         chosen = [(m, m.settle(own, fields) if m.settle else own) for m, own in chosen]
@@ -127,6 +128,33 @@ def _possible(
             left_out.append(f"{metric.name} is left out. {missing}")
         else:
             yield metric, options
+
+
+def _items(
+    chosen: Sequence[tuple[Metric, Any]], inputs: Input, read: ReadOptions, reporter: Reporter
+) -> Corpus | None:
+    """The items of a benchmark, put together, where files hold some and items are looked up."""
+    paths = [inputs] if isinstance(inputs, (str, Path)) else inputs
+    if not all(metric.items for metric, _ in chosen) or not isinstance(paths, list):
+        return None
+    if not all(isinstance(path, (str, Path)) and Path(path).exists() for path in paths):
+        return None
+    named = next((own.items for _, own in chosen if own.items), None)
+    files = [Path(path) for path in paths]
+    if any(map(is_store, files)) or (form := form_of(files, named)) is None:
+        return None
+    if read.text_field:
+        reporter.say(
+            f"these are items of {form}: without --text-field they are put together with each of "
+            "their options"
+        )
+        return None
+    reporter.say(f"items of {form}, put together with each of their options (--items texts: not)")
+    skipped: list[InputError] = []
+    found = as_documents(files, named, on_error=read.on_error, skipped=skipped)
+    for problem in skipped:
+        reporter.say(f"skipped: {problem}")
+    return open_corpus(found, read)
 
 
 def opened(inputs: Input, read: ReadOptions) -> Corpus | Store:

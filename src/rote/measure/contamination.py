@@ -2,9 +2,12 @@
 
 For every item the longest run of words that the corpus holds, and the shares of its n-grams that
 it holds (n = 8 and 13). An item is contaminated if at least 70 % of its 8-grams are held
-(Chowdhery et al. 2022), touched if that is less but a 13-gram is held (Brown et al. 2020), clean
-otherwise; both thresholds are options. Each with an 8-gram in the corpus comes with its evidence,
-also if it is clean, so that one can read what the thresholds decide.
+(Chowdhery et al. 2022), near if that is less but 75 % of its words stand in one passage of the
+corpus in the same order (words changed or added, marks left out), touched if a 13-gram is held
+(Brown et al. 2020), clean otherwise; all thresholds are options. Items of a benchmark are put
+together with each of their options, and the one that is held most counts. Each with an 8-gram in
+the corpus comes with its evidence, also if it is clean, so that one can read what the thresholds
+decide.
 
 Direction: higher is more copied. Length: items shorter than the shorter n-gram cannot be judged
 and are left out; a longer item is touched more easily.
@@ -24,12 +27,15 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
+from rote.measure._contamination.instances import Instances, instances
+from rote.measure._contamination.near import EXACT, FOLDED, NEAR, Passage, nearest
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
     from rote.index.index import Index
 
 CONTAMINATED, TOUCHED, CLEAN, SHORT = "contaminated", "touched", "clean", "too short"
+_FOUND = (None, NEAR, FOLDED, EXACT)
 _CONTEXT = 60
 
 Numbers = NDArray[np.float64]
@@ -45,33 +51,57 @@ class Options:
         (8, 13), "the two lengths of n-grams that are looked up, the shorter first", short="-n"
     )
     share: float = option(0.7, "share of the shorter n-grams from which on an item is contaminated")
+    near: float = option(
+        0.75,
+        "share of an item's words, marks apart, that stand in one passage in the same order, from "
+        "which on it is near",
+    )
+    items: str | None = option(
+        None,
+        "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, winogrande; texts: none, "
+        "a field is looked up as it is; default: known by its fields",
+        metavar="NAME",
+    )
 
     def __post_init__(self) -> None:
         if len(self.n) != 2 or not 1 <= self.n[0] < self.n[1]:
             raise OptionError("-n takes two lengths, the shorter first, such as 8,13")
         if not 0 < self.share <= 1:
             raise OptionError(f"share must be above 0 and at most 1, not {self.share}")
+        if not 0 < self.near <= 1:
+            raise OptionError(f"near must be above 0 and at most 1, not {self.near}")
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Per item its words, the longest held run, and the shares of held n-grams (nan: too short).
+    """Per item its words, the longest held run, and the shares of held n-grams (nan: too short), of
+    the instance that is held most.
 
-    `first` is the word at which the longest run begins. The index is None where none was named.
+    `instance` is the number of that instance, `first` the word at which its longest run begins,
+    `whole` how it stands in the corpus (a place in `_FOUND`), `passages` what comes nearest to it.
+    The index is None where none was named.
     """
 
     lengths: NDArray[np.int64]
     longest: NDArray[np.int64]
     first: NDArray[np.int64]
     found: Mapping[int, Numbers]
-    layer: Layer
+    whole: NDArray[np.int64]
+    instance: NDArray[np.int64]
+    instances: Instances
+    passages: Mapping[int, Passage]
     index: Index | None
+
+    @property
+    def layer(self) -> Layer:
+        return self.instances.layer
 
 
 def values(options: Options) -> tuple[Value, ...]:
     short, long = options.n
     return (
         Value("contaminated", "items that are contaminated", "repetitive", False, True),
+        Value("near", "items that are nearly there", "neither", False, True),
         Value("touched", "items that are touched", "neither", False, True),
         Value(f"found_{short}", f"{short}-grams of an item found", "repetitive", False, True),
         Value(f"found_{long}", f"{long}-grams of an item found", "repetitive", False, True),
@@ -80,7 +110,7 @@ def values(options: Options) -> tuple[Value, ...]:
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    return (Need(options.layer, spans=True),)
+    return (Need(options.layer, spans=True), Need("text"))
 
 
 def check(options: Options, signature: str) -> None:
@@ -91,12 +121,15 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    layer = sample.layer(Need(options.layer, spans=True))
+    put = instances(sample.layer(Need(options.layer, spans=True)), sample.text())
+    layer, count = put.layer, len(sample)
     lengths: NDArray[np.int64] = np.diff(layer.text_ends, prepend=0)
     undefined = np.full(len(layer), np.nan)
     if not options.against:
-        found = dict.fromkeys(options.n, undefined)
-        return Rows(lengths, lengths, layer.text_starts, found, layer, None)
+        nothing = np.zeros(count, np.int64)
+        own = lengths[np.searchsorted(put.item, np.arange(count))]
+        found = dict.fromkeys(options.n, np.full(count, np.nan))
+        return Rows(own, nothing, nothing, found, nothing, nothing, put, {}, None)
     from rote.measure._against import longest_in, open_against
 
     index = open_against(options.against, (options.layer,), work.reporter)
@@ -112,15 +145,38 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         every = np.maximum(lengths - n + 1, 0)
         number = held[layer.text_ends] - held[layer.text_starts]
         found[n] = np.divide(number, every, out=undefined.copy(), where=every > 0)
-    return Rows(lengths, longest, first, found, layer, index)
+    unsure = np.flatnonzero((longest < lengths) & ~(found[options.n[0]] >= options.share))
+    passages = nearest(index, layer, unsure)
+    whole = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
+    for text, passage in passages.items():
+        if passage.share >= options.near and not math.isnan(found[options.n[0]][text]):
+            whole[text] = _FOUND.index(FOLDED if passage.folded else NEAR)
+    short, long = (found[n] for n in options.n)
+    held = np.nan_to_num(short, nan=-1.0)
+    # The instance that counts stands last of its item's own: the one that is held most. One that is
+    # too short comes before one that is clean, or an item would be clean that cannot be judged.
+    rank = np.select([held >= options.share, np.nan_to_num(long) > 0, held < 0], [3, 2, 1], 0)
+    order = np.lexsort((longest, held, rank, whole, put.item))
+    best = order[np.searchsorted(put.item[order], np.arange(count), side="right") - 1]
+    return Rows(
+        lengths[best],
+        longest[best],
+        first[best],
+        {n: column[best] for n, column in found.items()},
+        whole[best],
+        best,
+        put,
+        passages,
+        index,
+    )
 
 
 def verdicts(rows: Rows, options: Options) -> list[str]:
-    """Of every item: contaminated, touched, clean, or too short to be judged."""
+    """Of every item: contaminated, near, touched, clean, or too short to be judged."""
     short, long = (rows.found[n] for n in options.n)
     kinds = np.select(
-        [np.isnan(short), short >= options.share, np.nan_to_num(long) > 0],
-        [SHORT, CONTAMINATED, TOUCHED],
+        [np.isnan(short), short >= options.share, rows.whole > 0, np.nan_to_num(long) > 0],
+        [SHORT, CONTAMINATED, NEAR, TOUCHED],
         CLEAN,
     )
     return [str(kind) for kind in kinds]
@@ -136,6 +192,19 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return {name: mean_error(column[take]) for name, column in per_text(rows, options).items()}
 
 
+def intervals(
+    rows: Rows, take: Take, options: Options, level: float
+) -> Mapping[str, tuple[float, float]]:
+    """Shares of items: none of 3,000 is not surely none."""
+    from rote.compare.clusters import share_interval
+
+    columns = per_text(rows, options)
+    return {
+        name: share_interval(columns[name][take], take, level)
+        for name in (CONTAMINATED, NEAR, TOUCHED)
+    }
+
+
 def per_text(rows: Rows, options: Options) -> Mapping[str, Numbers]:
     """Means over items are the values, so these are the values of each item."""
     judged = ~np.isnan(rows.found[options.n[0]])
@@ -143,6 +212,7 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Numbers]:
     known = rows.lengths > 0 if rows.index is not None else np.zeros(len(rows.lengths), bool)
     return {
         "contaminated": np.where(judged, verdict == CONTAMINATED, np.nan),
+        "near": np.where(judged, verdict == NEAR, np.nan),
         "touched": np.where(judged, verdict == TOUCHED, np.nan),
         **{f"found_{n}": rows.found[n] for n in options.n},
         "longest": np.where(known, rows.longest, np.nan),
@@ -158,6 +228,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         if short:
             left_out = "cannot be judged" if n == options.n[0] else f"have no {n}-gram"
             found.append(f"{short:,} of {len(take):,} items are shorter than {n} words: {left_out}")
+    there = int(((rows.lengths[take] < options.n[0]) & (rows.whole[take] > 0)).sum())
+    if there:
+        found.append(f"{there:,} of those that cannot be judged stand in the corpus whole")
     return found
 
 
@@ -165,25 +238,34 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     """Every item with its verdict; the evidence where at least a shorter n-gram is held."""
     if rows.index is None:
         return {}
-    from rote.measure._against import stands
+    from rote.measure._against import passed, stands
 
     nothing = dict.fromkeys(("count", "document", "author", "start", "end"))
     nothing |= dict.fromkeys(("before", "match", "after"))
-    judged, items = verdicts(rows, options), []
+    judged, items, put = verdicts(rows, options), [], rows.instances
     for source, take in comparison.groups.items():
         for item in take.tolist():
             evidence: dict[str, Any] = dict(nothing)
+            instance = int(rows.instance[item])
             first, last = int(rows.first[item]), int(rows.first[item] + rows.longest[item])
-            if rows.longest[item] >= options.n[0]:
+            passage = rows.passages.get(instance)
+            if rows.longest[item] and (
+                rows.longest[item] >= options.n[0] or _FOUND[rows.whole[item]] == EXACT
+            ):
                 evidence = stands(rows.index, rows.layer, first, last, _CONTEXT)
-                evidence["text_start"] = int(rows.layer.starts[first])
-                evidence["text_end"] = int(rows.layer.ends[last - 1])
+                evidence["text_start"] = int(rows.layer.starts[first] - put.offset[instance])
+                evidence["text_end"] = int(rows.layer.ends[last - 1] - put.offset[instance])
+            elif rows.whole[item] and passage is not None:
+                evidence = passed(rows.index, rows.layer.name, passage, _CONTEXT)
             items.append(
                 {
                     "source": source,
                     "id": comparison.ids[item],
                     "words": int(rows.lengths[item]),
                     "verdict": judged[item],
+                    "found": _FOUND[rows.whole[item]],
+                    "near": passage.share if passage is not None else None,
+                    "option": int(put.number[instance]),
                     "longest": int(rows.longest[item]),
                     **{f"found_{n}": float(rows.found[n][item]) for n in options.n},
                     "text_start": None,
@@ -217,9 +299,12 @@ METRIC = Metric(
     ),
     match=None,
     standard_errors=standard_errors,
+    intervals=intervals,
+    interval_method="Wilson (shares of items), jackknife over items (means)",
     per_text=per_text,
     notes=notes,
     tables=tables,
     check=check,
+    items=True,
     inputs=False,
 )

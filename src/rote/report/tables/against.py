@@ -45,7 +45,7 @@ def copied(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
 
 def items(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
     """How many items of each source have which verdict, and what the corpus holds of them."""
-    kinds = ["contaminated", "touched", "clean", "too short"]
+    kinds = ["contaminated", "near", "touched", "clean", "too short"]
     counts = Counter((row["source"], row["verdict"]) for row in rows)
     sources = list(dict.fromkeys(row["source"] for row in rows))
     yield _heading("Verdicts", "number of items")
@@ -59,12 +59,28 @@ def items(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
         return
     n = next(name for name in first[0] if name.startswith("found_")).removeprefix("found_")
     yield _heading(
-        "Evidence", f"{len(first)} of {len(found):,} items with {n} words or more in a row"
+        "Evidence",
+        f"{len(first)} of {len(found):,} items with {n} words or more in a row, or found: exact "
+        "(whole), folded (marks apart), near (words changed)",
     )
     yield plain_table(
-        {"item": "left", "verdict": "left", "longest": "right", "in": "left", "": "left"},
+        {
+            "item": "left",
+            "verdict": "left",
+            "found": "left",
+            "longest": "right",
+            "in": "left",
+            "": "left",
+        },
         [
-            [row["id"], row["verdict"], f"{row['longest']:,}", _where(row), match]
+            [
+                row["id"],
+                row["verdict"],
+                row.get("found") or "–",
+                f"{row['longest']:,}",
+                _where(row),
+                match,
+            ]
             for row, match in zip(first, _matches(first, width))
         ],
     )

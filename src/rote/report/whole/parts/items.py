@@ -113,9 +113,9 @@ def _spread(row: Mapping[str, Any]) -> Cell:
 
 def _contaminated(result: Result) -> Table:
     """Items that the corpus holds, those that it holds most of first."""
-    order = {"contaminated": 0, "touched": 1}
+    order = {"contaminated": 0, "near": 1, "touched": 2}
     found = [row for row in result.tables["items"] if row.get("document") is not None]
-    found.sort(key=lambda row: (order.get(row["verdict"], 2), -row["longest"]))
+    found.sort(key=lambda row: (order.get(row["verdict"], 3), -row["longest"]))
     return row_table(
         replace(result, tables={**result.tables, "items": found}),
         "items",

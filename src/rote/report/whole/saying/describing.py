@@ -115,7 +115,8 @@ def _contamination(s: Settings) -> str:
     short, _, long = s["n"].partition(",")
     return (
         f"A text is contaminated if the corpus holds at least {float(s['share']):.0%} of its "
-        f"{short}-grams, and touched if it holds fewer but a {long}-gram"
+        f"{short}-grams, near if {float(s.get('near', 0.75)):.0%} of its words stand in one "
+        f"passage in the same order, and touched if neither holds but it has a {long}-gram"
     )
 
 

@@ -1,0 +1,1 @@
+"""Test items in a corpus: their instances, and the passages that come nearest to them."""

@@ -1,0 +1,163 @@
+"""The passage of a corpus that comes nearest to an item: words changed, marks left out.
+
+Runs of words that an item shares with a document lead to places; around the best of them the item
+and the document are aligned, word by word and without marks. The share of the item's words that
+stand there in the same order says how near they are (longest common subsequence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.layer import Layer
+from rote.index.tracing.runs import Runs, shared_runs
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
+
+Integers = NDArray[np.int64]
+
+EXACT, FOLDED, NEAR = "exact", "folded", "near"
+SEED = 3
+"""Words of a run that leads to a place: one word of eight changed leaves four in a row."""
+_MOST = 100
+"""Runs of which no three words in a row are rarer than this lead nowhere: they stand everywhere."""
+_CANDIDATES = 5
+"""Places of an item that are looked at closely."""
+_TEXTS_AT_ONCE = 2_000
+_SLACK = 3
+"""So many words, and an eighth of the item, may have been added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`share` of an item's words stand between two places of a segment, marks apart."""
+
+    share: float
+    folded: bool
+    """Whether they stand there as they are, one behind another."""
+    segment: int
+    first: int
+    last: int
+
+
+def nearest(index: Index, layer: Layer, texts: Integers) -> dict[int, Passage]:
+    """Of some texts of a layer the passage that comes nearest, where there is any."""
+    words = [folded_word(word) for word in layer.vocabulary]
+    found: dict[int, Passage] = {}
+    for first in range(0, len(texts), _TEXTS_AT_ONCE):
+        part = texts[first : first + _TEXTS_AT_ONCE]
+        chosen = _chosen(layer, part)
+        shared = shared_runs(index.lookups(layer.name), chosen, SEED, _MOST)
+        candidates: list[tuple[int, int, int, int, int]] = []
+        for segment, runs in enumerate(shared):
+            candidates += _candidates(index, chosen, segment, runs)
+        # By text, the most words first; of equal ones by place, so that the answer is one.
+        candidates.sort(key=lambda one: (one[0], -one[1], *one[2:]))
+        looked = 0
+        previous = -1
+        for text, _, segment, low, high in candidates:
+            looked = looked + 1 if text == previous else 1
+            previous = text
+            if looked > _CANDIDATES:
+                continue
+            own = [words[i] for i in chosen.ids[chosen.slice(text)].tolist() if words[i]]
+            passage = _aligned(index, layer.name, own, segment, low, high)
+            number = int(part[text])
+            if passage and (number not in found or passage.share > found[number].share):
+                found[number] = passage
+    return found
+
+
+def folded_word(word: str) -> str:
+    """A word in lower case; nothing for a mark."""
+    return word.lower() if any(character.isalnum() for character in word) else ""
+
+
+def common(a: Sequence[str], b: Sequence[str]) -> int:
+    """Length of the longest common subsequence, a row of bits at a time (Hyyrö 2004)."""
+    masks: dict[str, int] = {}
+    for place, word in enumerate(a):
+        masks[word] = masks.get(word, 0) | 1 << place
+    every = (1 << len(a)) - 1
+    row = every
+    for word in b:
+        matched = row & masks.get(word, 0)
+        row = (row + matched | row - matched) & every
+    return len(a) - row.bit_count()
+
+
+def _candidates(
+    index: Index, layer: Layer, segment: int, runs: Runs
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Text, words in runs, segment, first and last place of stretches of documents.
+
+    Runs of one text and one document, whose diagonals are near each other, make a stretch.
+    """
+    if not len(runs):
+        return
+    texts = np.searchsorted(layer.text_ends, runs.first, side="right")
+    documents = index.segments[segment].frame_of(layer.name).document_of(runs.place)
+    diagonal = runs.place - (runs.first - layer.text_starts[texts])
+    order = np.lexsort((diagonal, documents, texts))
+    texts, documents, diagonal = texts[order], documents[order], diagonal[order]
+    sizes = layer.text_ends[texts] - layer.text_starts[texts]
+    apart = np.diff(diagonal) > (_SLACK + sizes[1:] // 8)
+    new = (np.diff(texts) != 0) | (np.diff(documents) != 0) | apart
+    starts = np.concatenate(([0], np.flatnonzero(new) + 1))
+    total = np.add.reduceat(runs.length[order], starts)
+    low = np.minimum.reduceat(diagonal, starts)
+    high = np.maximum.reduceat(diagonal, starts) + sizes[starts]
+    # Never into another document.
+    frame = index.segments[segment].frame_of(layer.name)
+    for text, count, document, begin, end in zip(
+        *(column.tolist() for column in (texts[starts], total, documents[starts], low, high))
+    ):
+        slack = _SLACK + (end - begin) // 8
+        first = max(begin - slack, frame.start_of(document))
+        yield text, count, segment, first, min(end + slack, int(frame.document_ends[document]))
+
+
+def _aligned(
+    index: Index, layer: str, own: Sequence[str], segment: int, low: int, high: int
+) -> Passage | None:
+    column = index.segments[segment].columns[layer]
+    there, places = [], []
+    for place in range(low, high):
+        if word := folded_word(column.vocabulary[column.ids[place]]):
+            there.append(word)
+            places.append(place)
+    if not own or not there:
+        return None
+    share = common(own, there) / len(own)
+    known = set(own)
+    held = [place for word, place in zip(there, places) if word in known]
+    if not held:
+        return None
+    folded = share == 1 and any(
+        there[i : i + len(own)] == list(own) for i in range(len(there) - len(own) + 1)
+    )
+    return Passage(share, folded, segment, held[0], held[-1] + 1)
+
+
+def _chosen(layer: Layer, texts: Integers) -> Layer:
+    """Some texts of a layer as a layer of their own."""
+    lengths = layer.text_ends[texts] - layer.text_starts[texts]
+    ends = np.cumsum(lengths)
+    items = np.arange(int(lengths.sum())) + np.repeat(
+        layer.text_starts[texts] - (ends - lengths), lengths
+    )
+    nothing = np.empty(0, np.int32)
+    return replace(
+        layer,
+        ids=layer.ids[items],
+        starts=nothing,
+        ends=nothing,
+        text_ends=ends,
+        sentence_ends=None,
+    )
