@@ -46,6 +46,8 @@ class Collected:
     sets: NDArray[np.int64]
     set_names: tuple[str, ...]
     ids: list[str]
+    order: NDArray[np.int64]
+    """The place of each text in an order by what it holds, its doc_id and id."""
     fingerprint: str
     problems: Problems
     fields: frozenset[str]
@@ -79,6 +81,7 @@ class Collected:
             strata=self.strata[chosen],
             sets=self.sets[chosen],
             ids=[self.ids[text] for text in chosen],
+            order=self.order[chosen],
         )
 
     def _rank(self, text: int, seed: int) -> tuple[bytes, bytes]:
@@ -113,6 +116,7 @@ def collect(
     members: dict[str, list[int]] = {}
     strata, sets = _Numbered(), _Numbered()
     ids: list[str] = []
+    keys: list[bytes] = []
     problems, fingerprint = Problems(), Fingerprint()
     seen_fields: frozenset[str] = frozenset()
     seen: Counter[str] = Counter()
@@ -130,6 +134,7 @@ def collect(
             strata.append(piece.doc_ids[number])
             sets.append(piece.sets[number])
             ids.append(piece.batch.documents[number].id)
+            keys.append(text + hashed(f"{piece.doc_ids[number]} {ids[-1]}", 0))
         fingerprint.add(piece.digests[number] for number in kept)
         complete = len(kept) == len(piece.groups)
         joined.append(piece.sample if complete else piece.sample.take(kept))
@@ -155,6 +160,7 @@ def collect(
         sets=sets.column(),
         set_names=tuple(sets.names),
         ids=ids,
+        order=_places(keys),
         fingerprint=fingerprint.hexdigest(),
         problems=problems,
         fields=seen_fields,
@@ -162,6 +168,14 @@ def collect(
         copies=copies,
         read={name: len(numbers) for name, numbers in members.items()},
     )
+
+
+def _places(keys: Sequence[bytes]) -> NDArray[np.int64]:
+    """The place of each key among all of them, sorted."""
+    order = np.argsort(np.array(keys, "S16"), kind="stable") if keys else np.empty(0, np.int64)
+    places = np.empty(len(keys), np.int64)
+    places[order] = np.arange(len(keys))
+    return places
 
 
 class _Numbered:

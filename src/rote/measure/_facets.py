@@ -46,6 +46,7 @@ def measure_facets(
             tokenizers=tokenizers,
             fingerprint=part.fingerprint,
             reporter=reporter,
+            order=part.order,
         )
         own = metric
         if settings.within:

@@ -54,6 +54,17 @@ class Study:
     """Signature of the user's tokenizer (None) and of those that variants ask for."""
     fingerprint: str
     reporter: Reporter
+    order: NDArray[np.int64]
+    """The place of each text in an order that is not that of the input."""
+
+    @property
+    def drawn_from(self) -> dict[str, Take]:
+        """The texts of each source as draws see them: what is drawn does not depend on the order of
+        the records."""
+        return {
+            source: take[np.argsort(self.order[take], kind="stable")]
+            for source, take in self.groups.items()
+        }
 
     def work(self, progress: Progress, permutations: int = 0) -> Work:
         """What a measure is told before it counts."""
@@ -189,7 +200,7 @@ class _Run:
         if closed != {value.name for value in self.values}:
             total = HALF_SAMPLES * len(groups)
             with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
-                for source, take in groups.items():
+                for source, take in self.study.drawn_from.items():
                     errors[source] = half_sample_errors(
                         self.resample,
                         take,
@@ -287,8 +298,8 @@ class _Run:
     ) -> dict[str, NDArray[np.float64]]:
         return permuted_differences(
             self.resample,
-            self.study.groups[source],
-            self.study.groups[reference],
+            self.study.drawn_from[source],
+            self.study.drawn_from[reference],
             strata=self.study.strata,
             count=self.permutations(),
             seed=self.settings.seed,
@@ -333,9 +344,9 @@ class _Run:
                 jobs=self.settings.jobs,
                 advance=advance,
             )
-            tables = {"curve": curve(self.study.groups, sizes, drawing)}
+            tables = {"curve": curve(self.study.drawn_from, sizes, drawing)}
             if unequal(sizes):
-                tables["matched"] = matched(self.study.groups, sizes, drawing)
+                tables["matched"] = matched(self.study.drawn_from, sizes, drawing)
         return tables
 
     # Tables

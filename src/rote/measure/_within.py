@@ -71,7 +71,8 @@ def averaged_over_sets(
         sample=Sample(np.array(words, np.int64), {}),
         groups=groups,
         strata=np.array([number for _, number, _ in members], np.int64),
-        ids=[names[number] for _, number, _ in members],
+        ids=(ids := [names[number] for _, number, _ in members]),
+        order=np.argsort(np.argsort(np.array(ids), kind="stable")),
     )
     return _of_sets(metric, table, list(groups), study.settings.within), derived
 

@@ -182,7 +182,7 @@ def _legend(results: Sequence[Result]) -> list[str]:
     lines = []
     interval = next((r.interval for r in results if r.interval), None)
     if interval:
-        lines.append(f"± reach, or [ends], of the {interval.level:.0%} interval")
+        lines.append(f"± reach, or both ends, of the {interval.level:.0%} interval")
     if any(result.comparisons for result in results):
         lines.append(
             f"▲ ▼ above or below {results[0].reference}: permutation test, p < {SIGNIFICANT}, "
