@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.index.answers import Context, Place
+from rote.index.columns.packed import OUTSIDE
 from rote.index.segments.documents import Documents
 from rote.index.segments.opened import Segment
 
@@ -22,6 +23,8 @@ def places_in(
     frame, documents = segment.frame_of(layer), segment.documents
     if frame.spans is None:
         raise OptionError("this index holds numbers alone, so it cannot say where texts stand")
+    if len(starts) and not 0 <= int(starts.min()) < int(ends.max()) <= len(frame):
+        raise InputError(OUTSIDE)
     holders = frame.document_of(starts)
     first, _ = frame.spans.spans(starts)
     _, last = frame.spans.spans(ends - 1)

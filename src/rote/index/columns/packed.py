@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.errors import InputError
 from rote.core.kernels import njit
 from rote.index.columns import memory
 
@@ -24,6 +25,10 @@ PADDING = 8
 # Numbers of more bits could reach into a ninth byte.
 MOST_BITS = 57
 _CHUNK = 1 << 20
+OUTSIDE = (
+    "the index leads to places that it does not have, so it was not written by rote, or is "
+    "damaged. `rote index verify` names all damage; restore a copy, or build the index again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class Packed:
 
     def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers at these places, which must be within the column."""
+        if len(places) and not 0 <= places.min() <= places.max() < self.length:
+            raise InputError(OUTSIDE)
         out = np.empty(len(places), np.int64)
         _gather(self.data, self.bits, places, out)
         return out

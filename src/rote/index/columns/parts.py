@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.errors import InputError
 from rote.index.columns.packed import Bytes, Packed
 
 END = 0
@@ -27,6 +28,14 @@ ABSENT = -1
 """What `Vocabulary.find` says of a string that it does not hold."""
 MOST_PLACES = 2**31 - 2
 """The longest stream of one segment: places are signed 32-bit numbers while it is built."""
+
+
+def decoded(data: bytes) -> str:
+    """A string of the index."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise InputError(f"a string of the index is damaged: {data[:40]!r}") from None
 
 
 # Halving for one string costs about as much as reading this many in a row.
@@ -74,14 +83,12 @@ class Vocabulary(Sequence[str]):
             return [self[j] for j in range(*i.indices(len(self)))]
         if not 0 <= i < len(self):
             raise IndexError(i)
-        return self._raw(i).decode("utf-8", "surrogatepass")
+        return decoded(self._raw(i))
 
     def strings(self) -> list[str]:
         """All entries at once, far faster than one by one."""
         whole, ends = self._bytes.tobytes(), self._ends.tolist()
-        return [""] + [
-            whole[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends)
-        ]
+        return [""] + [decoded(whole[start:end]) for start, end in pairwise(ends)]
 
     def find(self, item: str) -> int:
         """The number of an item, or ABSENT."""

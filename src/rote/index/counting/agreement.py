@@ -42,6 +42,8 @@ def agree(parts, text, i, place, equal):  # type: ignore[no-untyped-def]
     `equal` of them are known. Whatever is no item of the corpus must be ABSENT in the text, and
     its last number must be.
     """
+    if place + equal > parts.last:
+        return equal  # only if the suffixes are not sorted: no corpus agrees that far
     while equal < LONG and read(parts.ids, parts.ids_bits, place + equal) == text[i + equal]:
         equal += 1
     return equal
@@ -83,6 +85,8 @@ def _far(parts, text, i, place, equal, memory):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _walk(parts, text, at, stop, diagonal):  # type: ignore[no-untyped-def]
+    if diagonal + at > parts.last:
+        return at
     while at < stop and read(parts.ids, parts.ids_bits, diagonal + at) == text[at]:
         at += 1
     return at

@@ -35,6 +35,8 @@ class Parts(NamedTuple):
     lengths: NDArray[np.uint8]
     table: NDArray[np.uint32]
     table_bits: int
+    last: int
+    """The last place, a document's end: whoever begins to read there or before stops in time."""
 
 
 @njit(inline="always")
@@ -71,6 +73,7 @@ def encode(parts, grams, start, end):  # type: ignore[no-untyped-def]
 @njit(inline="always")
 def compare(parts, place, grams, start, end):  # type: ignore[no-untyped-def]
     """Below 0, 0 or above 0: how the items from `place` on stand to the run."""
+    place = min(place, parts.last)  # beyond it only if the suffixes are not sorted
     for i in range(start, end):
         difference = read(parts.ids, parts.ids_bits, place) - np.int64(grams[i])
         if difference != 0:

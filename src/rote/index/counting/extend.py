@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.errors import InputError
 from rote.core.kernels import njit
-from rote.index.columns.packed import read
+from rote.index.columns.packed import OUTSIDE, read
 from rote.index.columns.parts import END
 from rote.index.counting.buckets import Places, bucket, encode
 from rote.index.counting.lookup import Lookup, fixed
@@ -38,6 +39,8 @@ def next_items(lookup: Lookup, gram: Sequence[int]) -> tuple[NDArray[np.int32], 
         found = 1
     run = fixed(np.array(gram, np.int64), np.int64)
     found = _next_items(lookup.parts, run, low, high, items, counts, found)
+    if found < 0:
+        raise InputError(OUTSIDE)
     return items[:found].copy(), counts[:found].copy()
 
 
@@ -52,17 +55,19 @@ def _next_items(parts, gram, low, high, items, counts, found):  # type: ignore[n
             _, end = bucket(parts, head | (parts.codes[item] >> np.uint64(bits)), bits + length)
         else:
             end = _end(parts, low, high, size, item)
+        if not low < end <= high or found == len(items):
+            return np.int64(-1)  # the suffixes are not sorted
         items[found], counts[found] = item, end - low
         found += 1
         low = end
-    return found
+    return np.int64(found)
 
 
 @njit(inline="always")
 def _item(parts, rank, size):  # type: ignore[no-untyped-def]
     """The item behind the first `size` of a suffix."""
     place = read(parts.order, parts.order_bits, rank) + size
-    return read(parts.ids, parts.ids_bits, place)
+    return read(parts.ids, parts.ids_bits, min(place, parts.last))
 
 
 @njit(inline="always")

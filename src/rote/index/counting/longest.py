@@ -155,7 +155,8 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
                 i, place, middle, equal = base + k, places[k], middles[k], equals[k]
                 low, high = lows[i], highs[i]
                 if wanted[k] == _PLACE:
-                    if read(parts.ids, parts.ids_bits, place + equal) < text[i + equal]:
+                    item = read(parts.ids, parts.ids_bits, min(place + equal, parts.last))
+                    if item < text[i + equal]:
                         if equal > below[k]:
                             outer_lows[k] = low
                         low, below[k] = middle + 1, equal
@@ -167,7 +168,8 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
                     low = middle + 1
                 else:
                     high = middle
-                if low == high and wanted[k] == _PLACE:
+                # Above: only if the suffixes are not sorted.
+                if low >= high and wanted[k] == _PLACE:
                     length = max(below[k], above[k])
                     lengths[i] = length
                     if length == settled[k]:
@@ -185,12 +187,12 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
                     if below[k] == length:
                         low, high = outer_lows[k], low - 1
                     wanted[k] = _LOWER
-                if low == high and wanted[k] == _LOWER:
+                if low >= high and wanted[k] == _LOWER:
                     found[k] = low
                     low, high = upper_lows[k], outer_highs[k]
                     wanted[k] = _UPPER
-                if low == high and wanted[k] == _UPPER:
-                    lows[i], highs[i] = found[k], low
+                if low >= high and wanted[k] == _UPPER:
+                    lows[i], highs[i] = found[k], max(found[k], low)
                     continue
                 lows[i], highs[i] = low, high
                 if wanted[k] == _PLACE:

@@ -111,6 +111,7 @@ class Lookup:
             suffixes.lengths,
             suffixes.table,
             suffixes.table_bits,
+            max(0, len(column.ids) - 1),
         )
         self._desk = Desk(self.parts)
 

@@ -23,7 +23,7 @@ from rote.index.counting.buckets import Parts, bucket, compare, encode
 MOST_ITEMS = 32
 """The longest run that the desk has room for."""
 # Numbers on the desk that describe the column.
-_HELD = 13
+_HELD = 14
 RUN = 8 * _HELD
 """The byte of the desk from which on the run lies."""
 PUT = tuple(struct.Struct(f"{size}q").pack_into for size in range(MOST_ITEMS + 1))
@@ -67,6 +67,7 @@ def range_of(desk, size):  # type: ignore[no-untyped-def]
         carray(pointer(desk[8]), desk[9], np.uint8),
         carray(pointer(desk[10]), desk[11], np.uint32),
         desk[12],
+        desk[13],
     )
     gram = desk[_HELD:]
     head, bits, settled = encode(parts, gram, 0, size)

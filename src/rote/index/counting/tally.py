@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import OptionError
-from rote.index.columns.packed import Bytes, Packed
+from rote.core.errors import InputError, OptionError
+from rote.index.columns.packed import OUTSIDE, Bytes, Packed
 from rote.index.columns.parts import Column
 from rote.index.counting import tally_kernels as kernels
 
@@ -103,6 +103,8 @@ def documents_with(column: Column, places: Numbers, n: int) -> Numbers:
         base, exact = 1 << ids.bits, True
     else:
         base, exact = _BASE, False
+    if len(places) and int(places.max()) + n > len(ids):
+        raise InputError(OUTSIDE)
     out = np.zeros(len(places), np.int64)
     kernels.documents_with(
         ids.data,

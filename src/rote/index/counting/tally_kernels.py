@@ -1,4 +1,4 @@
-"""Kernels of `_tally`: from places to documents to groups; the documents of many n-grams."""
+"""Kernels of `tally`: from places to documents to groups; the documents of many n-grams."""
 
 from __future__ import annotations
 

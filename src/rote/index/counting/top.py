@@ -1,8 +1,8 @@
 """The most frequent n-grams of a layer of one segment, exactly: `rote top` and templates ask this.
 
 Two ways give the same answer. N-grams of any length are read off the sorted suffixes
-(`_top_order`). Where the n numbers fit into 64 bits, all windows can be counted by hashing instead
-(`_top_keys`): faster for the few n-grams of a short n, and the only way for a layer without sorted
+(`top_order`). Where the n numbers fit into 64 bits, all windows can be counted by hashing instead
+(`top_keys`): faster for the few n-grams of a short n, and the only way for a layer without sorted
 suffixes.
 """
 

@@ -31,7 +31,8 @@ from rote.index.folders.manifest import (
     read_manifest,
     recipe_of,
 )
-from rote.index.folders.stamps import check_new
+from rote.index.folders.stamps import check_new, record_checked
+from rote.index.segments.part import RESTORE
 from rote.index.segments.segment import Segment, open_segment
 
 __all__ = [
@@ -87,10 +88,22 @@ def open_as(path: Path, manifest: Manifest) -> OpenedFolder:
         ) from None
 
 
-def map_segments(path: Path, manifest: Manifest, reporter: Reporter) -> tuple[Segment, ...]:
-    """All segments, checked where that is needed."""
-    check_new(path, manifest.parts(path), reporter)
-    return tuple(
-        open_segment(path / SEGMENTS / listed.name, listed.record.parts, listed.name)
-        for listed in manifest.segments
-    )
+def map_segments(
+    path: Path, manifest: Manifest, reporter: Reporter, *, everything: bool = False
+) -> tuple[Segment, ...]:
+    """All segments, checked where that is needed, or `everything`."""
+    from rote.index.segments.sound import check_sound
+
+    new = check_new(path, manifest.parts(path), reporter)
+    segments = []
+    for listed in manifest.segments:
+        folder = path / SEGMENTS / listed.name
+        segment = open_segment(folder, listed.record.parts, listed.name)
+        if not set(manifest.sorted_layers) <= set(manifest.layers) <= segment.columns.keys():
+            problem = "its layers are not those of the index"
+            raise InputError(problem, file=str(folder), remedy=RESTORE)
+        if everything or any(name.startswith(f"{SEGMENTS}/{listed.name}/") for name in new):
+            check_sound(segment, str(folder))
+        segments.append(segment)
+    record_checked(path, new)
+    return tuple(segments)

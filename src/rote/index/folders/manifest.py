@@ -161,6 +161,7 @@ def _parsed(held: dict[str, Any]) -> Manifest:
         words=held["words"],
         fingerprint=held["fingerprint"],
     )
+    _check_types(manifest)
     # A stranger's manifest must not lead out of the folder.
     folders = [name for s in segments for name in (s.name, *(part.folder for part in s.parts))]
     if not all(valid_name(name) for name in folders):
@@ -168,6 +169,22 @@ def _parsed(held: dict[str, Any]) -> Manifest:
     if not all(_TOKENIZER.fullmatch(each.file) for each in manifest.subwords):
         raise ValueError("a name in it is no name of a tokenizer's file")
     return manifest
+
+
+def _check_types(manifest: Manifest) -> None:
+    """What is counted is a whole number from 0 on, what is named is text."""
+    parts = [part for listed in manifest.segments for part in listed.parts]
+    records = [listed.record for listed in manifest.segments]
+    numbers = [manifest.generation, manifest.documents, manifest.words, *(p.bytes for p in parts)]
+    numbers += [n for r in records for n in (r.documents, r.tokens, r.places)]
+    names = [manifest.annotator, manifest.signature, manifest.author_field, manifest.fingerprint]
+    names += [*manifest.layers, *manifest.sorted_layers]
+    names += [n for s in manifest.subwords for n in (s.layer, s.file, s.signature)]
+    names += [n for p in parts for n in (p.folder, p.name, p.kind, p.checksum)]
+    if not all(type(n) is int and n >= 0 for n in numbers) or not all(
+        isinstance(name, str) for name in names
+    ):
+        raise ValueError("a number or a name in it is none")
 
 
 def check_signature(manifest: Manifest, annotator: Annotator) -> None:

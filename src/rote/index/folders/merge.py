@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from rote.core.progress import Reporter, Silent
+from rote.index.folders.folder import map_segments
 from rote.index.folders.manifest import SEGMENTS, Listed, Manifest, read_manifest
 from rote.index.folders.options import BuildOptions, most_places
 from rote.index.folders.origin import Origin, joined, key_of, sealed_segment, write_origin
-from rote.index.folders.stamps import check_new
 from rote.index.folders.writing import origins, publish, sealing, tidy, unlisted, writing
 from rote.index.segments.part import stream_length
-from rote.index.segments.segment import merge_segments, open_segment
+from rote.index.segments.segment import merge_segments
 from rote.run import check_jobs
 
 Held = tuple[Listed, Origin]
@@ -90,12 +90,9 @@ def _merged(
     name = key_of("merge", manifest.sorted_layers, *checksums)
     if name in found:
         return found[name][0]
-    parts = [(path / SEGMENTS / s.name / part.folder, part) for s, _ in group for part in s.parts]
     # Never copy damage into a segment with fresh checksums.
-    check_new(path, parts)
-    segments = [
-        open_segment(path / SEGMENTS / listed.name, listed.record.parts) for listed, _ in group
-    ]
+    held = replace(manifest, segments=tuple(listed for listed, _ in group))
+    segments = map_segments(path, held, Silent())
     with sealing(path, name) as target:
         merge_segments(target, segments, sorted_layers=manifest.sorted_layers, threads=threads)
         write_origin(target, joined([origin for _, origin in group], name))

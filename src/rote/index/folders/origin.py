@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.document import Document
+from rote.core.errors import InputError
 from rote.corpus import digest
 from rote.index.folders.manifest import Listed
-from rote.index.segments.part import DOCUMENTS, PartRecord, describe, open_part
+from rote.index.segments.part import DOCUMENTS, RESTORE, PartRecord, describe, open_part
 from rote.index.segments.segment import SegmentRecord
 from rote.index.segments.target import Target
 
@@ -78,14 +79,19 @@ def write_origin(target: Target, origin: Origin) -> PartRecord:
 def read_origin(folder: Path, expected: str | None = None) -> Origin:
     """Map the part of a segment's folder."""
     part = open_part(folder / ORIGIN, expected)
-    contents = part["contents"].reshape(-1, _CONTENT)
-    words, places = part["size"].tolist()
+    try:
+        words, places = part["size"].tolist()
+        contents = part["contents"].reshape(-1, _CONTENT)
+        digests = part["digests"].reshape(-1, _DIGEST)
+    except ValueError as error:
+        problem = f"what it says of the documents makes no sense ({error})"
+        raise InputError(problem, file=str(folder / ORIGIN), remedy=RESTORE) from None
     return Origin(
         key=part["key"].tobytes().hex(),
         contents=tuple(row.tobytes().hex() for row in contents),
         words=words,
         places=places,
-        digests=part["digests"].reshape(-1, _DIGEST),
+        digests=digests,
     )
 
 

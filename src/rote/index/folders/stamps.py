@@ -1,7 +1,8 @@
 """Which files were read in full and found whole: so that opening need not read them again.
 
 A stamp is a file's size, time of change and inode. A file whose stamp is the recorded one has
-not been touched since its checksum was checked; any other is read in full before it is used.
+not been touched since it was checked; any other is read in full before it is used: its checksum
+must fit, and what it holds must make sense (segments/sound.py).
 The record is a convenience: without it (a copy, a folder that cannot be written) everything is
 checked, and nothing else changes.
 """
@@ -25,17 +26,20 @@ Stamps = dict[str, dict[str, list[int]]]
 Parts = Iterable[tuple[Path, PartRecord]]
 
 
-def check_new(path: Path, parts: Parts, reporter: Reporter | None = None) -> None:
-    """Read in full what is not known to be whole; damage is an error."""
-    known = _read(path)
+def check_new(path: Path, parts: Parts, reporter: Reporter | None = None) -> Stamps:
+    """Read in full what is not known to be whole; damage is an error.
+
+    Gives the stamps of what was read, for `record_checked`.
+    """
+    known, found = _read(path), Stamps()
     unknown = [
         (folder, record)
         for folder, record in parts
         if known.get(_name(path, folder)) != _stamps(folder)
     ]
-    if not unknown:
-        return
     total = sum(record.bytes for _, record in unknown)
+    if not unknown:
+        return found
     with (reporter or Silent()).stage("checking", total, unit="B") as advance:
         for folder, record in unknown:
             # Taken before reading: a change while it is read must not pass as checked.
@@ -44,8 +48,14 @@ def check_new(path: Path, parts: Parts, reporter: Reporter | None = None) -> Non
             if problems:
                 name, _, problem = problems[0].removeprefix(str(folder)).partition(": ")
                 raise InputError(problem, file=f"{folder}{name}", remedy=RESTORE)
-            known[_name(path, folder)] = stamps
-    _write(path, known)
+            found[_name(path, folder)] = stamps
+    return found
+
+
+def record_checked(path: Path, found: Stamps) -> None:
+    """Note what was read in full, and is sound too."""
+    if found:
+        _write(path, _read(path) | found)
 
 
 def record_written(path: Path, parts: Parts) -> None:

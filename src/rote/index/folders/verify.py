@@ -49,7 +49,7 @@ def _tokenizer_problem(place: Path, signature: str) -> list[str]:
 def _disagreements(path: Path, manifest: Manifest) -> list[str]:
     """Where files that are whole do not fit each other, or the manifest."""
     try:
-        segments = map_segments(path, manifest, Silent())
+        segments = map_segments(path, manifest, Silent(), everything=True)
         held = origins(path, manifest.segments)
     except RoteError as error:
         return [_line(error)]

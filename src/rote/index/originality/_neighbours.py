@@ -108,6 +108,8 @@ def compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  #
             continue
         other = np.int64(out[place])
         shared = max(shared - 1, np.int64(0))
+        if other + shared >= len(out):
+            shared = np.int64(0)  # only if the suffixes are not sorted
         shared = _agree(ids, bits, other, place, shared, most) if other >= 0 else np.int64(0)
         out[place] = shared
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.index.columns.parts import ABSENT, END, Column, Vocabulary
+from rote.index.columns.parts import ABSENT, END, Column, Vocabulary, decoded
 from rote.index.querying.regexes import Regex, matches, regex
 from rote.index.querying.tree import And, Condition, Not, Test
 
@@ -128,4 +128,4 @@ def _blocks(vocabulary: Vocabulary, low: int, high: int) -> Iterator[tuple[int, 
         ends = vocabulary.ends[start - 1 : min(start + _BLOCK, high)]
         block = vocabulary.data[int(ends[0]) : int(ends[-1])].tobytes()
         places = pairwise((ends - ends[0]).tolist())
-        yield start, [block[at:end].decode("utf-8", "surrogatepass") for at, end in places]
+        yield start, [decoded(block[at:end]) for at, end in places]

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.document import Document
+from rote.core.errors import InputError
 from rote.corpus import hash_id
 from rote.index.columns.packed import Bytes
-from rote.index.columns.parts import Vocabulary
-from rote.index.segments.part import Part
+from rote.index.columns.parts import Vocabulary, decoded
+from rote.index.segments.part import RESTORE, Part
 from rote.index.segments.target import PartWriter
 from rote.index.segments.texts import Texts, TextsWriter
 
@@ -60,8 +61,7 @@ class Documents:
         if not 0 <= i < len(self):
             raise IndexError(f"{i} of {len(self)}")
         start = int(self._id_ends[i - 1]) if i else 0
-        data = self._id_data[start : int(self._id_ends[i])]
-        return data.tobytes().decode("utf-8", "surrogatepass")
+        return decoded(self._id_data[start : int(self._id_ends[i])].tobytes())
 
     def ids(self) -> list[str]:
         return [self.id(i) for i in range(len(self))]
@@ -82,8 +82,14 @@ class Documents:
         return self.texts.text(i, start, stop)
 
     def meta(self, i: int) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.metas.text(i))
-        return found
+        try:
+            found = json.loads(self.metas.text(i))
+            if isinstance(found, dict):
+                return found
+        except (ValueError, RecursionError):
+            pass
+        problem = f"the metadata of the document '{self.id(i)}' is damaged"
+        raise InputError(problem, file=self.metas.where, remedy=RESTORE)
 
     @property
     def raw_ids(self) -> tuple[Bytes, NDArray[np.int64]]:

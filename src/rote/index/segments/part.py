@@ -198,7 +198,7 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
             raise ValueError(f"{name!r} of kind {kind!r}")
         for file, record in files.items():
             _check_record(file, record)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         problem = f"the description of this part is damaged ({error})"
         raise InputError(problem, file=str(place), remedy=RESTORE) from None
     return name, kind, files
@@ -206,8 +206,10 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
 
 def _check_record(file: str, record: FileRecord) -> None:
     """A file's name stays within the folder, and its size follows from what it holds."""
-    if not valid_name(file):
+    if not valid_name(file) or file == SEAL:
         raise ValueError(f"no name of a column: {file!r}")
+    if not all(type(n) is int for n in (record.bytes, record.bits, record.length)):
+        raise ValueError(f"the column {file} has a size that is no number")
     if record.type == PACKED:
         known = 1 <= record.bits <= MOST_BITS and record.length >= 0
         fits = known and record.bytes == packed_size(record.length, record.bits)

@@ -22,6 +22,7 @@ from rote.index.segments.target import PartWriter
 CHUNK = 1 << 16
 """Characters of a chunk; only the last of a column, or of what was merged into it, has fewer."""
 _LEVEL = 3
+_MOST_BYTES = 4  # of a character
 _REMEMBERED = 32
 _COPY_AT_ONCE = 1 << 24
 
@@ -73,10 +74,17 @@ class Texts:
 
     def _decompress(self, chunk: int) -> str:
         held = self.data[int(self.offsets[chunk]) : int(self.offsets[chunk + 1])]
+        characters = int(self.firsts[chunk + 1] - self.firsts[chunk])
         try:
+            # Known beforehand, and never more than is due: a few bytes may stand for gigabytes.
+            if not 0 <= zstandard.frame_content_size(held.data) <= _MOST_BYTES * characters:
+                raise ValueError("it is larger than it may be")
             plain = zstandard.ZstdDecompressor().decompress(held.data)
-            return plain.decode("utf-8", "surrogatepass")
-        except (zstandard.ZstdError, UnicodeDecodeError) as error:
+            text = plain.decode("utf-8", "surrogatepass")
+            if len(text) != characters:
+                raise ValueError("it is not as long as it was")
+            return text
+        except (zstandard.ZstdError, ValueError) as error:
             problem = f"a text is damaged ({error})"
             raise InputError(problem, file=self.where, remedy=RESTORE) from None
 

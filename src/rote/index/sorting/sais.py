@@ -6,8 +6,8 @@ Chan 2009), in these steps:
 
 1. A *valley* is a place whose suffix is smaller than those on either side of it (in papers: a
    leftmost S-type, LMS). At most every second place is one; a *piece* runs from one valley to
-   the next. The pieces are sorted by inducing (`_sais_induce`).
-2. Equal pieces get equal names, names follow their order (`_sais_names`). The row of names is a
+   the next. The pieces are sorted by inducing (`sais_induce`).
+2. Equal pieces get equal names, names follow their order (`sais_names`). The row of names is a
    text of its own, at most half as long, and is sorted the same way. Pieces that occur
    once need no more sorting, so most of them are left out of it.
 3. From the valleys in order follow all places in order, again by inducing.

@@ -1,4 +1,4 @@
-"""Inducing: from a few suffixes in order to all of them, in two sweeps (see `_sais`).
+"""Inducing: from a few suffixes in order to all of them, in two sweeps (see `sais`).
 
 All suffixes that begin with the same symbol form a bucket, a stretch of the result. Where a
 suffix is larger than the one behind it (it *falls*) it stands at its bucket's front, where it is
@@ -22,7 +22,7 @@ from rote.core.kernels import njit
 from rote.index.columns import memory
 
 Int32s = NDArray[np.int32]
-prefetch: Any = memory.prefetch  # numba hides the first argument, as in `_packed`
+prefetch: Any = memory.prefetch  # numba hides the first argument, as in `packed`
 MARK = np.int32(-(2**31))
 UNMARK = np.int32(2**31 - 1)
 # How many steps before its use a cache line is asked for.

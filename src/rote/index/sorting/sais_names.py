@@ -1,4 +1,4 @@
-"""Names for the pieces between valleys, and the way back from names to valleys (see `_sais`).
+"""Names for the pieces between valleys, and the way back from names to valleys (see `sais`).
 
 Of two neighbours at most one is a valley, so place // 2 tells valleys apart: what is known of a
 valley is noted there, behind the list of valleys, and stands in the order of the text.

@@ -1,0 +1,182 @@
+"""Whether the columns of a segment can be what they say: checked once, before anyone reads them.
+
+Checksums tell that files are as they were written, not who wrote them. Kernels read without
+checking bounds, so everything that leads them somewhere is checked here: numbers that ascend or
+stay in range, columns that fit each other. It costs about as much as reading the files. That
+suffixes are sorted is not checked, which would cost as much as sorting: kernels stay within the
+columns if they are not, and then count wrongly, as anything in a stranger's index may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import InputError
+from rote.index.columns.packed import Packed
+from rote.index.columns.parts import MOST_PLACES, Column, Suffixes, Vocabulary
+from rote.index.segments.documents import Documents, Labels
+from rote.index.segments.frame import Frame
+from rote.index.segments.opened import Segment
+from rote.index.segments.part import RESTORE
+from rote.index.segments.spans import EXCEPTION, STEP_BITS, Spans
+from rote.index.segments.texts import CHUNK, Texts
+from rote.index.sorting.codes import LONGEST
+from rote.index.sorting.suffixes import LEAST_TABLE_BITS, MOST_TABLE_BITS
+
+_AT_ONCE = 1 << 20
+
+
+class _Unsound(Exception):
+    """What is wrong, in a few words."""
+
+
+def check_sound(segment: Segment, where: str) -> None:
+    """Refuse a segment whose columns lead out of each other."""
+    try:
+        _documents(segment.documents)
+        for name, frame in segment.frames.items():
+            _require(len(frame.document_ends) == len(segment.documents), f"documents of {name}")
+            _frame(frame, name)
+        for column in segment.columns.values():
+            _column(column)
+    except _Unsound as problem:
+        raise InputError(
+            f"its {problem} make no sense, though the checksums fit: rote has not written this",
+            file=where,
+            remedy=RESTORE,
+        ) from None
+
+
+def _documents(documents: Documents) -> None:
+    held = len(documents)
+    for texts, name in ((documents.texts, "texts"), (documents.metas, "metadata")):
+        _texts(texts, name)
+        _require(len(texts) == held, name)
+    data, ends = documents.raw_ids
+    _ends(ends, len(data), "ids of documents")
+    for labels, name in ((documents.author, "authors"), (documents.source, "sources")):
+        _labels(labels, held, name)
+    hashes, numbers = documents.hashes
+    _kinds("hashes of ids", (hashes, np.uint64), (numbers, np.int32))
+    _require(len(hashes) == len(numbers) == held, "hashes of ids")
+    _below(numbers, held, "hashes of ids")
+
+
+def _texts(texts: Texts, name: str) -> None:
+    _ends(texts.offsets, len(texts.data), name)
+    _kinds(name, (texts.data, np.uint8), (texts.firsts, np.int64), (texts.ends, np.int64))
+    _require(len(texts.offsets) == len(texts.firsts) >= 1, name)
+    _require(int(texts.offsets[0]) == int(texts.firsts[0]) == 0, name)
+    _ends(texts.firsts, int(texts.firsts[-1]), name)
+    _require(int(np.diff(texts.firsts).max(initial=0)) <= CHUNK, name)
+    if len(texts.ends):
+        _require(int(texts.ends[-1]) <= int(texts.firsts[-1]), name)
+        _ends(texts.ends, int(texts.ends[-1]), name)
+
+
+def _labels(labels: Labels, held: int, name: str) -> None:
+    _vocabulary(labels.vocabulary, name)
+    _kinds(name, (labels.numbers, np.int32))
+    _require(len(labels.numbers) == held, name)
+    _below(labels.numbers, len(labels.vocabulary), name)
+
+
+def _vocabulary(vocabulary: Vocabulary, name: str) -> None:
+    _ends(vocabulary.ends, len(vocabulary.data), f"strings of {name}")
+    _kinds(f"strings of {name}", (vocabulary.data, np.uint8))
+    _require(len(vocabulary) >= 1 and int(vocabulary.ends[0]) == 0, f"strings of {name}")
+
+
+def _frame(frame: Frame, name: str) -> None:
+    ends, what = frame.document_ends, f"ends of documents in {name}"
+    _kinds(what, (ends, np.int64))
+    _require(bool((np.diff(ends, prepend=-1) >= 1).all()), what)
+    _require(len(frame) <= MOST_PLACES, what)
+    last = frame.sentence_last
+    if last is not None:
+        _require((last.length, last.bits) == (len(frame), 1), f"sentences of {name}")
+        # Whoever looks for the end of a sentence must find one in the end.
+        filled = np.flatnonzero(np.diff(ends, prepend=-1) > 1)
+        if len(filled):
+            _require(last[int(ends[filled[-1]]) - 1] == 1, f"sentences of {name}")
+    if frame.spans is not None:
+        _spans(frame.spans, len(frame), f"spans of {name}")
+
+
+def _spans(spans: Spans, places: int, what: str) -> None:
+    odd, odd_gaps, odd_lengths = spans.exceptions
+    _kinds(what, (spans.gaps, np.int8), (spans.lengths, np.uint8), (spans.anchors, np.int32))
+    _kinds(what, (odd, np.int64), (odd_gaps, np.int32), (odd_lengths, np.int32))
+    _require(len(spans.gaps) == len(spans.lengths) == places, what)
+    _require(len(spans.anchors) == -(-places >> STEP_BITS), what)
+    _require(len(odd) == len(odd_gaps) == len(odd_lengths), what)
+    seen = 0
+    for start in range(0, places, _AT_ONCE):
+        there = start + np.flatnonzero(spans.gaps[start : start + _AT_ONCE] == EXCEPTION)
+        _require(np.array_equal(odd[seen : seen + len(there)], there), what)
+        seen += len(there)
+    _require(seen == len(odd), what)
+
+
+def _column(column: Column) -> None:
+    name, ends = column.name, column.document_ends
+    _vocabulary(column.vocabulary, name)
+    first = 0  # of the documents that end from here on
+    for start, numbers in _pieces(column.ids):
+        _below(numbers, len(column.vocabulary), f"items of {name}")
+        behind = int(np.searchsorted(ends, start + len(numbers)))
+        # A 0 stands behind every document and nowhere else: it is what stops a match.
+        _require(
+            np.array_equal(np.flatnonzero(numbers == 0) + start, ends[first:behind]),
+            f"ends of documents in {name}",
+        )
+        first = behind
+    if column.suffixes is not None:
+        _suffixes(column, column.suffixes)
+
+
+def _suffixes(column: Column, suffixes: Suffixes) -> None:
+    what, entries = f"sorted places of {column.name}", len(column.vocabulary)
+    codes, lengths, table = suffixes.codes, suffixes.lengths, suffixes.table
+    _kinds(what, (codes, np.uint64), (lengths, np.uint8), (table, np.uint32))
+    _require(len(suffixes.order) == column.items, what)
+    for _, places in _pieces(suffixes.order):
+        _below(places, len(column.ids), what)
+    _require(len(codes) == len(lengths) == entries, what)
+    _require(bool(((lengths >= 1) & (lengths <= LONGEST)).all()), what)
+    # Behind its own bits a code is zero: codes are laid side by side.
+    _require(not (codes << lengths.astype(np.uint64)).any(), what)
+    bits = suffixes.table_bits
+    _require(LEAST_TABLE_BITS <= bits <= MOST_TABLE_BITS and len(table) == (1 << bits) + 1, what)
+    _require(int(table[0]) == 0 and int(table[-1]) == len(suffixes.order), what)
+    _require(bool((table[1:] >= table[:-1]).all()), what)
+
+
+def _pieces(packed: Packed) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    for start in range(0, len(packed), _AT_ONCE):
+        yield start, packed.slice(start, start + _AT_ONCE)
+
+
+def _ends(ends: NDArray[np.int64], last: int, what: str) -> None:
+    """Ascending from 0 on, up to the end of what they part."""
+    _kinds(what, (ends, np.int64))
+    _require(bool((np.diff(ends, prepend=0) >= 0).all()), what)
+    _require((int(ends[-1]) if len(ends) else 0) == last, what)
+
+
+def _below(numbers: NDArray[Any], most: int, what: str) -> None:
+    if len(numbers):
+        _require(int(numbers.min()) >= 0 and int(numbers.max()) < most, what)
+
+
+def _kinds(what: str, *columns: tuple[NDArray[Any], Any]) -> None:
+    _require(all(column.dtype == kind for column, kind in columns), what)
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise _Unsound(what)

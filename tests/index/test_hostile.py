@@ -1,0 +1,139 @@
+"""No index, whoever wrote it, crashes the process: it answers, or refuses with a clear error."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from rote.core.errors import InputError
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.folder import open_folder
+from rote.index.folders.stamps import CHECKED
+from rote.index.folders.verify import verify_index
+from tests.index import hostile
+from tests.index.folders import corpus, options, write_files
+
+_TOGETHER = 25
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("hostile")
+    files = write_files(home / "in", 0, 6)
+    build_index(corpus(files[:4]), home / "idx", options(memory=2**30, layers=("lower", "pos")))
+    add_to_index(home / "idx", corpus(files[4:]))
+    return home / "idx"
+
+
+def files_of(index: Path) -> list[Path]:
+    return sorted(place.relative_to(index) for place in index.glob("segments/*/*/*"))
+
+
+def asked(paths: list[Path]) -> list[tuple[int, int]]:
+    """What children made of indexes; a child that is killed by a signal fails the test."""
+    command = [sys.executable, "-m", "tests.index.hostile", *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    lines = done.stdout.splitlines()
+    name = [line for line in lines if line.startswith("/")][-1:]
+    assert done.returncode == 0, f"exit {done.returncode} at {name}: {done.stderr[-2000:]}"
+    return [(int(a), int(b)) for a, b in (x.split() for x in lines if not x.startswith("/"))]
+
+
+def test_a_whole_index_answers_everything(index: Path) -> None:
+    (found,) = asked([index])
+    assert found[1] == 0
+    assert found[0] > 40
+
+
+# One example is many indexes, since a child takes long to start; shrinking would take for ever.
+@settings(max_examples=8, phases=[Phase.generate])
+@given(st.integers(0, 2**32))
+def test_a_tampered_index_answers_or_refuses(
+    index: Path, tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    draw, home = random.Random(seed), tmp_path_factory.mktemp("tampered")
+    files = files_of(index)
+    # Whether places are sorted is not checked on opening, so more is tried of them.
+    files += [file for file in files if file.name in ("order", "table")] * 4
+    made: dict[Path, str] = {}
+    for number in range(_TOGETHER):
+        copy = home / str(number)
+        shutil.copytree(index, copy)
+        made[copy] = hostile.tamper(copy, copy / draw.choice(files), draw)
+    try:
+        found = asked(list(made))
+    except AssertionError as error:
+        known = "\n".join(f"{path}: {what}" for path, what in made.items())
+        raise AssertionError(f"{error}\n{known}") from None
+    finally:
+        shutil.rmtree(home)
+    assert len(found) == _TOGETHER
+    # Not all changes matter: a text that says something else is a text all the same.
+    assert any(refused for _, refused in found)
+
+
+def change(index: Path, pattern: str, word: int, at: int = -1, size: int = 8) -> None:
+    (file, *_) = sorted(index.glob(f"segments/*/{pattern}"))
+    data = bytearray(file.read_bytes())
+    start = at * size % len(data)
+    data[start : start + size] = (word % (1 << 8 * size)).to_bytes(size, "little")
+    file.write_bytes(bytes(data))
+    hostile._mend_seal(file)
+    hostile._mend_manifest(index)
+    (index / CHECKED).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word", "at", "size", "said"),
+    [
+        ("lower/table", 2**31, 3, 4, "sorted places of lower"),
+        ("lower/table", 1, 0, 4, "sorted places of lower"),
+        ("lower/code_lengths", 0, 1, 1, "sorted places of lower"),
+        ("lower/codes", -1, 1, 8, "sorted places of lower"),
+        ("lower/vocabulary.ends", 2**40, 2, 8, "strings of lower"),
+        ("lower/ids", -1, 0, 1, "items of lower|ends of documents in lower"),
+        ("lower/order", -1, 0, 8, "sorted places of lower"),
+        ("documents/document_ends", 2**40, 0, 8, "ends of documents"),
+        ("documents/spans.gaps", -128, 1, 1, "spans of word"),
+        ("documents/texts.offsets", 2**62, 1, 8, "texts"),
+        ("documents/texts.ends", -5, 0, 8, "texts"),
+        ("documents/author", 2**30, 0, 4, "authors"),
+        ("documents/hashes.documents", -7, 0, 4, "hashes of ids"),
+    ],
+)
+def test_what_leads_nowhere_is_named_on_opening_and_by_verify(
+    index: Path, tmp_path: Path, pattern: str, word: int, at: int, size: int, said: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(index, copy)
+    change(copy, pattern, word, at, size)
+    with pytest.raises(InputError, match=f"its ({said}).* make no sense"):
+        open_folder(copy)
+    (problem,) = verify_index(copy)
+    assert "make no sense" in problem
+    # Not noted as whole: the next opening says it again.
+    with pytest.raises(InputError, match="make no sense"):
+        open_folder(copy)
+
+
+def test_a_text_that_would_fill_the_memory_is_refused(index: Path, tmp_path: Path) -> None:
+    import zstandard
+
+    copy = tmp_path / "copy"
+    shutil.copytree(index, copy)
+    (file, *_) = sorted(copy.glob("segments/*/documents/texts.data"))
+    bomb = zstandard.ZstdCompressor().compress(bytes(2**28))
+    file.write_bytes(bomb)
+    hostile._mend_seal(file)
+    change(copy, "documents/texts.offsets", len(bomb))
+    opened = open_folder(copy)
+    held = [segment.documents for segment in opened.segments]
+    with pytest.raises(InputError, match="larger than it may be"):
+        [documents.text(0) for documents in held]
