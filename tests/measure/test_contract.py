@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -17,6 +19,7 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.metric import Metric
 from rote.core.result import Result
+from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
 from rote.measure import PANEL, Settings
 from rote.measure._compute import compute
@@ -241,6 +244,59 @@ def test_what_could_not_be_found_is_never_called_no_difference(
             assert "not tested" in said
         if any(not math.isnan(v) for v in values(result, "a").values()):
             assert roles([one]) <= {"reference", "not tested"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_of_each_text_are_in_every_form_or_said_to_be_missing(name: str) -> None:
+    settings = Settings(permutations=0, matched=False, interval=0, per_text=True)
+    result = run(name, {"a": VARIED, "b": VARIED[::-1]}, settings)
+    rows = result.tables.get("texts", [])
+    if not rows:
+        assert any("no values of single texts" in note for note in result.notes)
+        return
+    assert [row["source"] for row in rows] == ["a"] * 6 + ["b"] * 6
+    columns = set(rows[0]) - {"source", "id", "words"}
+    assert columns
+    assert "Values of each text" in tables.as_text([result])
+    lines = list(csv.DictReader(io.StringIO(tables.as_csv([result]))))
+    texts = [line for line in lines if line["text"]]
+    assert len(texts) == 12 * len(columns)
+    for line in texts:
+        row = next(r for r in rows if (r["id"], r["source"]) == (line["text"], line["source"]))
+        found = float(line["estimate"] or "nan")
+        assert found == row[line["value"]] or math.isnan(row[line["value"]])
+    assert tables.as_latex([result]).count("tabular") == 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_variants_signature_says_what_it_does_not_what_was_asked(name: str) -> None:
+    metric = metric_of(name)
+    for variant in variants(name):
+        plain = metric.options(variant=variant)
+        signed = option_settings(plain)
+        layers = {need.layer for need in metric.needs(plain)}
+        assert signed.get("layer") in {None, *layers}, variant
+        if name == "semantic":
+            assert signed["unit"] == plain.choice.unit
+        if name in ("semantic", "syntactic"):
+            draws = plain.choice.count if name == "semantic" else plain.most
+            assert signed["sentences"] == draws
+        # What a variant does not look at leaves no trace.
+        for field, other in (("layer", "upos"), ("unit", "text"), ("min_count", 3)):
+            if field in signed:
+                changed = metric.options(**{"variant": variant, field: other})
+                same = option_settings(changed)[field] == signed[field]
+                assert same is (variant in _IGNORE.get((name, field), ())), (variant, field)
+
+
+_IGNORE = {
+    ("lexical", "layer"): ("paper", "package"),
+    ("self-repetition", "layer"): ("package",),
+    ("homogenization", "layer"): ("package",),
+    ("semantic", "unit"): ("package",),
+    ("templates", "min_count"): ("paper", "package"),
+}
+"""Settings that some variants of a measure have their own way with."""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.result import Result
 from rote.corpus import ReadOptions
@@ -181,3 +183,47 @@ def test_a_tree_layer_and_a_sample(tmp_path: Path) -> None:
     assert result.sources["a"].texts == 4
     assert result.sources["a"].values["rate"] == 1
     assert result.tables["matches"]
+
+
+TEXTS = [
+    Document(f"{source}{task}{n}", text, {"source": source, "task": task})
+    for source, task, texts in (
+        ("a", "x", ["The old cat sat on the mat.", "A big dog lay by the door. Été!"]),
+        ("b", "x", ["The thin owl sat in the tree.", "Who?"]),
+        ("b", "y", ["The red fox ran to the den.", "The shy doe hid in the fen."]),
+    )
+    for n, text in enumerate(texts)
+]
+
+
+def test_every_place_of_every_template_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    options = Options(n=3, all_matches=path)
+    settings = Settings(by=("task", "source"), reference="b", permutations=0)
+    result = compute({"templates": options}, TEXTS, settings=settings)[0]
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {row["source"] for row in found} == {"x|a", "y|b"}
+    texts = {(f"{d.meta['task']}|{d.meta['source']}", d.id): d.text for d in TEXTS}
+    for row in found:
+        assert texts[row["source"], row["id"]][row["start"] : row["end"]] == row["text"]
+    counts = Counter((row["source"], row["template"]) for row in found)
+    listed = {(r["source"], r["template"]): r["count"] for r in result.tables["templates"]}
+    assert counts == listed
+    # What is there is an input, or the result of another run.
+    with pytest.raises(OptionError, match="there already"):
+        compute({"templates": options}, TEXTS, settings=settings)
+    assert len(path.read_text().splitlines()) == len(found)
+    other = Options(n=3, all_matches=tmp_path / "other.jsonl")
+    with pytest.raises(OptionError, match="leave out --all-matches"):
+        compute({"templates": other}, TEXTS, settings=Settings(within="task"))
+
+
+def test_values_of_each_text_add_up() -> None:
+    settings = Settings(by=("source",), permutations=0, per_text=True)
+    result = compute({"templates": Options(n=3)}, TEXTS, settings=settings)[0]
+    for source, found in result.sources.items():
+        rows = [row for row in result.tables["texts"] if row["source"] == source]
+        occurrences = sum(row["per_token"] * row["words"] for row in rows)
+        assert occurrences / found.words == pytest.approx(found.values["per_token"])
+        mean = sum(row["distinct"] for row in rows) / len(rows)
+        assert mean == pytest.approx(found.values["distinct"])

@@ -36,14 +36,19 @@ class Signature:
 
 
 def option_settings(options: Any) -> dict[str, Any]:
-    """The fields of an options dataclass as signature settings."""
+    """The fields of an options dataclass as signature settings.
+
+    Where a variant goes by another setting than the one that was given, the options' own `signed`
+    says which: a signature tells what was done.
+    """
     found = {}
     for field in fields(options):
         value = getattr(options, field.name)
         sign = field.metadata.get("sign")
         if (said := sign(value) if sign else value) is not None or sign is None:
             found[field.name] = said
-    return found
+    decided: Mapping[str, Any] = getattr(options, "signed", dict)()
+    return {name: decided.get(name, said) for name, said in found.items()}
 
 
 def _written(value: Any) -> str:

@@ -36,7 +36,7 @@ class Settings:
         None, "Permutations of each test against the reference; 0 leaves tests out"
     )
     matched: bool = option(True, "Also give values at equal size, and a curve over sizes")
-    per_text: bool = option(False, "Also give the values of each text (JSON, table 'texts')")
+    per_text: bool = option(False, "Also give the values of each text, where a measure has any")
     seed: int = option(0, "Seed of everything that is drawn at random")
     jobs: int = option(1, "How many cores to use; results do not depend on it")
 

@@ -119,6 +119,9 @@ class _Run:
         errors = self.standard_errors() if self.settings.interval else {}
         equal = self.matched_tables()
         comparisons, notes = self.comparisons(found, equal.get("matched", ()))
+        texts = self.text_table()
+        if self.settings.per_text and not texts:
+            notes = [*notes, f"{self.metric.name} has no values of single texts for --per-text"]
         return Result(
             measure=self.metric.name,
             signature=self.signature(),
@@ -133,7 +136,7 @@ class _Run:
             tables={
                 "values": self.value_table(),
                 **equal,
-                **self.text_table(),
+                **texts,
                 **self.further_tables(),
             },
             notes=tuple(notes),
@@ -368,6 +371,8 @@ class _Run:
         if not self.settings.per_text or self.metric.per_text is None:
             return {}
         columns = self.metric.per_text(self.rows, self.options)
+        if not columns:
+            return {}
         return {
             "texts": [
                 {

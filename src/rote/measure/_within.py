@@ -45,6 +45,10 @@ def averaged_over_sets(
         raise OptionError(
             f"--within does not go with {metric.name}, which compares with a reference"
         )
+    for asked in ("highlight", "all_matches"):
+        if getattr(options, asked, None) is not None:
+            flag = asked.replace("_", "-")
+            raise OptionError(f"--within measures sets of texts: leave out --{flag}, or --within")
     members, groups, left_out = _members(study, sets)
     found: list[Values] = []
     with study.reporter.stage(f"{metric.name}: sets", 1 + len(members)) as advance:

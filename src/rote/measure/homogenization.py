@@ -68,6 +68,10 @@ class Options:
         if self.max_texts < 2:
             raise OptionError(f"max_texts must be at least 2, not {self.max_texts}")
 
+    def signed(self) -> dict[str, Any]:
+        """The package brings words of its own, and has no BLEU."""
+        return {"layer": _need(self).layer, "scores": given(self)}
+
 
 @dataclass(frozen=True, slots=True)
 class Texts:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,10 @@ class Options:
             raise OptionError(f"threshold must lie between 0 and 1, not {self.threshold}")
         if self.ngram_max < (1 if self.variant == "package" else 0):
             raise OptionError("ngram_max must be at least 1, or 0 to leave ngram_diversity out")
+
+    def signed(self) -> dict[str, Any]:
+        """Variants bring words of their own."""
+        return {"layer": _need(self).layer}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ split at white space, case kept, and such a text counts as ln(1) = 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,10 @@ class Options:
     def __post_init__(self) -> None:
         if self.n < 1:
             raise OptionError(f"n must be at least 1, not {self.n}")
+
+    def signed(self) -> dict[str, Any]:
+        """The package brings words of its own."""
+        return {"layer": _need(self).layer}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class Options:
     def __post_init__(self) -> None:
         if self.sentences is not None and self.sentences < 2:
             raise OptionError(f"sentences must be at least 2, not {self.sentences}")
+
+    def signed(self) -> dict[str, Any]:
+        """The package embeds texts; the paper draws 2,000 sentences."""
+        return {"unit": self.embeds, "sentences": self.choice.count}
 
     @property
     def embeds(self) -> Unit:

@@ -69,6 +69,9 @@ class Options:
                 f"edit_distance must be 0 or at least 2 sentences, not {self.edit_distance}"
             )
 
+    def signed(self) -> dict[str, Any]:
+        return {"sentences": self.most}
+
     @property
     def most(self) -> int | None:
         """How many sentences of each source are used at most."""

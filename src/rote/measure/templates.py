@@ -31,6 +31,7 @@ from rote.measure._templates.core import (
     Rows,
     compression_options,
     counted,
+    counted_in_texts,
     needs,
     rows,
     templates_of,
@@ -57,6 +58,10 @@ def check(options: Options, signature: str) -> None:
         from rote.measure._templates.corpus import check_corpora
 
         check_corpora(options, signature=annotator_signature(signature))
+    if options.all_matches is not None:
+        from rote.measure._templates.highlight import check_target
+
+        check_target(options.all_matches)
     if options.perplexity:
         from rote.measure._speaking import check as check_models
 
@@ -83,6 +88,10 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     """The templates themselves, the curve over n, the corpora; or one text with its templates."""
     from rote.measure._templates.tables import length_table, template_tables
 
+    if options.all_matches is not None:
+        from rote.measure._templates.highlight import write_matches
+
+        write_matches(rows, comparison, options, options.all_matches)
     if options.highlight is not None:
         from rote.measure._templates.highlight import highlighted
 
@@ -134,6 +143,7 @@ METRIC = Metric(
     rows=rows,
     reduce=reduce,
     resample=resample,
+    per_text=counted_in_texts,
     citation=(
         "Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic Templates in "
         "Generated Text"

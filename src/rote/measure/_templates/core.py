@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -58,6 +59,13 @@ class Options:
         metavar="ID",
         sign=lambda name: None,
     )
+    all_matches: Path | None = option(
+        None,
+        "write every place where a template stands to this file, one JSON object a line",
+        metavar="FILE",
+        sign=lambda path: None,
+        form=False,
+    )
     most_frequent: int = option(50_000, "how many n-grams of a corpus count as its most frequent")
     perplexity: bool = option(
         False,
@@ -97,6 +105,10 @@ class Options:
             raise OptionError("lengths must be at least 1")
         how_to_run(self)  # what it refuses
 
+    def signed(self) -> dict[str, Any]:
+        """The other variants ask for no minimum."""
+        return {} if self.variant == "exact" else {"min_count": 1}
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -104,6 +116,7 @@ class Rows:
 
     `lengths` holds each text's length in the tokens that a variant divides by. `fixed` are the
     templates that were given for all sources, and `origin` the texts they come from, if any.
+    `groups` are the sources.
     """
 
     layer: Layer
@@ -115,6 +128,7 @@ class Rows:
     compression: compression.Rows
     fixed: Chosen | None = None
     origin: Take | None = None
+    groups: Mapping[str, Take] = field(default_factory=dict)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -142,6 +156,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         compression=compression.rows(sample, compression_options(options), work),
         fixed=fixed,
         origin=origin,
+        groups=work.groups,
     )
 
 
@@ -182,6 +197,19 @@ def counted(rows: Rows, take: Take, options: Options) -> Values:
         "per_token": int(found.sum()) / words,
         "distinct": float(np.mean(different)),
     }
+
+
+def counted_in_texts(rows: Rows, options: Options) -> dict[str, NDArray[np.float64]]:
+    """In every text the templates of its source; the other variants count in all texts at once."""
+    if options.variant != "exact":
+        return {}
+    columns = {name: np.full(len(rows.words), np.nan) for name in ("per_token", "distinct")}
+    for take in rows.groups.values():
+        found, different = rows.windows.occurrences(take, templates_of(rows, take, options))
+        with np.errstate(invalid="ignore"):
+            columns["per_token"][take] = found / rows.words[take]
+        columns["distinct"][take] = different
+    return columns
 
 
 def templates_of(rows: Rows, take: Take, options: Options) -> Chosen:

@@ -97,7 +97,7 @@ class Reader:
         every = _joined(shown)
         starts, ends = spans(self.layer, every, self.n)
         found: dict[int, Example] = {}
-        for index, number, text in self._decoded(every):
+        for index, number, text in self.decoded(every):
             start, end = int(starts[index]), int(ends[index])
             left, right = self._sentence(int(every[index]), text, start, end)
             found[index] = Example(number, start, end, text[left:right], left)
@@ -126,11 +126,11 @@ class Reader:
         """The raw text of each place, white space as one space."""
         starts, ends = spans(self.layer, places, self.n)
         out = [""] * len(places)
-        for index, _, text in self._decoded(places):
+        for index, _, text in self.decoded(places):
             out[index] = " ".join(text[starts[index] : ends[index]].split())
         return out
 
-    def _decoded(self, places: Places) -> Iterator[tuple[int, int, str]]:
+    def decoded(self, places: Places) -> Iterator[tuple[int, int, str]]:
         """Index, text number and text of each place, text by text: each is decoded once."""
         numbers = self.texts(places)
         last, text = -1, ""

@@ -55,12 +55,11 @@ def print_rows(title: str, rows: Rows, columns: Sequence[str], console: Any) -> 
         return
     console.print(f"\n{title}", style="bold", highlight=False, markup=False)
     aligned = {name: "left" if isinstance(rows[0].get(name), str) else "right" for name in columns}
-    console.print(
-        table(aligned, [[_plain_cell(row.get(name)) for name in columns] for row in rows])
-    )
+    console.print(table(aligned, [[plain_cell(row.get(name)) for name in columns] for row in rows]))
 
 
-def _plain_cell(value: Any) -> str:
+def plain_cell(value: Any) -> str:
+    """Any value in a cell, numbers rounded."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, float):

@@ -15,7 +15,19 @@ from rote.report.tables import against as against_tables
 from rote.report.tables import overlap as overlap_tables
 from rote.report.tables import patterns as pattern_tables
 from rote.report.tables import templates as template_tables
-from rote.report.tables._blocks import Rows, dim, distinct, heading, parts, room, shown_name, table
+from rote.report.tables._blocks import (
+    Rows,
+    dim,
+    distinct,
+    each,
+    heading,
+    parts,
+    plain_cell,
+    room,
+    shown_name,
+    sources_of,
+    table,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +63,7 @@ def print_tables(result: Result, console: Any) -> None:
     # What compares groups of different facets stands before what each facet has of its own.
     _print(result, {"sweep": _sweep}, console)
     for facet, part in split(result):
-        own = _OWN.get(result.measure, {})
+        own = {**_OWN.get(result.measure, {}), "texts": _texts}
         if facet.title and any(part.tables.get(name) for name in own):
             console.print(_title(facet.title), highlight=False)
         _print(part, own, console)
@@ -63,6 +75,28 @@ def _print(result: Result, printed: Mapping[str, Printer], console: Any) -> None
         if rows:
             for part in printer(rows, result, console.width):
                 console.print(part, highlight=False)
+
+
+def _texts(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
+    """The first texts of every source, under its name."""
+    sources = sources_of(rows, result)
+    names = [name for name in rows[0] if name not in ("source", "id")]
+    shown = each(sources)
+    yield heading(
+        "Values of each text", f"the first {shown} of a source; JSON and CSV hold all {len(rows):,}"
+    )
+    yield table(
+        {"": "left", "id": "left", **dict.fromkeys(names, "right")},
+        [
+            [
+                shown_name(source) if not place else "",
+                shown_name(str(row["id"])),
+                *(plain_cell(row[name]) for name in names),
+            ]
+            for source in sources
+            for place, row in enumerate([r for r in rows if r["source"] == source][:shown])
+        ],
+    )
 
 
 def _title(facet: str) -> RenderableType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
@@ -21,7 +21,7 @@ from rote.report._grid import (
     rounded_like,
 )
 from rote.report.tables import further
-from rote.report.tables._blocks import plain_text, unrounded
+from rote.report.tables._blocks import plain_cell, plain_text, unrounded
 from rote.report.tables._latex import escaped
 from rote.report.texts.concordance import harmless
 
@@ -59,10 +59,14 @@ def as_text(results: Sequence[Result], width: int = 120) -> str:
 
 
 def as_csv(results: Sequence[Result]) -> str:
-    """Long form, unrounded: one line per measure, source and value."""
+    """Long form, unrounded: one line per measure, source and value.
+
+    Values of single texts, where there are any, follow theirs, the id in a column `text`.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_CSV_COLUMNS)
+    texts = any(result.tables.get("texts") for result in results)
+    writer.writerow([*_CSV_COLUMNS, *(["text"] if texts else [])])
     for result in results:
         for facet, part in split(result):
             groups = {name: group for group, name in facet.names.items()}
@@ -80,8 +84,28 @@ def as_csv(results: Sequence[Result]) -> str:
                         + [facet.title, name, facet.reference]
                         + [cell.verdict if cell.asked else ""]
                         + [cell.matched_verdict if not math.isnan(cell.matched_difference) else ""]
+                        + ([""] if texts else [])
                     )
+            for text in part.tables.get("texts", ()):
+                for value in _text_values(text):
+                    line = dict.fromkeys(_CSV_COLUMNS, "") | {
+                        "measure": part.measure,
+                        "source": groups[text["source"]],
+                        "texts": 1,
+                        "words": text["words"],
+                        "value": value,
+                        "estimate": unrounded(text[value]),
+                        "facet": facet.title,
+                        "name": text["source"],
+                        "reference": facet.reference,
+                    }
+                    writer.writerow([*line.values(), text["id"]])
     return out.getvalue()
+
+
+def _text_values(row: Mapping[str, Any]) -> list[str]:
+    """The names of the values in a row of the table of texts."""
+    return [name for name in row if name not in ("source", "id", "words")]
 
 
 def as_latex(results: Sequence[Result]) -> str:
@@ -105,11 +129,37 @@ def as_latex(results: Sequence[Result]) -> str:
             cells = [_tex_cell(row.cells[s]) if s in row.cells else "--" for s in sources]
             lines.append(" & ".join([escaped(row.title), *cells]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
+    for result in results:
+        lines += _tex_texts(result.tables.get("texts", ()))
     if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in _cells(results)):
         lines.append(f"% ?: not tested against {results[0].reference}")
     lines += [f"% {note}" for note in dict.fromkeys(n for r in results for n in r.notes)]
     lines += [f"% {result.signature}" for result in results]
     return "\n".join(lines) + "\n"
+
+
+def _tex_texts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The values of single texts, a line each."""
+    if not rows:
+        return []
+    names = ["words", *_text_values(rows[0])]
+    return [
+        "",
+        r"\begin{tabular}{ll" + "r" * len(names) + "}",
+        r"\toprule",
+        " & ".join(["source", "text", *map(escaped, names)]) + r" \\",
+        r"\midrule",
+        *(
+            " & ".join(
+                [escaped(row["source"]), escaped(str(row["id"]))]
+                + [escaped(plain_cell(row[name])) for name in names]
+            )
+            + r" \\"
+            for row in rows
+        ),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 def _blocks(sources: list[str], reference: str | None, width: int) -> Iterable[list[str]]:
