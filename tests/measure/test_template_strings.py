@@ -232,6 +232,24 @@ def test_treebank_lengths_go_sentence_by_sentence() -> None:
     assert treebank_lengths(whole, raw_of(texts)).tolist() == [9, 0, 0, 3, 7]
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It’s “quoted” — isn't it?",
+        "He said: ‘wait.... what’ and left in '18.",
+        "They read 'Go home.'",
+        "A *bold* move (so they say).”",
+        "Gotta go, 'tis late; we'll see at 7:30...",
+        "«Non», dit-il – puis rien .",
+    ],
+)
+def test_lengths_are_those_of_nltks_words(sentence: str) -> None:
+    nltk = pytest.importorskip("nltk.tokenize.destructive")
+    word = replace(layer_of([["x"]], "word"), sentence_ends=None)
+    found = treebank_lengths(word, raw_of([sentence])).tolist()
+    assert found == [len(nltk.NLTKWordTokenizer().tokenize(sentence))]
+
+
 def test_layers_that_are_not_words_are_refused() -> None:
     pos, word = layers_of(DOGS)
     trees = layer_of([["S", "NP", "VP"] for _ in DOGS], "dep-bfs")
