@@ -149,6 +149,10 @@ def test_too_few_permutations_are_said() -> None:
     assert all(math.isnan(row["p_corrected"]) for row in result.tables["patterns"])
 
 
+def test_where_no_pattern_is_frequent_enough_none_is_listed() -> None:
+    assert found(min_count=1000).tables["patterns"] == []
+
+
 def test_a_pattern_moved_by_one_item_is_not_listed_again() -> None:
     rows = [
         r for r in found(lengths=(3,), top=50).tables["patterns"] if r["favoured_by"] == "model"

@@ -168,7 +168,10 @@ class _Counting:
         place = np.full(len(found.z), -1, np.int64)
         place[self.tested] = first + np.arange(len(self.tested))
         options = self.options
-        strength = stands.excess[place] if len(self.runs) > 1 else found.z
+        strength = found.z
+        if len(self.runs) > 1:
+            strength = np.full(len(found.z), -np.inf)
+            strength[self.tested] = stands.excess[first : first + len(self.tested)]
         allowed = (ours.counts >= options.min_count) & (ours.texts >= options.min_texts)
         allowed &= (place >= 0) & (found.z > 0) & (strength > 0)
         chosen = self.different(np.flatnonzero(allowed), strength, ours.counts)
