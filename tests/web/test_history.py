@@ -92,7 +92,7 @@ def test_what_is_deleted_is_gone(history: History) -> None:
 
 
 def test_values_of_texts_are_sorted_and_paged(history: History) -> None:
-    id = history.add([made(), with_texts()], title="x", excerpts={"t1": "Once upon"})
+    id = history.add([made(), with_texts()], title="x", excerpts={("", "t1"): "Once upon"})
     assert history.texts.places(id) == {1: ["human", "model|x"]}
     rows, total = history.texts.page(id, 1, sort="score", descending=True)
     assert total == 5

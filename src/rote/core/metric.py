@@ -65,6 +65,12 @@ class Comparison:
     level: float = 0.95
     strata: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     permutations: int = 0
+    files: Sequence[str] = ()
+    """The file of each text, where several were read: an id is unique within its file only."""
+
+    def named(self, text: int) -> dict[str, str]:
+        """What tells a text from all others."""
+        return {"id": self.ids[text], **({"file": self.files[text]} if self.files else {})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class Collected:
     copies: Counter[str]
     """How many of the `read` texts of a source stand there already."""
     read: Mapping[str, int]
+    files: Sequence[str] = ()
+    """The file of each text, where there are several."""
 
     def sampled(self, count: int, seed: int) -> Collected:
         """At most `count` texts of each source, drawn at random.
@@ -82,6 +84,7 @@ class Collected:
             sets=self.sets[chosen],
             ids=[self.ids[text] for text in chosen],
             order=self.order[chosen],
+            files=[self.files[text] for text in chosen] if self.files else [],
         )
 
     def _rank(self, text: int, seed: int) -> tuple[bytes, bytes]:
@@ -117,6 +120,7 @@ def collect(
     strata, sets = _Numbered(), _Numbered()
     ids: list[str] = []
     keys: list[bytes] = []
+    files: list[str] = []
     problems, fingerprint = Problems(), Fingerprint()
     seen_fields: frozenset[str] = frozenset()
     seen: Counter[str] = Counter()
@@ -135,6 +139,7 @@ def collect(
             sets.append(piece.sets[number])
             ids.append(piece.batch.documents[number].id)
             keys.append(text + hashed(f"{piece.doc_ids[number]} {ids[-1]}", 0))
+            files.append(piece.batch.file)
         fingerprint.add(piece.digests[number] for number in kept)
         complete = len(kept) == len(piece.groups)
         joined.append(piece.sample if complete else piece.sample.take(kept))
@@ -167,6 +172,7 @@ def collect(
         seen=seen,
         copies=copies,
         read={name: len(numbers) for name, numbers in members.items()},
+        files=files if len(set(files)) > 1 else [],
     )
 
 

@@ -41,6 +41,7 @@ def measure_facets(
             groups=part.groups,
             strata=part.strata,
             ids=part.ids,
+            files=part.files,
             settings=settings,
             reference=facet.reference,
             tokenizers=tokenizers,

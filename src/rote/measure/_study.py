@@ -56,6 +56,7 @@ class Study:
     reporter: Reporter
     order: NDArray[np.int64]
     """The place of each text in an order that is not that of the input."""
+    files: Sequence[str] = ()
 
     @property
     def drawn_from(self) -> dict[str, Take]:
@@ -352,18 +353,11 @@ class _Run:
                 tables["matched"] = matched(self.study.drawn_from, sizes, drawing)
         return tables
 
-    # Tables
-
     def value_table(self) -> list[dict[str, Any]]:
         """What each value is: a reader of the JSON need not know the measure."""
+        told = ("title", "higher", "length_sensitive", "relative")
         return [
-            {
-                "value": value.name,
-                "title": value.title,
-                "higher": value.higher,
-                "length_sensitive": value.length_sensitive,
-                "relative": value.relative,
-            }
+            {"value": value.name, **{name: getattr(value, name) for name in told}}
             for value in self.values
         ]
 
@@ -371,27 +365,28 @@ class _Run:
         if not self.settings.per_text or self.metric.per_text is None:
             return {}
         columns = self.metric.per_text(self.rows, self.options)
-        if not columns:
-            return {}
-        return {
-            "texts": [
-                {
-                    "source": source,
-                    "id": self.study.ids[text],
-                    "words": int(self.study.sample.words[text]),
-                    **{name: float(column[text]) for name, column in columns.items()},
-                }
-                for source, take in self.study.groups.items()
-                for text in take
-            ]
-        }
+        comparison = self.comparison()
+        rows = [
+            {
+                "source": source,
+                **comparison.named(text),
+                "words": int(self.study.sample.words[text]),
+                **{name: float(column[text]) for name, column in columns.items()},
+            }
+            for source, take in self.study.groups.items()
+            for text in take
+        ]
+        return {"texts": rows} if columns else {}
 
     def further_tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Tables that only this measure has."""
         if self.metric.tables is None:
             return {}
+        return self.metric.tables(self.rows, self.comparison(), self.options)
+
+    def comparison(self) -> Comparison:
         study = self.study
-        comparison = Comparison(
+        return Comparison(
             groups=study.groups,
             reference=study.reference,
             ids=study.ids,
@@ -401,5 +396,5 @@ class _Run:
             level=self.settings.interval,
             strata=study.strata,
             permutations=self.permutations(),
+            files=study.files,
         )
-        return self.metric.tables(self.rows, comparison, self.options)

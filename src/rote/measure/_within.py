@@ -77,6 +77,7 @@ def averaged_over_sets(
         strata=np.array([number for _, number, _ in members], np.int64),
         ids=(ids := [names[number] for _, number, _ in members]),
         order=np.argsort(np.argsort(np.array(ids), kind="stable")),
+        files=(),
     )
     return _of_sets(metric, table, list(groups), study.settings.within), derived
 

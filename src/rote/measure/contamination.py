@@ -260,7 +260,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             items.append(
                 {
                     "source": source,
-                    "id": comparison.ids[item],
+                    **comparison.named(item),
                     "words": int(rows.lengths[item]),
                     "verdict": judged[item],
                     "found": _FOUND[rows.whole[item]],

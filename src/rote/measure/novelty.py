@@ -253,12 +253,12 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             low, high = around(_mean(each), mean_error(each), _LEVEL, share=True)
             row = {"source": source, "length": least, "coverage": _mean(each)}
             covering.append({**row, "low": low, "high": high})
-        copied += _copied(rows, rows.index, source, take, comparison.ids)
+        copied += _copied(rows, rows.index, source, take, comparison)
     return {"novelty": curve, "coverage": covering, "copied": copied}
 
 
 def _copied(
-    rows: Rows, index: Index, source: str, take: Take, ids: Sequence[str]
+    rows: Rows, index: Index, source: str, take: Take, comparison: Comparison
 ) -> list[dict[str, Any]]:
     """The texts with the longest copied runs, and where the runs stand."""
     from rote.measure._against import stands
@@ -272,7 +272,7 @@ def _copied(
         found.append(
             {
                 "source": source,
-                "id": ids[text],
+                **comparison.named(text),
                 "words": last - first,
                 "text_start": int(rows.layer.starts[first]),
                 "text_end": int(rows.layer.ends[last - 1]),

@@ -126,7 +126,7 @@ def _numbered(
                 number,
                 {
                     "source": source,
-                    "id": comparison.ids[place],
+                    **comparison.named(place),
                     "sentence": number - first + 1,
                     "start": start,
                     "end": end,
@@ -163,7 +163,8 @@ def _fragments(
                 "cited_fragments": found,
             }
         )
-        head = {name: row[name] for name in ("source", "id", "sentence")}
+        names: tuple[str, ...] = ("source", "id", "file", "sentence")
+        head = {name: row[name] for name in names if name in row}
         for span, (fragment, *_) in zip(found, own_cited.get(number, ())):
             for place in places[fragment]:
                 context = rows.ground.index.context(place, _AROUND)

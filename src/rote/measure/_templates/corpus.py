@@ -247,7 +247,7 @@ def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> T
         )
     why = texts_in_corpus(index, rows.word, rows.raw, comparison.ids)
     found = [
-        {"corpus": name, "source": source, "id": comparison.ids[text], "why": why[text]}
+        {"corpus": name, "source": source, **comparison.named(text), "why": why[text]}
         for source, take in comparison.groups.items()
         for text in take.tolist()
         if text in why

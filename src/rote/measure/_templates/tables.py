@@ -214,7 +214,7 @@ class _Listing:
             examples += [
                 {
                     **base,
-                    "id": self.comparison.ids[example.text],
+                    **self.comparison.named(example.text),
                     "start": example.start,
                     "end": example.end,
                     "sentence": example.sentence,

@@ -31,7 +31,8 @@ create table if not exists results (
   signatures text, sources text, address text, form text, data blob
 );
 create table if not exists texts (
-  result text, place integer, source text, id text, words integer, excerpt text, numbers text
+  result text, place integer, source text, id text, words integer, excerpt text, numbers text,
+  file text not null default ''
 );
 create table if not exists sections (result text primary key, maker text, data blob);
 create index if not exists texts_by_result on texts (result, place, source);
@@ -73,6 +74,9 @@ def prepare(store: Path) -> None:
             # Readers and a writer do not wait for each other, and a crash leaves the file whole.
             file.execute("pragma journal_mode = wal")
             file.executescript(_TABLES)
+            columns = {row["name"] for row in file.execute("pragma table_info(texts)")}
+            if "file" not in columns:  # made by an earlier version
+                file.execute("alter table texts add column file text not null default ''")
     except (OSError, sqlite3.Error) as error:
         why = full_disk(error, (store,)) or error
         raise OptionError(

@@ -19,7 +19,7 @@ from rote.core.result import Result, panel_to_json
 from rote.core.saved import read_results
 from rote.report.whole.study import Study
 from rote.web.kept.database import NotKept, connected, now, storable
-from rote.web.kept.text_values import TextValues, text_rows, without_texts
+from rote.web.kept.text_values import ROW, Excerpts, TextValues, text_rows, without_texts
 from rote.web.reading.fingerprints import hashed
 
 _LONGEST_QUERY, _MOST_WORDS = 1_000, 50
@@ -63,12 +63,12 @@ class History:
         settings: Mapping[str, Any] | None = None,
         files: Mapping[str, str] | None = None,
         address: str = "/compare/result/{id}",
-        excerpts: Mapping[str, str] | None = None,
+        excerpts: Excerpts | None = None,
         made: str | None = None,
     ) -> str:
         """Keep a result, and give its id; the same again takes the place of the old one.
 
-        `excerpts`: id of a text -> its beginning, for the table of texts. `made`: when, if that
+        `excerpts`: the beginnings of texts, for the table of texts. `made`: when, if that
         was not now.
         """
         results = found.results if isinstance(found, Study) else found
@@ -95,7 +95,7 @@ class History:
             "form": "study" if isinstance(found, Study) else "panel",
             "data": _packed(data),
         }
-        texts = list(text_rows(id, results, excerpts or {}))
+        texts = list(text_rows(id, results, excerpts or {}, files or {}))
         with connected(self._store) as file:
             _forget_parts(file, id)
             marks = ", ".join("?" * len(row))
@@ -103,7 +103,9 @@ class History:
                 f"insert or replace into results ({', '.join(row)}) values ({marks})",
                 list(row.values()),
             )
-            file.executemany("insert into texts values (?, ?, ?, ?, ?, ?, ?)", texts)
+            file.executemany(
+                f"insert into texts ({', '.join(ROW)}) values ({', '.join('?' * len(ROW))})", texts
+            )
         return id
 
     def read_in(self, path: Path) -> str:

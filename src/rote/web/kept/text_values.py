@@ -14,17 +14,24 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.web.kept.database import connected, storable
+from rote.web.reading.glimpses import file_name
 
 TEXTS = "texts"
-_OWN = ("source", "id", "words")
+Excerpts = Mapping[tuple[str, str], str]
+"""File ("" if there is one alone) and id of a text -> its beginning."""
+_COLUMNS = ("source", "id", "file", "words", "excerpt")
+ROW = ("result", "place", *_COLUMNS, "numbers")
+_OWN = ("source", "id", "file", "words")
 
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """The values of one text; `excerpt` is its beginning."""
+    """The values of one text; `excerpt` is its beginning, `file` the name of its file where there
+    are several."""
 
     source: str
     id: str
+    file: str
     words: int
     excerpt: str
     numbers: Mapping[str, float | None]
@@ -71,17 +78,19 @@ class TextValues:
         with connected(self._store) as file:
             total = file.execute(f"select count(*) from texts {where}", given).fetchone()[0]
             rows = file.execute(
-                f"select source, id, words, excerpt, numbers from texts {where} "
+                f"select {', '.join(_COLUMNS)}, numbers from texts {where} "
                 f"order by {order} limit ? offset ?",
                 (*given, *path, limit, offset),
             )
             return [_text_row(row) for row in rows], int(total)
 
-    def one(self, id: str, source: str, text: str) -> dict[int, Mapping[str, float | None]]:
+    def one(
+        self, id: str, source: str, text: str, file: str = ""
+    ) -> dict[int, Mapping[str, float | None]]:
         """All values of one text, by place of the result."""
         query = "select place, numbers from texts where result = ? and source = ? and id = ?"
-        with connected(self._store) as file:
-            rows = file.execute(query, (id, source, text))
+        with connected(self._store) as held:
+            rows = held.execute(f"{query} and file = ?", (id, source, text, file))
             return {row["place"]: json.loads(row["numbers"]) for row in rows}
 
 
@@ -90,18 +99,23 @@ def without_texts(result: Result) -> Result:
 
 
 def text_rows(
-    id: str, results: Sequence[Result], excerpts: Mapping[str, str]
+    id: str, results: Sequence[Result], excerpts: Excerpts, files: Mapping[str, str]
 ) -> Iterable[tuple[Any, ...]]:
+    """Rows in the order of `ROW`."""
     for place, result in enumerate(results):
         for row in result.to_dict()["tables"].get(TEXTS, ()):
             numbers = {name: value for name, value in row.items() if name not in _OWN}
-            own = map(storable, (row["source"], row["id"], excerpts.get(row["id"], "")))
-            source, identity, excerpt = own
-            yield id, place, source, identity, row["words"], excerpt, json.dumps(numbers)
+            path = row.get("file", "")
+            excerpt = excerpts.get((path, row["id"]), "")
+            file = file_name(path, files) if path else ""
+            source, identity, file, excerpt = map(
+                storable, (row["source"], row["id"], file, excerpt)
+            )
+            yield id, place, source, identity, file, row["words"], excerpt, json.dumps(numbers)
 
 
 def _text_row(row: Any) -> TextRow:
-    held = {name: row[name] for name in ("source", "id", "words", "excerpt")}
+    held = {name: row[name] for name in _COLUMNS}
     return TextRow(**held, numbers=json.loads(row["numbers"]))
 
 

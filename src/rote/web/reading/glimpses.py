@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rote.core.document import Document
 from rote.core.errors import RoteError
 from rote.web.reading.fingerprints import fingerprint
+
+if TYPE_CHECKING:
+    from rote.corpus import Batch
 
 _LOOKED_AT, _CHARACTERS = 2_000, 5_000_000
 """Records, or characters of them, that are looked at."""
@@ -44,14 +49,28 @@ def glimpse(path: Path) -> Glimpse:
 
 def documents(path: Path) -> Iterator[Document]:
     """The texts of a file, a folder, an annotated store, or a bundled example."""
+    return (document for batch in batches(path) for document in batch.documents)
+
+
+def batches(path: Path) -> Iterator[Batch]:
+    """The same, with the file that they stand in: an id is unique within its file only."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import open_corpus
 
     if is_store(path):
-        for batch, _ in open_store(path).pieces():
-            yield from batch.documents
-    else:
-        yield from open_corpus([path])
+        return (batch for batch, _ in open_store(path).pieces())
+    return (shard.read() for shard in open_corpus([path]).shards())
+
+
+def file_name(file: str, given: Mapping[str, Path | str]) -> str:
+    """How a file that was read is called here: by the key of what was given, and by the place
+    inside, if that was a folder; never by its path alone."""
+    for key, path in given.items():
+        if file == str(path):
+            return key
+        if file.startswith(f"{path}{os.sep}"):
+            return f"{key}/{file[len(str(path)) + 1 :]}"
+    return Path(file).name
 
 
 @lru_cache(maxsize=256)

@@ -10,17 +10,16 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
-from rote.core.errors import InputError, OptionError, RoteError, UnknownName
+from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.web.comparing.asked import Comparison
 from rote.web.kept.database import FARTHEST, NotKept
 from rote.web.kept.history import Entry, History
-from rote.web.opened import Opened
 from rote.web.running.bounded import bounded
 from rote.web.running.jobs import again_response
 from rote.web.showing.cells import inert_csv, rows_as_csv
-from rote.web.showing.marking import find_text, marked
+from rote.web.showing.marking import find_text, marked, open_files
 from rote.web.showing.pages import page
 from rote.web.showing.sectioning import sections_of
 from rote.web.traced.texts import LONGEST
@@ -101,12 +100,12 @@ def texts_page(
 
 
 @router.get("/compare/result/{id}/text", include_in_schema=False)
-async def text_page(request: Request, id: str, source: str, text: str) -> Response:
-    shown = await bounded(request, _text, request, id, source, text)
-    return page(request, "compare_text.html", source=source, text=text, **shown)
+async def text_page(request: Request, id: str, source: str, text: str, file: str = "") -> Response:
+    shown = await bounded(request, _text, request, id, source, text, file)
+    return page(request, "compare_text.html", source=source, text=text, file=file, **shown)
 
 
-def _text(request: Request, id: str, source: str, text: str) -> dict[str, Any]:
+def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[str, Any]:
     """The text itself is looked for in the files, which may be long."""
     from rote.report.whole.fragments import marked_text
 
@@ -114,11 +113,11 @@ def _text(request: Request, id: str, source: str, text: str) -> dict[str, Any]:
     entry, results = history.get(id), history.results(id)
     problem, shown, document = "", None, None
     try:
-        document = find_text(_paths(request.app.state.opened, entry), text)
+        document = find_text(open_files(request.app.state.opened, entry.files), text, file)
         shown = marked_text(marked(document, source, results))
     except RoteError as error:
         problem = str(error)
-    held = history.texts.one(id, source, text)
+    held = history.texts.one(id, source, text, file)
     values = [
         (results[place].measure, name, _shown(number))
         for place, numbers in held.items()
@@ -180,9 +179,9 @@ def _lines(history: History, id: str, place: int, source: str | None) -> Iterato
         rows, _ = history.texts.page(id, place, source=source, limit=_PIECE, offset=offset)
         if rows and not offset:
             names = list(rows[0].numbers)
-            yield rows_as_csv([("source", "id", "words", *names)])
+            yield rows_as_csv([("source", "id", "words", "file", *names)])
         yield rows_as_csv(
-            (row.source, row.id, row.words, *map(row.numbers.get, names)) for row in rows
+            (row.source, row.id, row.words, row.file, *map(row.numbers.get, names)) for row in rows
         )
         if len(rows) < _PIECE:
             return
@@ -223,21 +222,6 @@ def _address(entry: Entry) -> str | None:
     if entry.kind != "compare" or not entry.settings:
         return None
     return Comparison.from_dict(entry.settings).address
-
-
-def _paths(opened: Opened, entry: Entry) -> list[Any]:
-    """The files of a result, if they are open now: another of the same name will not do."""
-    if not entry.files:
-        raise InputError("the texts of this result are not here: it was read from a file")
-    paths = []
-    for key, path in entry.files.items():
-        if key not in opened.all_files() or str(opened.file(key)) != path:
-            raise InputError(
-                f"'{key}' is not open now, so the text cannot be shown",
-                remedy="Start `rote serve` with this file",
-            )
-        paths.append(opened.file(key))
-    return paths
 
 
 def _at(results: Sequence[Result], place: int) -> Result:

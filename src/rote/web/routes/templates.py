@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -19,12 +20,13 @@ from rote.web.running.bounded import bounded
 from rote.web.running.jobs import Jobs, again_response, job_response
 from rote.web.running.ledger import Job
 from rote.web.showing.links import link
-from rote.web.showing.marking import find_text, marked
+from rote.web.showing.marking import find_text, marked, open_files
 from rote.web.showing.pages import page
 from rote.web.templating import view
 from rote.web.templating.asked import LAYERS, LONGEST, MOST_LISTED, TemplatesAsked
 
 router = APIRouter()
+_CHOSEN = ("source", "template", "text", "text_file")
 Files = Annotated[list[str] | None, Query(alias="file", description="Keys of files")]
 N = Annotated[int, Query(ge=1, le=LONGEST, description="Items of a template")]
 Top = Annotated[int, Query(ge=1, le=MOST_LISTED, description="Templates of a source")]
@@ -123,7 +125,8 @@ async def templates_page(
             return _kept_address(request, finished)
         if not asked.is_small(request.app.state.opened):
             return {"long": True}
-        return _shown(request, asked, _measured(request, asked))
+        files = {key: str(path) for key, path in asked.places(request.app.state.opened).items()}
+        return _shown(request, files, _measured(request, asked))
 
     given["asked"] = asked
     try:
@@ -148,9 +151,10 @@ async def templates_kept(request: Request, identity: str) -> Response:
 
     def work() -> dict[str, Any]:
         history = request.app.state.history
-        asked = TemplatesAsked.from_dict(history.get(identity).settings)
+        entry = history.get(identity)
+        asked = TemplatesAsked.from_dict(entry.settings)
         (result,) = history.results(identity)
-        return _nothing("") | {"asked": asked} | _shown(request, asked, result)
+        return _nothing("") | {"asked": asked} | _shown(request, entry.files, result)
 
     try:
         shown = await bounded(request, work)
@@ -247,7 +251,7 @@ def _finished(request: Request, asked: TemplatesAsked) -> str:
 
 def _kept_address(request: Request, address: str) -> str:
     """The kept result, with what was chosen in it."""
-    chosen = {n: request.query_params.get(n) for n in ("source", "template", "text")}
+    chosen = {n: request.query_params.get(n) for n in _CHOSEN}
     return link(address, **chosen)
 
 
@@ -260,8 +264,10 @@ def _measured(request: Request, asked: TemplatesAsked) -> Result:
     return recent_of(request.app).get(asked.version(opened), lambda: asked.measured(opened))
 
 
-def _shown(request: Request, asked: TemplatesAsked, result: Result) -> dict[str, Any]:
+def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
     """The chosen source's table, and the chosen template or text."""
+    from rote.report.whole import fragments
+
     given = request.query_params
     source = given.get("source") or next(iter(result.sources))
     rows = view.templates(result, source)
@@ -276,21 +282,16 @@ def _shown(request: Request, asked: TemplatesAsked, result: Result) -> dict[str,
     }
     if template:
         view.known_templates(rows, template)
-        found["examples"] = view.examples(result, source, template)
+        found["examples"] = view.examples(result, source, template, files)
         found["readings"] = view.readings(result, source, template)
     if text:
-        found["text"] = _marked_text(request, asked, result, source, text)
+        document = find_text(
+            open_files(request.app.state.opened, files), text, given.get("text_file", "")
+        )
+        evidence = marked(document, source, [result])
+        html = fragments.marked_text(evidence, anchor="template")
+        found["text"] = {"id": text, "html": html}
     return found
-
-
-def _marked_text(
-    request: Request, asked: TemplatesAsked, result: Result, source: str, identity: str
-) -> dict[str, Any]:
-    from rote.report.whole import fragments
-
-    document = find_text(asked.paths(request.app.state.opened), identity)
-    evidence = marked(document, source, [result])
-    return {"id": identity, "html": fragments.marked_text(evidence, anchor="template")}
 
 
 def _from_form(form: Any) -> TemplatesAsked:

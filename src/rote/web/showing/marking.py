@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.result import Result
 from rote.report.whole.study import Evidence, Mark
-from rote.web.reading.glimpses import documents
+from rote.web.opened import Opened
+from rote.web.reading.glimpses import batches, file_name
 
 _LONGEST = 200_000
 """Characters of a text that are shown."""
 
 
-def find_text(paths: Sequence[Path], id: str) -> Document:
-    """The text with this id; files are read until it comes."""
-    for path in paths:
-        for document in documents(path):
-            if document.id == id:
-                return document
-    raise InputError(
-        f"there is no text with the id '{id}' in these files any more",
-        remedy="Were they changed since? Then measure them again",
-    )
+def find_text(given: Mapping[str, Path], id: str, file: str = "") -> Document:
+    """The text with this id in this file, which bears the name that `file_name` gives it.
+
+    Where nobody knows the file, one text alone may have the id: another is not shown for it.
+    """
+    found: list[Document] = []
+    for path in given.values():
+        for batch in batches(path):
+            if not file or file_name(batch.file, given) == file:
+                found += [document for document in batch.documents if document.id == id]
+            if found and (file or (len(given) == 1 and not path.is_dir())):
+                return found[0]
+    if len(found) > 1:
+        raise InputError(
+            f"several of these files hold a text with the id '{id}', and which of them it was is "
+            "not known",
+            remedy="Measure them again",
+        )
+    if not found:
+        raise InputError(
+            f"there is no text with the id '{id}' in {file or 'these files'} any more",
+            remedy="Were they changed since? Then measure them again",
+        )
+    return found[0]
+
+
+def open_files(opened: Opened, files: Mapping[str, str]) -> dict[str, Path]:
+    """The files of a result, if they are open now: another of the same name will not do."""
+    if not files:
+        raise InputError("the texts of this result are not here: it was read from a file")
+    for key, path in files.items():
+        if key not in opened.all_files() or str(opened.file(key)) != path:
+            raise InputError(
+                f"'{key}' is not open now, so the text cannot be shown",
+                remedy="Start `rote serve` with this file",
+            )
+    return {key: opened.file(key) for key in files}
 
 
 def marked(document: Document, source: str, results: Sequence[Result]) -> Evidence:

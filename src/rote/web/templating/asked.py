@@ -69,7 +69,10 @@ class TemplatesAsked:
         return cls(**{**data, "files": tuple(data["files"])})
 
     def paths(self, opened: Opened) -> list[Path]:
-        return [opened.file(key) for key in self.files]
+        return list(self.places(opened).values())
+
+    def places(self, opened: Opened) -> dict[str, Path]:
+        return {key: opened.file(key) for key in self.files}
 
     def version(self, opened: Opened) -> tuple[Any, ...]:
         """The same for the same settings on the same files."""

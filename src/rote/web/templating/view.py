@@ -8,6 +8,7 @@ from typing import Any
 from rote.core.errors import UnknownName
 from rote.core.result import Result
 from rote.web.asking.shown import top_view
+from rote.web.reading.glimpses import file_name
 from rote.web.reading.indexes import OpenIndex
 
 Row = Mapping[str, Any]
@@ -51,7 +52,9 @@ def templates(result: Result, source: str) -> list[dict[str, Any]]:
     ]
 
 
-def examples(result: Result, source: str, template: str) -> list[dict[str, Any]]:
+def examples(
+    result: Result, source: str, template: str, files: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """Sentences that hold a template, cut at its edges."""
     found = []
     for row in result.tables["examples"]:
@@ -62,6 +65,7 @@ def examples(result: Result, source: str, template: str) -> list[dict[str, Any]]
         found.append(
             {
                 "id": row["id"],
+                "file": file_name(row["file"], files) if "file" in row else "",
                 "before": sentence[:first],
                 "match": sentence[first:last],
                 "after": sentence[last:],

@@ -17,7 +17,7 @@ from rote.web.comparing.asked import Comparison, path_of
 from rote.web.kept.history import History
 from rote.web.kept.text_values import TEXTS
 from rote.web.opened import Opened
-from rote.web.reading.glimpses import documents
+from rote.web.reading.glimpses import batches
 from rote.web.showing.sectioning import sections_of
 
 _PER_TEXT = 512 * 2**20
@@ -84,18 +84,22 @@ def _study(
 
 def _excerpts(
     results: Sequence[Result], paths: Sequence[Path], reporter: Reporter
-) -> dict[str, str]:
+) -> dict[tuple[str, str], str]:
     """How the texts begin that have values of their own."""
-    wanted = {row["id"] for result in results for row in result.tables.get(TEXTS, ())}
-    found: dict[str, str] = {}
+    rows = [row for result in results for row in result.tables.get(TEXTS, ())]
+    wanted = {(row.get("file", ""), row["id"]) for row in rows}
+    several = any("file" in row for row in rows)
+    found: dict[tuple[str, str], str] = {}
     if not wanted:
         return found
     with reporter.stage("reading the texts again", len(wanted)) as advance:
         for path in paths:
-            for document in documents(path):
-                if document.id in wanted:
-                    found[document.id] = " ".join(document.text[: 4 * _EXCERPT].split())[:_EXCERPT]
-                    advance(1)
+            for batch in batches(path):
+                for document in batch.documents:
+                    key = (batch.file if several else "", document.id)
+                    if key in wanted:
+                        found[key] = " ".join(document.text[: 4 * _EXCERPT].split())[:_EXCERPT]
+                        advance(1)
     return found
 
 

@@ -52,13 +52,16 @@ def _held(collected: Collected) -> set[str]:
 
 
 class _Texts:
-    """The texts as they were read, by source and id."""
+    """The texts as they were read, by source, id and file."""
 
     def __init__(self, collected: Collected) -> None:
         self.sample, self.ids = collected.sample, collected.ids
         self.groups = {s: take.tolist() for s, take in collected.groups.items() if not is_input(s)}
+        files = collected.files or [""] * len(self.ids)
         self.numbers = {
-            (source, self.ids[text]): text for source, own in self.groups.items() for text in own
+            (source, self.ids[text], files[text]): text
+            for source, own in self.groups.items()
+            for text in own
         }
 
     def read(self, number: int) -> str:
@@ -67,7 +70,7 @@ class _Texts:
         return raw.encode("utf-8", "replace").decode("utf-8")
 
     def of(self, row: Row) -> str | None:
-        number = self.numbers.get((row["source"], row["id"]))
+        number = self.numbers.get((row["source"], row["id"], row.get("file", "")))
         return None if number is None else self.read(number)
 
 
@@ -164,7 +167,8 @@ def _longest(row: Row) -> int:
 
 
 def _key(row: Row, span: Row) -> tuple[Any, ...]:
-    return (row["source"], row["id"], row["sentence"], span["start"], span["end"])
+    place = (row["sentence"], span["start"], span["end"])
+    return (row["source"], row["id"], row.get("file", ""), *place)
 
 
 def _mark(row: Row, span: Row, kind: str, places: Sequence[Row]) -> Mark:
