@@ -432,6 +432,17 @@ def test_several_texts_of_an_item_do_not_make_the_means_surer(train: str) -> Non
         assert three["mean_low"] == pytest.approx(one["mean_low"])
 
 
+def test_texts_on_one_document_belong_together_in_the_trend_too(train: str) -> None:
+    once = overlapping({"a": varied("a")}, train).tables["trends"][0]
+    copies = [Document(f"{d.id}.{n}", d.text, d.meta) for d in varied("a") for n in range(3)]
+    thrice = overlapping({"a": copies}, train).tables["trends"][0]
+    assert (thrice["texts"], thrice["items"]) == (3 * once["texts"], once["items"])
+    assert thrice["trend"] == pytest.approx(once["trend"])
+    width, wide = (row["trend_high"] - row["trend_low"] for row in (once, thrice))
+    assert wide == pytest.approx(width, rel=0.4)
+    assert thrice["p"] < 0.05
+
+
 def test_a_control_that_is_no_source_is_refused(train: str) -> None:
     with pytest.raises(UnknownName, match=r"--control"):
         measured({"a": records("a", True)}, train, control="b")

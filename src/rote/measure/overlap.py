@@ -88,6 +88,8 @@ class Rows:
     """
 
     item: NDArray[np.int64]
+    base: NDArray[np.int64]
+    """Texts with the same number belong together: they have one doc_id, or are one item."""
     found: NDArray[np.int64]
     every: NDArray[np.int64]
     overlap: NDArray[np.float64]
@@ -146,6 +148,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         beside = placebo(layer, options.n, paths, reading, work, first)
     return Rows(
         item=item,
+        base=_bases(item, work.strata),
         found=found,
         every=every,
         overlap=np.divide(found, every, out=np.full(len(every), np.nan), where=every > 0),
@@ -162,7 +165,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     found = resample(rows, take, options, rng)
     if rows.placebo:
         for name, column in rows.scores.items():
-            excess = rows.placebo.excess("log_ratio", column, rows.item, take)
+            excess = rows.placebo.excess("log_ratio", column, rows.base, take)
             found[f"{name}_{OVER_PLACEBO}"] = float(np.exp(excess.value))
     return found
 
@@ -296,6 +299,13 @@ def _items(
         found[text] = numbers.setdefault(key, len(numbers))
         begin = end
     return found
+
+
+def _bases(item: NDArray[np.int64], strata: NDArray[np.int64]) -> NDArray[np.int64]:
+    if not len(strata):
+        return item
+    alone = strata < 0
+    return np.where(alone, int(strata.max(initial=-1)) + 1 + item, strata)
 
 
 def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from rote.core.sample import Take
 from rote.measure._overlap.partition import NO_BIN
 from rote.measure._overlap.scores import is_made
 from rote.measure._overlap.trends import (
+    clustered_rank_test,
     log_ratio,
     mean,
     paired_log_ratio,
@@ -122,11 +123,12 @@ def trend_row(table: Table, take: Take, column: Numbers, *, share: bool) -> dict
         name: mean_interval(table, take, column, bin, share=share) if last else nothing
         for name, bin in (("nov", 0), ("sim", last))
     }
-    items = rows.item[take]
+    items = rows.base[take]
     logs = log_ratio(column[take], rows.bin[take], items, last)
     novel, similar = (_in_bin(rows, take, column, bin) for bin in (0, last))
-    rho, p, count = rank_test(rows.overlap[take], column[take], items)
-    low, high = rank_interval(rho, count, table.level)
+    rho, p, (low, high), count = clustered_rank_test(
+        rows.overlap[take], column[take], items, table.level
+    )
     return {
         "texts": int((~np.isnan(rows.overlap[take]) & ~np.isnan(column[take])).sum()),
         "items": count,
@@ -150,7 +152,7 @@ def _over_placebo(table: Table, take: Take, column: Numbers) -> dict[str, Any]:
     beside = table.rows.placebo
     if beside is None:
         return {}
-    chosen = (column, table.rows.item, take)
+    chosen = (column, table.rows.base, take)
     excess, trend = (beside.excess(kind, *chosen) for kind in ("log_ratio", "trend"))
     low, high = trend.interval(table.level)
     return {
@@ -207,7 +209,7 @@ def mean_interval(
     value = mean(column[chosen])
     if math.isnan(value) or not table.level:
         return value, (math.nan, math.nan)
-    error = clusters.mean_error(column[chosen], table.rows.item[chosen])
+    error = clusters.mean_error(column[chosen], table.rows.base[chosen])
     return value, around(value, error, table.level, share=share)
 
 
