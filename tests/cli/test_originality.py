@@ -15,7 +15,7 @@ from rote.index.opening import open_index
 
 GROUND = [
     {"id": "ann", "author": "Ann Lee", "text": "Green clocks never sleep."},
-    {"id": "ann too", "author": "A. Lee", "text": "Old rivers carry patient stones."},
+    {"id": "ann too", "author": "Ann B. Lee", "text": "Old rivers carry patient stones."},
 ]
 TEXTS: list[dict[str, Any]] = [
     {"id": "new", "source": "model", "text": "Wooden moons applaud. Iron bells hum loudly."},
@@ -74,7 +74,7 @@ def test_the_terminal_shows_what_fails_whose_it_is_and_what_is_new(files: tuple[
     assert "copy, sentence 1: Ann Lee (ann)" in shown
     assert "Wooden moons" in shown
     assert "Good-Turing" in shown
-    assert "A. Lee = Ann Lee" in shown
+    assert "Ann B. Lee = Ann Lee" in shown
     assert "100.0%" in shown
 
 
@@ -92,7 +92,7 @@ def test_facets_are_shown_one_after_the_other_and_the_ground_truth_once(
     shown = done("originality", texts, "--against", files[1], *by).stdout
     assert shown.index("tales: What fails") < shown.index("news: What fails")
     assert shown.count("The ground truth") == 1
-    assert shown.count("A. Lee = Ann Lee") == 1
+    assert shown.count("Ann B. Lee = Ann Lee") == 1
     # The reference comes first.
     part = shown[shown.index("news: What fails") :]
     assert part.index("human") < part.index("model")
@@ -158,7 +158,7 @@ def test_a_record_that_cites_is_accepted_whole(files: tuple[str, str], tmp_path:
     assert "accepted 1 sentence of 1 text" in said.stderr
     index = open_index(Path(files[1]))
     authors = [place.author for place in index.places("patient stones")]
-    assert authors == ["A. Lee", "Honest Joe"]
+    assert authors == ["Ann B. Lee", "Honest Joe"]
     # Two sources have it now, so it is nobody's own.
     assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, False)}
 
@@ -169,7 +169,7 @@ def test_a_quotation_stays_that_of_the_author_who_is_named(
     cited = written(tmp_path / "cited.jsonl", [{**CITED, "citation": "Ann Lee"}])
     done("originality", cited, "--against", files[1], "--accept", "-q")
     authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
-    assert authors == ["A. Lee", "Ann Lee"]
+    assert authors == ["Ann B. Lee", "Ann Lee"]
     # Who repeats it without a word still needs a citation.
     assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, True)}
 
@@ -219,3 +219,25 @@ def test_a_store_of_annotated_texts_is_accepted_too(files: tuple[str, str], tmp_
     done("annotate", files[0], "-o", store, "-q")
     said = done("originality", store, "--against", files[1], "--by", "source", "--accept").stderr
     assert "accepted 3 sentences of 2 texts" in said
+
+
+def test_a_file_of_authors_decides_who_is_one_source(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "authors.csv"
+    file.write_text("name,author\nAnn Lee,Ann Lee\n")
+    plain, told = (
+        json.loads(done("originality", files[0], "--against", files[1], "--json", *more).stdout)
+        for more in ([], ["--authors", str(file)])
+    )
+    assert [plain["tables"]["ground_truth"][0][name] for name in ("sources", "authors")] == [1, 1]
+    assert plain["tables"]["merged_authors"][0]["guessed"] == ["Ann Lee"]
+    assert [told["tables"]["ground_truth"][0][name] for name in ("sources", "authors")] == [2, 2]
+    assert "authors:2|" in plain["signature"] + "|"
+    assert "authors:2+" in told["signature"]
+    # Who quotes her by a name that the file tells is quoting somebody whom the truth knows.
+    file.write_text("name,author\nThe Old Poet,Ann B. Lee\n")
+    cited = written(tmp_path / "cited.jsonl", [{**CITED, "citation": "The Old Poet"}])
+    done("originality", cited, "--against", files[1], "--authors", str(file), "--accept", "-q")
+    authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
+    assert authors == ["Ann B. Lee", "The Old Poet"]

@@ -41,6 +41,24 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> str:
     return idx
 
 
+def test_names_that_were_merged_are_said_and_a_file_overrides_them(
+    index: str, tmp_path: Path
+) -> None:
+    said = done(index).stderr
+    assert "authors with several spellings: BELL, Mary A. = Mary Ann Bell" in said
+    assert "of these, guessed: BELL, Mary A. = Mary Ann Bell" in said
+    assert "--authors FILE" in said
+    file = tmp_path / "authors.csv"
+    file.write_text("name,author\nMary A. Bell,Mary Alice Bell\nBen,\n")
+    held = json.loads(done(index, "--authors", str(file), "--json", "-q").stdout)["sources"]
+    assert (held["count"], held["authors"], held["documents_without_author"]) == (5, 2, 3)
+    assert not held["merged"]
+    failed = invoke(index, "--authors", str(file), "--variant", "paper")
+    assert "leave --authors out" in str(failed.exception)
+    failed = invoke(index, "--authors", str(tmp_path / "none.csv"))
+    assert "none.csv: the file of authors cannot be read" in str(failed.exception)
+
+
 def test_counts_by_length_with_sources_and_merged_names(index: str) -> None:
     held = json.loads(done(index, "--json", "-q").stdout)
     assert held["sources"] == {
@@ -48,6 +66,7 @@ def test_counts_by_length_with_sources_and_merged_names(index: str) -> None:
         "authors": 2,
         "documents_without_author": 2,
         "merged": {"Mary Ann Bell": ["BELL, Mary A.", "Mary Ann Bell"]},
+        "guessed": {"BELL, Mary A.": "Mary Ann Bell"},
         "ambiguous": {},
     }
     # Bell alone has "old dogs", "dogs sleep", "old dogs sleep", "cry loudly" and what ends so.

@@ -190,7 +190,7 @@ def test_the_ground_truth_is_described(tmp_path: Path) -> None:
         }
     ]
     assert tables["merged_authors"] == [
-        {"author": "Ann Lee", "spellings": ["Ann Lee", "LEE, Ann"], "could_be": []}
+        {"author": "Ann Lee", "spellings": ["Ann Lee", "LEE, Ann"], "guessed": [], "could_be": []}
     ]
     # Of four words: two windows of the saying, twice; Ann's twice; the boats once.
     four = next(row for row in tables["incompleteness"] if row["length"] == 4)

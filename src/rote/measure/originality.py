@@ -49,6 +49,12 @@ def _unsigned(setting: object) -> None:
     """What is listed changes no value."""
 
 
+def _signed_authors(authors: str) -> str:
+    from rote.index.originality.authors import signed_authors
+
+    return signed_authors(authors)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Settings of `originality`."""
@@ -61,6 +67,13 @@ class Options:
         None,
         "records of the ground truth with the same value of this field are one document",
         metavar="FIELD",
+    )
+    authors: str = option(
+        "",
+        "CSV file with the columns name and author: whom a name of the ground truth stands for, "
+        "where the names that are taken for one are not right",
+        metavar="FILE",
+        sign=_signed_authors,
     )
     incompleteness: bool = option(
         True,
@@ -90,6 +103,8 @@ class Options:
             raise OptionError(
                 "Algorithm 1 knows no documents: leave document_field out, or variant 'paper'"
             )
+        if self.variant == "paper" and self.authors:
+            raise OptionError("Algorithm 1 knows no authors: leave authors out, or variant 'paper'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +148,10 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def check(options: Options, signature: str) -> None:
+    if options.authors:
+        from rote.index.originality.authors import read_given
+
+        read_given(options.authors)
     if options.against:
         from rote.measure._against import check_against
 
@@ -145,6 +164,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if not options.against:
         return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
     from rote.index.originality.algorithm1 import algorithm1
+    from rote.index.originality.authors import read_given
     from rote.index.originality.edges import edges_of_text, rule_for
     from rote.index.originality.generated import judge
     from rote.index.originality.reach import GroundTruth
@@ -153,7 +173,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._originality.bleu import matches
 
     index = open_against(options.against, (options.layer, "pos"), work.reporter)
-    ground = GroundTruth(index, options.layer, sources_of(index, options.document_field))
+    given = read_given(options.authors) if options.authors else None
+    sources = sources_of(index, options.document_field, given)
+    ground = GroundTruth(index, options.layer, sources)
     rule = rule_for(index)
     edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
     work.progress(0.2)

@@ -109,10 +109,12 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
 def _accept(verdicts: Iterable[Row], call: Call) -> None:
     from rich.markup import escape
 
+    from rote.index.originality.authors import read_given
     from rote.measure._originality.accepting import accept
 
-    path = Path(call.given["against"])
-    found = accept(path, verdicts, _records(call), call.reporter)
+    path, authors = Path(call.given["against"]), call.given["authors"]
+    given = read_given(authors) if authors else None
+    found = accept(path, verdicts, _records(call), call.reporter, given)
     if found.documents:
         line = (
             f"accepted {several(found.sentences, 'sentence')} of "

@@ -63,6 +63,12 @@ class OriginalsOptions:
     document_field: str | None = option(
         None, "Records that agree in this field are parts of one document", metavar="FIELD"
     )
+    authors: Path | None = option(
+        None,
+        "CSV file with the columns name and author: whom a name stands for, where the names that "
+        "are taken for one are not right",
+        metavar="FILE",
+    )
     fragments: Path | None = option(
         None, "Write all original fragments there, - for standard output", metavar="FILE"
     )
@@ -101,6 +107,8 @@ def _check(options: OriginalsOptions) -> None:
                 raise OptionError(f"Algorithm 1 knows no {name}; leave it out, or --variant paper")
         if options.document_field is not None:
             raise OptionError("Algorithm 1 knows no documents: leave --document-field out")
+        if options.authors is not None:
+            raise OptionError("Algorithm 1 knows no authors: leave --authors out")
 
 
 def _by_definition(
@@ -110,10 +118,12 @@ def _by_definition(
     file: TextIO | None,
     reporter: TerminalReporter,
 ) -> Listing:
+    from rote.index.originality.authors import read_given
     from rote.index.originality.originals import find_originals
     from rote.index.originality.sources import sources_of
 
-    sources = sources_of(index, options.document_field)
+    given = read_given(options.authors) if options.authors else None
+    sources = sources_of(index, options.document_field, given)
     _say_merged(sources, reporter)
     found = find_originals(
         index,
@@ -132,6 +142,7 @@ def _by_definition(
             "authors": len(sources.authors.names),
             "documents_without_author": sources.unknown,
             "merged": {name: list(of) for name, of in sources.authors.merged.items()},
+            "guessed": dict(sources.authors.guessed),
             "ambiguous": {name: list(of) for name, of in sources.authors.ambiguous.items()},
         },
         "sentences": found.sentences,
@@ -165,14 +176,20 @@ def _by_algorithm(
 
 def _say_merged(sources: Sources, reporter: TerminalReporter) -> None:
     """Which spellings were taken for one author: a wrong merge hides a source."""
-    merged, ambiguous = sources.authors.merged, sources.authors.ambiguous
-    if merged:
-        shown = [f"{' = '.join(of)}" for of in list(merged.values())[:_NAMED]]
-        more = f"; {len(merged) - _NAMED:,} more with --json" if len(merged) > _NAMED else ""
-        reporter.say(f"authors with several spellings: {'; '.join(shown)}{more}")
-    if ambiguous:
-        shown = [f"{name} ({' or '.join(of)})" for name, of in list(ambiguous.items())[:_NAMED]]
-        reporter.say(f"names left alone, since they could be several: {'; '.join(shown)}")
+    authors = sources.authors
+    said = {
+        "authors with several spellings": [" = ".join(of) for of in authors.merged.values()],
+        "of these, guessed": [f"{name} = {of}" for name, of in authors.guessed.items()],
+        "left apart, though they could be": [
+            f"{name} ({' or '.join(of)})" for name, of in authors.ambiguous.items()
+        ],
+    }
+    for what, names in said.items():
+        more = f"; {len(names) - _NAMED:,} more with --json" if len(names) > _NAMED else ""
+        if names:
+            reporter.say(f"{what}: {'; '.join(names[:_NAMED])}{more}")
+    if authors.guessed or authors.ambiguous:
+        reporter.say("--authors FILE says whom a name stands for")
 
 
 def _draw(listing: Listing, console: Any) -> None:

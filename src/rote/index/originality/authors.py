@@ -1,36 +1,34 @@
-"""When two spellings are one author: "Poe, Edgar A.", "EDGAR ALLAN POE", "E. A. Poe".
+"""When two spellings are one author, and how sure that is.
 
-Every spelling is brought to one form first: no accents, no case, no dots, the first name first.
-Spellings of one form are one author. Then forms with initials join the full name that they can
-stand for, if there is only one such name; "J. Smith" beside John and Jane Smith stays alone,
-and is reported. Names with fewer or more parts are never joined: "Edgar Poe" may be
-somebody else, and a wrong merge hides a second source.
+*Sure*: names of the same words (`names.py`), whatever their case, accents, order and titles.
+*Guessed*: a name that shares its last name and another one in full with a fuller name that it can
+stand for, if there is only one: "Bernard Shaw" and "George Bernard Shaw". *Left apart*: a name
+that could be several people, and initials, which are too little to go by ("T. H. White" and
+Theodore H. White are two). Guesses and what was left apart are listed; a file (`Given`) overrides
+all of it. A wrong merge hides a second source, a wrong split makes one up.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
+import csv
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from io import StringIO
+from pathlib import Path
 
-# Names that say that nobody knows: such a document is a source of its own.
-NOBODY = frozenset(
-    "anon,anonymous,anonymous author,unknown,unknown author,author unknown,unattributed,various,"
-    "various authors,none,null,nan,na,n a".split(",")
-)
-# What stands behind a name after a comma and is no first name.
-_BEHIND = frozenset("jr sr ii iii iv esq phd md".split())
-_SIGNS = re.compile(r"[^\w\s]|_")
-_APOSTROPHES = re.compile(r"['’‘]")
-_YEARS = re.compile(r"\d{3,4}")
-# Letters that are no letter with an accent, though people write them so.
-_PLAIN = str.maketrans(
-    {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ı": "i"}
-)
+from rote.core.errors import InputError
+from rote.index.originality.names import Form, normalize, split_names, words_of
 
-Form = tuple[str, ...]
+RULES = 2
+"""Rises when other names are merged."""
+_MORE = 2
+"""Words that a fuller name has more at most: further ones say something else of somebody."""
+_COLUMNS = ("name", "author")
+
+Given = Mapping[Form, str]
+"""Whom a name stands for, by its words; nobody where that is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,112 +37,165 @@ class Authors:
 
     `of` gives for each spelling the numbers of its authors: several where the field lists them
     ("Ann; Bob"), none where nobody is known. `names[a]` is author a's fullest spelling.
-    `merged` lists for each author with several spellings all of them, `ambiguous` for each
-    spelling with initials that could be several people their names.
+    `merged` lists for each author with several spellings all of them, `guessed` those spellings
+    that were merged on a guess, and with whom. `ambiguous` lists for each spelling that was left
+    apart whom it could stand for.
     """
 
     of: Mapping[str, tuple[int, ...]]
     names: Sequence[str]
     merged: Mapping[str, tuple[str, ...]]
+    guessed: Mapping[str, str]
     ambiguous: Mapping[str, tuple[str, ...]]
 
 
-def split_names(field: str) -> list[str]:
-    """The names that an author field lists; an index joins those of a list by semicolons."""
-    return [name.strip() for name in field.split(";") if name.strip()]
+def read_given(path: str | Path) -> Given:
+    """A file with the columns `name` and `author`, as CSV: the name stands for the author.
+
+    A name that stands for itself is merged with no other.
+    """
+    found: dict[Form, str] = {}
+    with _opened(Path(path)) as file:
+        rows = csv.DictReader(file)
+        begins = ",".join(rows.fieldnames or ())
+        if not set(_COLUMNS) <= set(rows.fieldnames or ()):
+            raise InputError(
+                f"a file of authors begins with the line 'name,author', not with '{begins}'",
+                file=str(path),
+                line=1,
+                remedy="Each further line has a name and whom it stands for",
+            )
+        for row in rows:
+            name, author = ((row[column] or "").strip() for column in _COLUMNS)
+            words, problem = words_of(name), ""
+            if not words:
+                problem = f"'{name}' names nobody"
+            elif None in row:
+                problem = "there are more than two names"
+            elif found.setdefault(words, author) != author:
+                problem = f"'{name}' stands for '{author}', and above for '{found[words]}'"
+            if problem:
+                raise InputError(
+                    problem,
+                    file=str(path),
+                    line=rows.line_num,
+                    field="name",
+                    remedy='Mend the line, or leave it out; a name with a comma stands in "quotes"',
+                )
+    return found
 
 
-def normalize(name: str) -> Form:
-    """The words of a name, plain and in order; empty where it names nobody."""
-    first, *rest = name.split(",")
-    # Libraries write years behind a name.
-    found = [first, *(part for part in rest if not _YEARS.search(part))]
-    parts = [words for part in found if (words := _plain(part))]
-    behind: list[str] = []
-    while len(parts) > 1 and "".join(parts[-1]) in _BEHIND:
-        behind = ["".join(parts.pop()), *behind]
-    if len(parts) == 2:
-        parts.reverse()  # "Last, First"
-    form = (*(word for part in parts for word in part), *behind)
-    return () if " ".join(form) in NOBODY else form
+def _opened(path: Path) -> StringIO:
+    try:
+        return StringIO(path.read_text("utf-8-sig"), newline="")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the file of authors cannot be read ({error})",
+            file=str(path),
+            remedy="--authors names a CSV file in UTF-8 with the columns name and author",
+        ) from error
 
 
-def merge(fields: Iterable[str]) -> Authors:
+def signed_authors(path: str | Path | None) -> str:
+    """The version of the rules, and what a file says."""
+    if not path:
+        return str(RULES)
+    said = repr(sorted(read_given(path).items())).encode()
+    return f"{RULES}+{blake2b(said, digest_size=6).hexdigest()}"
+
+
+def merge(fields: Iterable[str], given: Given | None = None) -> Authors:
     """The authors behind all values of an author field."""
+    given = given or {}
     fields = sorted(set(fields))
     spellings: dict[Form, list[str]] = defaultdict(list)
+    own: set[Form] = set()
     for name in sorted({name for field in fields for name in split_names(field)}):
-        form = normalize(name)
-        if form:
+        if form := _form(name, given):
             spellings[form].append(name)
-    stands_for, unclear = _resolve(list(spellings))
+            own |= {form} if words_of(name) not in given else set()
+    told = {normalize(author): author for author in given.values()}
+    stands_for, unclear = _resolve(list(spellings), own, told)
     number = {form: i for i, form in enumerate(sorted(set(stands_for.values())))}
     held: list[list[str]] = [[] for _ in number]
     for form, found in spellings.items():
         held[number[stands_for[form]]] += found
-    names = [_fullest(each) for each in held]
+    names = [told.get(form) or _fullest(spellings[form]) for form in number]
     return Authors(
-        of={field: _numbers(field, stands_for, number) for field in fields},
+        of={field: _numbers(field, given, stands_for, number) for field in fields},
         names=names,
         merged={names[i]: tuple(sorted(each)) for i, each in enumerate(held) if len(each) > 1},
+        guessed={
+            spelling: names[number[other]]
+            for form, other in stands_for.items()
+            if other != form
+            for spelling in spellings[form]
+        },
         ambiguous={
-            spelling: tuple(sorted(names[number[stands_for[other]]] for other in others))
+            spelling: tuple(sorted({names[number[stands_for[other]]] for other in others}))
             for form, others in unclear.items()
             for spelling in spellings[form]
         },
     )
 
 
+def _form(name: str, given: Given) -> Form:
+    """Under which words a name is known; none where it names nobody."""
+    return normalize(given.get(words_of(name), name))
+
+
 def _numbers(
-    field: str, stands_for: Mapping[Form, Form], number: Mapping[Form, int]
+    field: str, given: Given, stands_for: Mapping[Form, Form], number: Mapping[Form, int]
 ) -> tuple[int, ...]:
-    forms = filter(None, map(normalize, split_names(field)))
+    forms = filter(None, (_form(name, given) for name in split_names(field)))
     return tuple(sorted({number[stands_for[form]] for form in forms}))
 
 
-def _plain(part: str) -> list[str]:
-    """The words of a name without accents, case and signs; initials apart, each a word."""
-    # Capitals that stand together before a surname are initials: "JRR Tolkien".
-    words = _SIGNS.sub(" ", _APOSTROPHES.sub("", part)).split()
-    mixed = part != part.upper()
-    apart: list[str] = []
-    for i, word in enumerate(words, 1):
-        initials = mixed and i < len(words) and len(word) <= 3 and word.isupper()
-        apart += word if initials else [word]
-    decomposed = unicodedata.normalize("NFKD", " ".join(apart).casefold().translate(_PLAIN))
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).split()
+def _resolve(
+    forms: Sequence[Form], own: Container[Form], told: Container[Form]
+) -> tuple[dict[Form, Form], dict[Form, tuple[Form, ...]]]:
+    """For each form the fullest one that it stands for, and the forms that could be others.
 
-
-def _resolve(forms: Sequence[Form]) -> tuple[dict[Form, Form], dict[Form, tuple[Form, ...]]]:
-    """For each form the fullest one that it stands for, and the forms that could be several.
-
-    Forms are compared with those of as many words and the same last word only.
+    Forms of the same last word are compared, and only those of several words. Nothing is guessed
+    of those that a file tells, nor merged on a guess with those that no name has by `own` words.
     """
-    kin: dict[tuple[int, str], list[Form]] = defaultdict(list)
+    kin: dict[str, list[Form]] = defaultdict(list)
     for form in forms:
-        kin[len(form), form[-1]].append(form)
+        if len(form) > 1 and form in own:
+            kin[form[-1]].append(form)
     stands_for, unclear = {}, {}
     for form in forms:
-        fuller = [f for f in kin[len(form), form[-1]] if f != form and _could_be(form, f)]
-        # "E. A. Poe" could be "Edgar A. Poe" and "Edgar Allan Poe", which are one.
+        stands_for[form] = form
+        if form in told or len(form) < 2:
+            continue
+        fuller = [f for f in kin[form[-1]] if f != form and _could_be(form, f)]
+        # "E. Poe" could be "Edgar A. Poe" and "Edgar Allan Poe", which are one.
         fullest = [f for f in fuller if not any(f != g and _could_be(f, g) for g in fuller)]
-        stands_for[form] = fullest[0] if len(fullest) == 1 else form
-        if len(fullest) > 1:
+        if len(fullest) == 1 and sum(len(word) > 1 for word in form) > 1:
+            stands_for[form] = fullest[0]
+        elif fullest:
             unclear[form] = tuple(fullest)
     return stands_for, unclear
 
 
 def _could_be(form: Form, other: Form) -> bool:
-    """Whether each word of the form is the other's, or its initial; the last one is the same."""
-    return all(a == b or (len(a) == 1 and b.startswith(a)) for a, b in zip(form[:-1], other[:-1]))
+    """Whether the words of a form stand in another in order, or initials of its words."""
+    if not len(form) <= len(other) <= len(form) + _MORE:
+        return False
+    at = 0
+    for word in other:
+        if at < len(form) and (word == form[at] or (len(form[at]) == 1 and word[0] == form[at])):
+            at += 1
+    return at == len(form) and form[-1] == other[-1]
 
 
 def _fullest(spellings: Sequence[str]) -> str:
-    """The spelling that says most: most letters, accents written, few signs, not in capitals."""
+    """The spelling that says most: most letters, accents, few signs, no title, not in capitals."""
 
     def key(name: str) -> tuple[object, ...]:
         one_case = name.isupper() or name.islower()
         letters, accents = sum(map(str.isalpha, name)), sum(not c.isascii() for c in name)
-        return (one_case, -letters, "," in name, -accents, len(name), name)
+        titled = words_of(name) != normalize(name)
+        return (one_case, titled, -letters, "," in name, -accents, len(name), name)
 
     return min(spellings, key=key)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.index.index import Index
-from rote.index.originality.authors import Authors, merge
+from rote.index.originality.authors import Authors, Given, merge
 from rote.index.segments.segment import Documents
 
 Numbers = NDArray[np.int32]
@@ -35,14 +35,16 @@ class Sources:
     unknown: int
 
 
-def sources_of(index: Index, document_field: str | None = None) -> Sources:
+def sources_of(
+    index: Index, document_field: str | None = None, given: Given | None = None
+) -> Sources:
     """The sources of an index's documents.
 
     Records with the same value of `document_field` count as parts of one document (the passages
-    of a novel); without it each record is a document.
+    of a novel); without it each record is a document. `given`: whom names stand for.
     """
     labels = [segment.documents.author for segment in index.segments]
-    authors = merge(name for each in labels for name in each.vocabulary.strings()[1:])
+    authors = merge((name for each in labels for name in each.vocabulary.strings()[1:]), given)
     bonds: list[tuple[int, Hashable]] = []
     first = unknown = 0
     known_field = False

@@ -16,6 +16,7 @@ from rote.core.result import Row
 
 if TYPE_CHECKING:
     from rote.core.progress import Reporter
+    from rote.index.originality.authors import Given
 
 CITATION = "citation"
 # A sentence ends at a blank line, whatever stands before it.
@@ -35,11 +36,16 @@ class Accepted:
 
 
 def accept(
-    path: Path, verdicts: Iterable[Row], records: Iterable[Document], reporter: Reporter
+    path: Path,
+    verdicts: Iterable[Row],
+    records: Iterable[Document],
+    reporter: Reporter,
+    given: Given | None = None,
 ) -> Accepted:
     """Add what is accepted to the index at `path`, as a new segment; nothing if there is nothing.
 
-    `verdicts` are rows of the table of that name, `records` the texts that they are about.
+    `verdicts` are rows of the table of that name, `records` the texts that they are about,
+    `given` says whom names stand for.
     """
     from rote.corpus import open_corpus
     from rote.index.folders.build import add_to_index
@@ -60,7 +66,7 @@ def accept(
         if any(each.find(record.id) is not None for each in held):
             known.append(record.id)
             continue
-        documents.append(_document(record, passed, author_field, authors))
+        documents.append(_document(record, passed, author_field, authors, given))
         sentences += len(passed)
     if documents:
         add_to_index(path, open_corpus(documents), reporter=reporter)
@@ -73,7 +79,11 @@ def is_accepted(row: Row, record: Document) -> bool:
 
 
 def _document(
-    record: Document, passed: Sequence[Row], author_field: str, authors: Sequence[str]
+    record: Document,
+    passed: Sequence[Row],
+    author_field: str,
+    authors: Sequence[str],
+    given: Given | None,
 ) -> Document:
     """The accepted sentences of one text, and whose they are.
 
@@ -84,7 +94,7 @@ def _document(
     source = record.meta.get("source") or passed[0]["source"]
     cited = record.meta.get(CITATION)
     author = record.meta.get(author_field) or source
-    if cited and _is_known(str(cited), authors):
+    if cited and _is_known(str(cited), authors, given):
         author = cited
     meta: dict[str, Any] = {"source": source, author_field: author}
     if cited:
@@ -92,10 +102,10 @@ def _document(
     return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)
 
 
-def _is_known(name: str, authors: Sequence[str]) -> bool:
+def _is_known(name: str, authors: Sequence[str], given: Given | None) -> bool:
     """Whether a name stands for one of the authors of the ground truth."""
     from rote.index.originality.authors import merge
 
-    found = merge([*authors, name])
+    found = merge([*authors, name], given)
     own = set(found.of.get(name, ()))
     return any(own & set(found.of.get(author, ())) for author in authors)

@@ -35,11 +35,16 @@ def ground_tables(
         ],
         "merged_authors": [
             *(
-                {"author": name, "spellings": list(spellings), "could_be": []}
+                {
+                    "author": name,
+                    "spellings": list(spellings),
+                    "guessed": [each for each in spellings if each in authors.guessed],
+                    "could_be": [],
+                }
                 for name, spellings in authors.merged.items()
             ),
             *(
-                {"author": None, "spellings": [name], "could_be": list(names)}
+                {"author": None, "spellings": [name], "guessed": [], "could_be": list(names)}
                 for name, names in authors.ambiguous.items()
             ),
         ],

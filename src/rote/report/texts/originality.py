@@ -114,8 +114,13 @@ def _ground_truth(result: Result) -> Iterator[RenderableType]:
         for row in authors.values()
         if not row["author"]
     ]
+    guessed = [
+        f"{name} = {row['author']}" for row in authors.values() for name in row.get("guessed", ())
+    ]
     if merged:
         facts["one author"] = _some(merged)
+    if guessed:
+        facts["guessed"] = _some(guessed)
     if unclear:
         facts["left apart"] = _some(unclear)
     yield _heading("The ground truth", "all verdicts are about it alone")
