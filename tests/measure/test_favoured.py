@@ -139,6 +139,17 @@ def test_halves_of_one_source_differ_no_more_often_than_the_level() -> None:
     assert wrong <= 2  # 10 / 40 are expected
 
 
+def test_the_order_of_the_records_changes_no_p() -> None:
+    texts = documents("human", HUMAN) + documents("model", MODEL)
+    settings = Settings(by=("source",), reference="human", permutations=19)
+    options = Options(min_count=2, min_texts=2, k=2)
+    found = []
+    for given in (texts, texts[::-1]):
+        rows = compute({"favoured": options}, given, settings=settings)[0].tables["patterns"]
+        found.append({(r["favoured_by"], r["pattern"]): r["p_corrected"] for r in rows})
+    assert found[0] == found[1]
+
+
 def test_too_few_permutations_are_said() -> None:
     texts = documents("human", HUMAN) + documents("model", MODEL)
     settings = Settings(by=("source",), reference="human", permutations=9)

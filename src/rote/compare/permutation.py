@@ -103,6 +103,11 @@ def exchanges(a: Take, b: Take, strata: Strata) -> Callable[[np.random.Generator
     return exchange
 
 
+def in_order(take: Take, ids: Sequence[str]) -> Take:
+    """By their names, so that what is exchanged does not depend on the order of the records."""
+    return take[np.argsort(np.array([ids[text] for text in take], object), kind="stable")]
+
+
 def p_value(permuted: NDArray[np.float64], observed: float) -> float:
     """Two-sided: how often permuted labels give a difference at least as far from the middle.
 

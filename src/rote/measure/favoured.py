@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rote.compare._resample import generator
-from rote.compare.permutation import exchanges
+from rote.compare.permutation import exchanges, in_order
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option
 from rote.core.result import Row
@@ -108,7 +108,8 @@ def _runs(work: Work) -> Runs:
     theirs, found = work.groups[work.reference], {}
     for source, ours in work.groups.items():
         if source != work.reference:
-            exchange = exchanges(ours, theirs, work.strata)
+            a, b = in_order(ours, work.ids), in_order(theirs, work.ids)
+            exchange = exchanges(a, b, work.strata)
             purpose = f"test {source} {work.reference}"
             draws = range(work.permutations)
             permuted = [exchange(generator(work.seed, purpose, draw)) for draw in draws]

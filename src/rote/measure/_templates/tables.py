@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rote.compare._resample import generator
 from rote.compare.log_odds import LogOdds, contrast, frequent_enough, standing
-from rote.compare.permutation import exchanges
+from rote.compare.permutation import exchanges, in_order
 from rote.core.metric import Comparison
 from rote.core.sample import Take
 from rote.measure._templates.core import Options, Rows, counted, templates_of, windows_for
@@ -146,7 +146,8 @@ class _Listing:
         p = np.full(len(found.z), np.nan)
         if permutations := self.comparison.permutations:
             ours, theirs = self.groups[source], self.groups[str(self.comparison.reference)]
-            exchange = exchanges(ours, theirs, self.comparison.strata)
+            a, b = (in_order(take, self.comparison.ids) for take in (ours, theirs))
+            exchange = exchanges(a, b, self.comparison.strata)
             both = self.group(np.sort(np.concatenate((ours, theirs))))
             tested = np.flatnonzero(
                 (both.texts >= _LEAST_TEXTS) & frequent_enough(group.counts, against.counts, totals)
