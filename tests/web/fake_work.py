@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sqlite3
 import sys
 import time
@@ -15,10 +16,16 @@ from typing import Any
 from rote.core import plugins
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
+from rote.run import map_ordered
 from rote.web.opened import Opened
 from rote.web.running import working
 
 COMMAND = (sys.executable, "-m", "tests.web.fake_work")
+
+
+def kill(process: int) -> None:
+    """As the system does when memory runs out; 0 is the process that is asked."""
+    os.kill(process or os.getpid(), signal.SIGKILL)
 
 
 def run(settings: Mapping[str, Any], opened: Opened, reporter: Reporter) -> str:
@@ -38,6 +45,10 @@ def run(settings: Mapping[str, Any], opened: Opened, reporter: Reporter) -> str:
         raise sqlite3.OperationalError("database or disk is full")
     if do == "die":
         os._exit(3)
+    if do == "be killed":
+        kill(os.getpid())
+    if do == "lose a worker":
+        list(map_ordered(kill, [0], 2, doing="counting words"))
     if do == "sleep":
         Path(settings["here"]).write_text(str(os.getpid()))
         time.sleep(60)
@@ -45,5 +56,8 @@ def run(settings: Mapping[str, Any], opened: Opened, reporter: Reporter) -> str:
 
 
 if __name__ == "__main__":
-    plugins.load = lambda room, name: SimpleNamespace(run=run)  # type: ignore[assignment,return-value]
+    real = plugins.load
+    plugins.load = lambda room, name: (  # type: ignore[assignment,return-value]
+        SimpleNamespace(run=run) if room == working.ROOM else real(room, name)
+    )
     working.main()

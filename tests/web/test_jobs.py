@@ -61,6 +61,17 @@ def test_a_process_that_dies_is_noticed(jobs: Jobs) -> None:
     assert "exit code 3" in str(job.error)
 
 
+def test_want_of_memory_is_said(jobs: Jobs) -> None:
+    """The system kills the job's process, or one of its workers."""
+    alone = ended(jobs, start(jobs, "be killed"))
+    assert "most often for want of memory: take a sample" in str(alone.error)
+    worker = ended(jobs, start(jobs, "lose a worker"))
+    assert worker.state == "failed"
+    assert "a process was killed while counting words" in str(worker.error)
+    assert "--jobs 1" in str(worker.error)
+    assert "__main__" not in str(worker.error)
+
+
 def test_cancelling_kills_the_process(jobs: Jobs, tmp_path: Path) -> None:
     job = start(jobs, "sleep", here=str(tmp_path / "pid"))
     pid = int(appears(tmp_path / "pid"))

@@ -60,7 +60,9 @@ def _died(doing: str, done: int, kept: str) -> RoteError:
         f"a process was killed while {doing} (at about piece {done + 1:,}), most often because "
         f"memory ran out. {_LESS}{_and(kept)}"
     )
-    if not done and "rote.cli.main" not in sys.modules:
+    # Commands and the app have a guard; so has whatever was started with `python -m`.
+    script = sys.modules["__main__"].__spec__ is None and "rote.cli.main" not in sys.modules
+    if script and not done:
         problem += (
             ". If nothing was done at all: in a script, what uses several jobs must stand under "
             "`if __name__ == '__main__':`"
