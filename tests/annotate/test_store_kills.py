@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -135,6 +136,25 @@ def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
     annotate(files, path)
     assert tree(path) == tree(tmp_path / "after")
     assert done.items() <= pieces(path).items()
+
+
+def test_a_full_disk_is_said_and_the_command_goes_on_later(tmp_path: Path) -> None:
+    files, path = write_files(tmp_path / "in", 0, 5), tmp_path / "s"
+    annotate(files, tmp_path / "after")
+
+    def action() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+        with pytest.raises(InputError) as caught:
+            annotate(files, path)
+        said = str(caught.value)
+        assert said.startswith(f"{path}: writing failed: File too large (")
+        assert "B free" in said
+        assert "run the same command again: finished work is kept" in said
+
+    assert status(fork(action)) == 0
+    annotate(files, path)
+    assert tree(path) == tree(tmp_path / "after")
 
 
 def test_two_writers_do_not_meet(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from rote.core.disk import clear_errors
 from rote.core.errors import InputError
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.disk import clear_errors
 from rote.index.folders.folder import is_index, open_folder
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
@@ -218,5 +218,5 @@ def test_a_folder_that_cannot_be_written_is_said(
         with pytest.raises(InputError, match=r"Read-only file system .* folder writable"):
             build_index(corpus(files), tmp_path / "idx", options())
     # Trouble elsewhere is not taken for trouble with the index.
-    with pytest.raises(PermissionError), clear_errors(tmp_path / "idx"):
+    with pytest.raises(PermissionError), clear_errors(tmp_path / "idx", "the index"):
         raise PermissionError(errno.EACCES, "no", str(files[0]))

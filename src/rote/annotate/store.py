@@ -18,6 +18,7 @@ from rote.annotate.annotators._columns import check_layers
 from rote.annotate.pieces import KEPT, PieceWork, Recipe, checked, is_piece, order, read_piece
 from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
+from rote.core.disk import clear_errors
 from rote.core.errors import InputError, OptionError
 from rote.core.files import half_of, write_atomically
 from rote.core.lock import LOCK, locked
@@ -98,8 +99,9 @@ def annotate(
     # Before the folder is made: a wrong name must leave nothing behind.
     check_layers(layers, annotator.gives, annotator.name)
     _refuse_other(path, annotator, layers)
-    path.mkdir(parents=True, exist_ok=True)
-    with locked(path, "rote annotate"):
+    with clear_errors(path, "the store"):
+        path.mkdir(parents=True, exist_ok=True)
+    with clear_errors(path, "the store"), locked(path, "rote annotate"):
         # Once more: another command may have written meanwhile.
         _refuse_other(path, annotator, layers)
         _remove_halves(path)

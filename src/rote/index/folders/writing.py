@@ -15,11 +15,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rote.core.arrays import ENDING
+from rote.core.disk import clear_errors
 from rote.core.errors import OptionError
 from rote.core.files import half_of, write_atomically
 from rote.core.lock import LOCK, locked
 from rote.corpus import Fingerprint
-from rote.index.folders.disk import REMOVED, clear_errors, remove
+from rote.index.folders.disk import REMOVED, remove
 from rote.index.folders.manifest import (
     MANIFEST,
     SEGMENTS,
@@ -47,7 +48,7 @@ _TOKENIZER = re.compile(r"[0-9a-f]+\.json")
 @contextmanager
 def writing(path: Path, command: str) -> Iterator[None]:
     """The only writer of the folder, from here to the end of the block."""
-    with clear_errors(path), locked(path, command):
+    with clear_errors(path, "the index"), locked(path, command):
         for name in (SEGMENTS, PIECES, TOKENIZERS):
             (path / name).mkdir(exist_ok=True)
         _remove_halves(path)
