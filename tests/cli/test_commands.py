@@ -254,3 +254,49 @@ def test_the_demo_names_a_command_that_can_be_typed(
     monkeypatch.setenv("PATH", str(called.parent))
     assert command_name(called) == "rote"
     assert command_name(tmp_path / "__main__.py") == "rote"
+
+
+def test_a_file_that_is_not_there_gets_advice_for_the_shell() -> None:
+    from rote.measure._functions import lexical
+
+    told = str(invoke("lexical", "one text alone").exception)
+    assert "Check the path" in told
+    assert "list" not in told
+    with pytest.raises(RoteError, match=r"one text alone is given as a list, \[text\]"):
+        lexical("one text alone")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "said"),
+    [
+        ("interval", "0", "a number"),
+        ("permutations", "9", "a whole number or None"),
+        ("permutations", 9.5, "a whole number or None"),
+        ("jobs", True, "a whole number"),
+        ("matched", "no", "True or False"),
+        ("window", "50", "a whole number"),
+        ("threshold", "0.7", "a number"),
+        ("text_field", 3, "a text"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_by_name(keyword: str, value: Any, said: str) -> None:
+    from rote.measure._functions import lexical
+
+    with pytest.raises(RoteError) as refused:
+        lexical(["a text", "another text"], **{keyword: value})
+    assert f"{keyword} must be {said}" in str(refused.value)
+    assert f"not {value!r}" in str(refused.value)
+
+
+def test_very_many_sources_are_not_all_printed_and_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    rows = ({"who": f"author{n:03}", "text": f"A text of {n} words."} for n in range(150))
+    path.write_text("\n".join(map(json.dumps, rows)))
+    found = invoke("templates", str(path), "--by", "who", "--no-matched", "--permutations", "0")
+    assert "--by who makes 150 sources of 150 texts" in found.output
+    assert "90 more sources are not printed: --csv and --json give them all" in found.output
+    assert len(found.output.splitlines()) < 1500
+    assert "author000" in found.output
+    assert "author149" not in found.output
+    whole = invoke("lexical", str(path), "--by", "who", *FAST, "--csv")
+    assert "author149" in whole.output

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.compare.intervals import around, half_sample_errors, mean_error, pair_mean_error
+from rote.compare.shares import wilson
 
 
 def slow_jackknife(values: list[float], statistic) -> float:  # type: ignore[no-untyped-def]
@@ -73,3 +74,61 @@ def test_one_text_has_no_half() -> None:
 def test_the_interval_reaches_1_96_errors() -> None:
     low, high = around(1.0, 0.1, 0.95)
     assert (low, high) == pytest.approx((1 - 0.195996, 1 + 0.195996), abs=1e-5)
+
+
+def test_no_level_gives_no_interval() -> None:
+    assert all(map(math.isnan, around(0.5, 0.1, 0)))
+    assert all(map(math.isnan, around(0.5, 0.1, 0, texts=9)))
+    assert all(map(math.isnan, around(0.5, math.nan, 0.9, texts=9)))
+    assert all(map(math.isnan, wilson(3, 9, 0)))
+
+
+@given(
+    st.one_of(st.sampled_from([0.0, 1.0]), st.floats(1e-6, 1 - 1e-6)),
+    st.one_of(st.just(0.0), st.floats(1e-6, 2)),
+    st.floats(0.5, 0.999),
+    st.integers(1, 500),
+)
+def test_a_share_and_its_interval_stay_between_0_and_1(
+    share: float, error: float, level: float, texts: int
+) -> None:
+    low, high = around(share, error, level, texts=texts)
+    # Without any spread the ends are the share itself.
+    assert 0 <= low <= share <= high <= 1
+    if share in (0, 1):
+        assert high - low > 0
+
+
+def test_a_share_of_independent_texts_is_wilsons() -> None:
+    column = np.repeat([1.0, 0.0], [37, 3])
+    error = math.sqrt(37 / 40 * 3 / 40 / 40)
+    assert around(37 / 40, error, 0.95, texts=40) == pytest.approx(wilson(37, 40, 0.95))
+    # The jackknife divides by one less: as 39 texts.
+    found = around(37 / 40, mean_error(column), 0.95, texts=40)
+    assert found == pytest.approx(wilson(39 * 37 / 40, 39, 0.95))
+    assert around(1.0, 0.0, 0.95, texts=40) == wilson(40, 40, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("share", "concentration", "least"),
+    [
+        # Of yes and no; 1.96 standard errors on both sides hold 83 % of the first.
+        *((0.97, None, 0.94), (0.9, None, 0.94), (0.5, None, 0.94)),
+        # Of texts with a share each: the more they differ, the less 60 of them show of it.
+        *((0.95, 20.0, 0.92), (0.4, 4.0, 0.92), (0.98, 4.0, 0.88)),
+    ],
+)
+def test_intervals_of_shares_cover_near_the_ceiling_too(
+    share: float, concentration: float | None, least: float
+) -> None:
+    rng, texts, samples = np.random.default_rng(5), 60, 2_000
+    covered = []
+    for _ in range(samples):
+        if concentration is None:
+            column = (rng.random(texts) < share).astype(float)
+        else:
+            column = rng.beta(share * concentration, (1 - share) * concentration, texts)
+        low, high = around(float(column.mean()), mean_error(column), 0.95, texts=texts)
+        covered.append(low <= share <= high)
+    # 2,000 samples: a standard error of half a point.
+    assert least <= np.mean(covered) <= 0.985

@@ -21,6 +21,7 @@ from rote.core.metric import Metric
 from rote.core.result import Result
 from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
+from rote.index.opening import build_index
 from rote.measure import PANEL, Settings
 from rote.measure._compute import compute
 from rote.report._grid import grid
@@ -195,6 +196,72 @@ def test_json_round_trip(name: str) -> None:
     assert again.to_json() == result.to_json()
     assert again != replace(result, notes=("another",))
     assert again != result.to_dict()
+
+
+NOT_SHARES = {
+    *("ngram_diversity", "mtld", "entropy", "creativity", "longest", "perplexity", "cosine"),
+    *("sentence_length", "nearest", "vendi", "mean_distance", "gzip", "self_repetition"),
+    *("tree_density", "meaning_density", "cr", "length", "per_token", "distinct"),
+    *("bits_per_word", "bits_per_byte"),
+}
+"""Values that may lie beyond 0 and 1 or are no share of anything; all others are shares."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_intervals_of_shares_stay_between_0_and_1(name: str) -> None:
+    options = metric_of(name).options
+    for own in [{"variant": variant} for variant in variants(name)] or [{}]:
+        shares = {value.name for value in metric_of(name).values(options(**own)) if value.share}
+        known = {value.name for value in metric_of(name).values(options(**own))}
+        scores = {v for v in known if v.endswith(("_ratio", "_rho", "_excess", "_rise"))}
+        assert shares >= known - NOT_SHARES - scores
+        for texts in (VARIED, REPEATED, VARIED[:2]):
+            found = run(name, texts, **own).sources["texts"]
+            for value, (low, high) in found.intervals.items():
+                assert low - 1e-9 <= found.values[value] <= high + 1e-9
+                if value in shares:
+                    assert 0 <= low <= high <= 1
+    counts = {value.name for value in metric_of(name).values(options()) if value.of_texts}
+    found = run(name, REPEATED).sources["texts"]
+    for value in counts:
+        low, high = found.intervals[value]
+        assert high - low > 0.1
+
+
+def bounds(rows: Sequence[Any]) -> list[tuple[float, float]]:
+    """The ends of all intervals in the rows of a table."""
+    if not rows:
+        return []
+    # A bin has ends of its own.
+    names = {name for row in rows for name in row} - ({"low"} if "bin" in rows[0] else set())
+    pairs = [(n, n.removesuffix("low") + "high") for n in sorted(names) if n.endswith("low")]
+    every = [(row.get(low), row.get(high)) for row in rows for low, high in pairs if high in row]
+    numbers = [tuple(math.nan if n is None else float(n) for n in pair) for pair in every]
+    return [(low, high) for low, high in numbers if not math.isnan(low)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path) -> None:
+    own: dict[str, Any] = {}
+    if name == "templates":
+        index = tmp_path / "index"
+        build_index(CORPUS, index, layers=("pos",))
+        own = {"corpus": (str(index),), "min_count": 1}
+    texts = {"a": VARIED, "b": [f"{text} There it was." for text in VARIED]}
+    common: dict[str, Any] = {"reference": "a", "permutations": 0, "matched": False}
+    none, less, more = (
+        run(name, texts, Settings(interval=level, **common), **own) for level in (0, 0.8, 0.95)
+    )
+    assert none.interval is None
+    assert not any(source.intervals for source in none.sources.values())
+    assert less.interval is not None
+    assert less.interval.level == 0.8
+    for table in more.tables:
+        assert not bounds(none.tables[table]), table
+        narrow, wide = bounds(less.tables[table]), bounds(more.tables[table])
+        assert len(narrow) == len(wide)
+        for (low, high), (lowest, highest) in zip(narrow, wide):
+            assert high - low < highest - lowest or highest == lowest, table
 
 
 def told(results: Sequence[Result]) -> str:

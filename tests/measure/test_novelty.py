@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rote
+from rote.compare.intervals import around
 from rote.core.errors import InputError, OptionError
 from rote.core.plugins import load
 from rote.core.result import Result
@@ -121,9 +122,7 @@ def test_the_interval_of_a_share_leaves_out_one_text_at_a_time(corpus: Path) -> 
         result.sources["texts"].values["novel_4"],
         result.sources["texts"].intervals["novel_4"],
     )
-    assert (low, high) == pytest.approx(
-        (max(0, value - 1.959964 * error), min(1, value + 1.959964 * error)), abs=1e-6
-    )
+    assert (low, high) == pytest.approx(around(value, error, 0.95, texts=4), abs=1e-6)
 
 
 def test_the_curves_of_words_and_tags_go_up_to_thirty(corpus: Path) -> None:

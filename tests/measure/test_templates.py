@@ -112,6 +112,36 @@ def test_highlighting_shows_where_templates_stand(tmp_path: Path) -> None:
         measured(tmp_path, {"one": ["a b"]}, n=2, highlight="none")
 
 
+def test_a_text_that_was_not_drawn_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rote.measure._compute.measure_facets", lambda *a, **k: 1 / 0)
+    files = [Path(file) for file in written(tmp_path, {"one": ["a b a b"] * 9})]
+    settings = Settings(annotator="given", interval=0, permutations=0, matched=False, sample=1)
+    refused = []
+    for number in range(9):
+        options = Options(n=2, highlight=f"one-{number}")
+        with pytest.raises((OptionError, ZeroDivisionError)) as stopped:
+            compute({"templates": options}, files, settings=settings)
+        if stopped.type is OptionError:
+            refused.append(str(stopped.value))
+            said = f"'one-{number}' is not among the 1 of each source that --sample drew"
+            assert said in refused[-1]
+    # The work began for the one that was drawn.
+    assert len(refused) == 8
+
+
+def test_a_text_of_one_facet_is_highlighted_there_alone() -> None:
+    records = [
+        Document(f"{task}{n}", f"The cat sat on the mat {n}.", {"task": task, "source": source})
+        for task in ("a", "b")
+        for n, source in enumerate(("human", "human", "model", "model"))
+    ]
+    settings = Settings(by=("task", "source"), reference="human", permutations=0, matched=False)
+    (result,) = compute({"templates": Options(n=3, highlight="b2")}, records, settings=settings)
+    assert [row["id"] for row in result.tables["highlight"]] == ["b2"]
+
+
 RECORDS = [
     ("human", "0", "The cat sat on the mat and looked at the dog.", "A long story about a cat."),
     (

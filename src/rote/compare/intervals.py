@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare._resample import draws
+from rote.compare.shares import wilson
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
 
 HALF_SAMPLES = 200
+_NO_ERROR = 1e-12
+"""Standard errors below that are rounding."""
 
 
 def half_sample_errors(
@@ -73,11 +76,26 @@ def left_out_error(without: NDArray[np.float64]) -> float:
     return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
 
 
-def around(value: float, error: float, level: float, *, share: bool = False) -> tuple[float, float]:
-    """The interval at the given level: value -+ z standard errors; a share stays within 0 and 1."""
+def around(value: float, error: float, level: float, *, texts: int = 0) -> tuple[float, float]:
+    """The interval at the given level: value -+ z standard errors; nan where no level is asked for.
+
+    `texts` says that the value is a share, of so many texts. Its interval is Wilson's, for as many
+    independent answers of yes or no as would have this standard error: it does not leave 0 and 1,
+    and is wider on the side where there is room. A share of exactly 0 or 1 has no spread to go by;
+    it is as sure as one of whole texts, which is the least sure that a share over them can be.
+    """
+    if not level or math.isnan(value) or math.isnan(error):
+        return math.nan, math.nan
+    if texts:
+        # What rounding left beyond the ends is at them.
+        share = min(max(value, 0.0), 1.0)
+        room = share * (1 - share)
+        answers = room / error**2 if room and error > _NO_ERROR else float(texts)
+        if not room or error > _NO_ERROR:
+            low, high = wilson(share * answers, answers, level)
+            return min(low, share), max(high, share)
     reach = NormalDist().inv_cdf((1 + level) / 2) * error
-    low, high = value - reach, value + reach
-    return (max(low, 0.0), min(high, 1.0)) if share else (low, high)
+    return value - reach, value + reach
 
 
 def _deviation(values: NDArray[np.float64]) -> float:

@@ -6,12 +6,12 @@ import math
 from statistics import NormalDist
 
 
-def wilson(found: float, total: float, level: float = 0.95) -> tuple[float, float]:
+def wilson(found: float, total: float, level: float) -> tuple[float, float]:
     """The Wilson score interval of the share `found` / `total`; nan where there is nothing.
 
     It stays within 0 and 1, and says something of 0 in 100 and of 100 in 100 too.
     """
-    if not total:
+    if not total or not level:
         return math.nan, math.nan
     z = NormalDist().inv_cdf((1 + level) / 2)
     share, stretch = found / total, 1 + z * z / total

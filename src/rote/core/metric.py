@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from types import NoneType
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
@@ -84,6 +86,8 @@ class Value:
     """Whether the number moves when only the amount of text changes."""
     share: bool = False
     """Whether it lies between 0 and 1, which an interval then does not leave."""
+    of_texts: bool = False
+    """Whether it is a share of the texts themselves, so that its interval is that of a count."""
     relative: bool = False
     """Whether it depends on which other sources there are: facets and runs do not compare."""
     tested: bool = True
@@ -141,6 +145,31 @@ class Metric:
     (the options' field `items` may name it), with SEVERAL between the instances."""
     inputs: bool = True
     """Whether what the texts were made from (field `document`) is worth measuring as a source."""
+
+
+_KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "True or False"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "a text"),
+}
+
+
+def check_types(kind: type, given: Mapping[str, Any]) -> None:
+    """Refuses `interval="0"` before anything is compared with it; only plain fields are looked at.
+
+    The shell reads numbers as numbers; from Python anything may come.
+    """
+    hints = get_type_hints(kind)
+    for name, value in given.items():
+        allowed = [hint for hint in get_args(hints[name]) or (hints[name],) if hint is not NoneType]
+        if len(allowed) != 1 or allowed[0] not in _KINDS or get_origin(hints[name]) is tuple:
+            continue
+        none = NoneType in get_args(hints[name])
+        types, said = _KINDS[allowed[0]]
+        wrong = isinstance(value, bool) and allowed[0] is not bool
+        if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
+            raise OptionError(f"{name} must be {said}{' or None' * none}, not {value!r}")
 
 
 def option(default: Any, help: str, **extra: Any) -> Any:

@@ -142,7 +142,7 @@ def missing(path: Path) -> InputError:
     remedy = (
         f"Did you mean {' or '.join(str(folder / name) for name in near)}?"
         if near
-        else ("Check the path; one text alone is given as a list, [text]")
+        else "Check the path"
     )
     return InputError("no such file", file=str(path), remedy=remedy)
 

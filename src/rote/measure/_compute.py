@@ -26,6 +26,7 @@ from rote.measure._facets import check_reference, measure_facets
 from rote.measure._prepare import Fields, Words, own_layers
 from rote.measure._settings import Settings
 
+_MANY_SOURCES = 20
 Measures = Mapping[str, Any] | Sequence[tuple[str, Any]]
 
 
@@ -82,8 +83,12 @@ def compute(
     )
     tell_read(collected, settings, reporter)
     check_read(collected, settings)
+    everything = collected
     if settings.sample is not None:
         collected = collected.sampled(settings.sample, settings.seed)
+    for wanted in (getattr(options, "highlight", None) for _, options in chosen):
+        if wanted is not None:
+            _check_highlight(wanted, collected, everything, settings)
     results = corrected(
         [
             measure_facets(
@@ -101,6 +106,21 @@ def compute(
     noted = (*results[0].notes, *left_out, *remarks(collected.seen))
     results[0] = replace(results[0], notes=noted)
     return results
+
+
+def _check_highlight(
+    wanted: str, collected: Collected, everything: Collected, settings: Settings
+) -> None:
+    """The text that is to be shown must be one that is measured; noticed before the work."""
+    if wanted in collected.ids:
+        return
+    if wanted in everything.ids:
+        raise OptionError(
+            f"the text '{wanted}' is not among the {settings.sample:,} of each source that "
+            "--sample drew: leave out --sample"
+        )
+    some = ", ".join(collected.ids[:3])
+    raise OptionError(f"there is no text with the id '{wanted}'; ids are like {some}")
 
 
 def _with_copies(result: Result, collected: Collected) -> Result:
@@ -206,6 +226,13 @@ def tell_read(collected: Collected, settings: Settings, reporter: Reporter) -> N
     """What was skipped, and what the user may have meant."""
     for line in collected.problems.listed():
         reporter.say(line)
+    groups, texts = len(collected.groups), sum(map(len, collected.groups.values()))
+    if settings.by and groups > _MANY_SOURCES and texts < 2 * groups:
+        reporter.say(
+            f"--by {','.join(settings.by)} makes {groups:,} sources of {texts:,} texts, so that "
+            "most are of one text alone: is it a field that numbers the texts? A source is who "
+            "wrote them"
+        )
     if not settings.by and len(collected.groups) == 1 and "source" in collected.fields:
         reporter.say("the records have a field 'source': --by source compares what it names")
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from rote.core import plugins
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import check_types
 from rote.core.result import Result
 from rote.corpus import Input, ReadOptions
 from rote.measure import PANEL, Settings
@@ -113,7 +115,9 @@ def diversity(texts: Input, **keywords: Any) -> list[Result]:
 def _one(name: str, texts: Input, keywords: dict[str, Any]) -> Result:
     options = _options_type(name)
     own = {field.name for field in fields(options)}
-    chosen = options(**{key: value for key, value in keywords.items() if key in own})
+    mine = {key: value for key, value in keywords.items() if key in own}
+    check_types(options, mine)
+    chosen = options(**mine)
     rest = {key: value for key, value in keywords.items() if key not in own}
     return _several({name: chosen}, texts, rest, own)[0]
 
@@ -134,13 +138,26 @@ def _several(
             hint = f": did you mean '{near[0]}'?" if near else ""
             raise OptionError(f"unknown option '{key}'{hint}")
         given[homes[key]][key] = _listed(value) if key == "by" else value
+    check_types(ReadOptions, given[ReadOptions])
     return compute(
         measures,
-        texts,
+        _not_a_text(texts),
         settings=Settings(**given[Settings]),
         read=ReadOptions(**given[ReadOptions]),
         panel=panel,
     )
+
+
+def _not_a_text(texts: Input) -> Input:
+    """A text in the place of a path is an error that says what to do."""
+    if isinstance(texts, str) and len(texts.split()) > 1 and not Path(texts[:4096]).exists():
+        shown = texts if len(texts) <= 60 else f"{texts[:60]}…"
+        raise InputError(
+            "no such file",
+            file=shown,
+            remedy="Check the path; one text alone is given as a list, [text]",
+        )
+    return texts
 
 
 def _options_type(name: str) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_types, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Settings:
     jobs: int = option(1, "How many cores to use; results do not depend on it")
 
     def __post_init__(self) -> None:
+        check_types(type(self), {one.name: getattr(self, one.name) for one in fields(self)})
         if not 0 <= self.interval < 1:
             raise OptionError(f"interval must be at least 0 and below 1, not {self.interval}")
         if self.jobs < 1:

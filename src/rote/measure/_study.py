@@ -28,6 +28,7 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
+from rote.compare.shares import wilson
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
 from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult
@@ -196,6 +197,9 @@ class _Run:
             method = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement"
             if closed:
                 method += f"; jackknife over texts for {', '.join(closed)}"
+        counted = [value.title for value in self.values if value.of_texts]
+        if counted and not self.settings.within:
+            method += f"; Wilson for {', '.join(counted)}"
         return Interval(self.settings.interval, method)
 
     def standard_errors(self) -> dict[str, Values]:
@@ -220,12 +224,17 @@ class _Run:
 
     def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
         take = self.study.groups[source]
-        shares = {value.name for value in self.values if value.share}
-        intervals = {
-            name: around(values[name], error, self.settings.interval, share=name in shares)
-            for name, error in errors.items()
-            if not (math.isnan(error) or math.isnan(values[name]))
-        }
+        level, within = self.settings.interval, self.settings.within
+        intervals = {}
+        for value in self.values:
+            name, number = value.name, values[value.name]
+            if value.of_texts and not within:
+                ends = wilson(number * len(take), len(take), level)
+            else:
+                error = errors.get(name, math.nan)
+                ends = around(number, error, level, texts=len(take) if value.share else 0)
+            if not math.isnan(ends[0]):
+                intervals[name] = ends
         for name, ends in self.own_intervals(take).items():
             intervals.pop(name, None)
             if not (math.isnan(values[name]) or any(map(math.isnan, ends))):

@@ -107,7 +107,9 @@ def given(options: Options) -> tuple[str, ...]:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    return tuple(Value(name, SCORES[name], "repetitive", True) for name in given(options))
+    return tuple(
+        Value(name, SCORES[name], "repetitive", True, share=True) for name in given(options)
+    )
 
 
 def needs(options: Options) -> tuple[Need, ...]:

@@ -90,15 +90,17 @@ def values(options: Options) -> tuple[Value, ...]:
     diversity = Value("ngram_diversity", "n-gram diversity", "diverse", True)
     if options.variant == "package":
         return (diversity,)
-    unique = (Value(f"unique_{n}", f"Unique-{n}", "diverse", True) for n in UNIQUE_LENGTHS)
+    unique = (
+        Value(f"unique_{n}", f"Unique-{n}", "diverse", True, share=True) for n in UNIQUE_LENGTHS
+    )
     return (
         *unique,
-        Value("unique", "mean of Unique-1, 2, 3", "diverse", True),
-        Value("ttr", "type-token ratio", "diverse", True),
+        Value("unique", "mean of Unique-1, 2, 3", "diverse", True, share=True),
+        Value("ttr", "type-token ratio", "diverse", True, share=True),
         *((diversity,) if options.ngram_max else ()),
-        Value("mattr", "MATTR", "diverse", False),
+        Value("mattr", "MATTR", "diverse", False, share=True),
         Value("mtld", "MTLD", "diverse", False),
-        Value("hdd", "HD-D", "diverse", False),
+        Value("hdd", "HD-D", "diverse", False, share=True),
         Value("entropy", "entropy of words (bits)", "diverse", True),
     )
 

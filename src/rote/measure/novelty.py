@@ -34,7 +34,6 @@ MOST = 30
 COVERING = tuple(range(5, 13))
 """The lengths of the runs that coverage and the creativity index look at."""
 _SHOWN_COVERAGE = (5, 8, 12)
-_LEVEL = 0.95
 _COPIED = 10
 _ITEMS = {"novel": "words", "tags": "tags"}
 """What the n-grams are made of whose values begin so."""
@@ -244,13 +243,14 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
         for layer in options.layers:
             for n in range(1, MOST + 1):
                 share, error = _share(rows, take, layer, n)
-                low, high = around(share, error, _LEVEL, share=True)
+                low, high = around(share, error, comparison.level, texts=len(take))
                 every = int(np.maximum(rows.lengths[take] - n + 1, 0).sum())
                 row = {"source": source, "layer": layer, "n": n, "n_grams": every}
                 curve.append({**row, "novel": share, "low": low, "high": high})
         for column, least in enumerate(COVERING):
             each = coverage[take, column]
-            low, high = around(_mean(each), mean_error(each), _LEVEL, share=True)
+            level, texts = comparison.level, int((~np.isnan(each)).sum())
+            low, high = around(_mean(each), mean_error(each), level, texts=texts)
             row = {"source": source, "length": least, "coverage": _mean(each)}
             covering.append({**row, "low": low, "high": high})
         copied += _copied(rows, rows.index, source, take, comparison)

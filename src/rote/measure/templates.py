@@ -46,7 +46,11 @@ def values(options: Options) -> tuple[Value, ...]:
     return (
         Value("cr", f"CR of {options.layer}", "repetitive", True),
         Value("length", "mean length in words", "neither", False),
-        Value("rate", f"texts with a template (n = {n})", "repetitive", True, share=True),
+        Value(
+            *("rate", f"texts with a template (n = {n})", "repetitive", True),
+            share=True,
+            of_texts=True,
+        ),
         Value("per_token", f"templates per token (n = {n})", "repetitive", True),
         Value("distinct", f"different templates in a text (n = {n})", "repetitive", True),
     )
@@ -95,7 +99,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     if options.highlight is not None:
         from rote.measure._templates.highlight import highlighted
 
-        return {"highlight": [highlighted(rows, comparison, options)]}
+        return {"highlight": highlighted(rows, comparison, options)}
     found: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}
     found |= template_tables(rows, comparison, options)
     if options.corpus:

@@ -361,3 +361,20 @@ def test_work_can_be_stopped_from_outside(texts: Path) -> None:
             settings=QUICK,
             reporter=Stopping(),
         )
+
+
+def test_the_headline_counts_the_texts_that_were_measured(texts: Path) -> None:
+    from rote.report.whole.methods import methods
+    from rote.report.whole.parts.about import lead
+
+    settings = replace(QUICK, sample=4, permutations=0, interval=0)
+    study = gather(texts, ReportOptions(measures=("lexical",)), settings=settings)
+    measured = sum(source.texts for source in study.results[0].sources.values())
+    read = study.given[0].facts["texts"]
+    assert measured < read
+    assert lead(study)[0].startswith(f"{measured:,} of {read:,} texts")
+    assert f"We measured {measured:,} of {read:,} texts" in methods(study).paragraphs[0]
+    everything = gather(
+        texts, ReportOptions(measures=("lexical",)), settings=replace(settings, sample=None)
+    )
+    assert lead(everything)[0].startswith(f"{read:,} texts")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.result import Result
+from rote.report._grid import GridRow, grid
 from rote.report.whole.saying.contrasts import contrasts
 from rote.report.whole.saying.headlines import HEADLINES
 from rote.report.whole.saying.statement import Statement
@@ -355,3 +356,38 @@ def test_the_interval_of_a_ratio_is_that_of_drawn_pairs(seed: int) -> None:
     spread = math.sqrt(sum((ratio - mean) ** 2 for ratio in ratios) / len(ratios))
     assert found.relative_reach == pytest.approx(1.96 * spread, rel=0.1)
     assert found.relative == pytest.approx(mean - 1, abs=0.01)
+
+
+def test_the_work_of_a_summary_grows_with_the_sources_and_no_faster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def made(sources: int) -> tuple[int, int]:
+        """How often results were laid out, and cells made."""
+        names = [f"s{number}" for number in range(sources)]
+        tests = {name: {"p": 0.5, "p_corrected": 0.5, "permutations": 9999} for name in names}
+        results = [
+            result(
+                *(
+                    one.measure,
+                    one.value,
+                    {"human": (0.5, 0.1), **dict.fromkeys(names, (0.4, 0.1))},
+                ),
+                tests,
+            )
+            for one in HEADLINES
+        ]
+        count = {"grid": 0, "cells": 0}
+
+        def counted(of: Result) -> list[GridRow]:
+            rows = grid(of)
+            count["grid"] += 1
+            count["cells"] += sum(len(row.cells) for row in rows)
+            return rows
+
+        monkeypatch.setattr("rote.report.whole.saying.contrasts.grid", counted)
+        summary(study(results))
+        return count["grid"], count["cells"]
+
+    (few, cells), (many, more) = made(5), made(40)
+    assert few == many > 0
+    assert more / cells == pytest.approx(41 / 6)

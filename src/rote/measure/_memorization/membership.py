@@ -54,7 +54,7 @@ def separation(
         len(members),
         len(others),
         auc,
-        around(auc, error, level, share=True),
+        around(auc, error, level, texts=min(len(members), len(others))),
         float(found.mean()),
         # The threshold is taken as given: of the members alone this says how sure the share is.
         share_interval(found, own, level),

@@ -235,7 +235,7 @@ def _overlap_row(
     defined = shares[~np.isnan(shares)]
     mean = float(defined.mean()) if len(defined) else math.nan
     error = mean_error(shares, bases)
-    low, high = around(mean, error, study.options.interval, share=True)
+    low, high = around(mean, error, study.options.interval, texts=len(defined))
     return {
         "of": kind,
         "in": held_in,

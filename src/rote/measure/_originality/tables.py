@@ -28,7 +28,6 @@ _CITED = 5
 _AROUND = 60
 # Lengths of cited fragments for which the share of failing sentences is given.
 _LENGTHS = range(2, 9)
-_LEVEL = 0.95
 Lengths = NDArray[np.int64]
 
 
@@ -216,13 +215,13 @@ def _lengths(rows: Rows, longest: Lengths, comparison: Comparison) -> list[Row]:
     Two words that one source alone has are often chance, five hardly ever.
     """
     return [
-        {"source": source, "words": words, **_share(rows, take, longest >= words)}
+        {"source": source, "words": words, **_share(rows, take, longest >= words, comparison.level)}
         for source, take in comparison.groups.items()
         for words in _LENGTHS
     ]
 
 
-def _share(rows: Rows, take: Take, holds: NDArray[np.bool_]) -> dict[str, float]:
+def _share(rows: Rows, take: Take, holds: NDArray[np.bool_], level: float) -> dict[str, float]:
     """The share of a source's sentences, and its interval by leaving out each text."""
     texts = len(rows.layer)
     counts = np.bincount(rows.sentences.texts, minlength=texts)[take]
@@ -230,5 +229,5 @@ def _share(rows: Rows, take: Take, holds: NDArray[np.bool_]) -> dict[str, float]
     with np.errstate(invalid="ignore"):
         share = float(np.divide(having.sum(), counts.sum()))
         without = (having.sum() - having) / (counts.sum() - counts)
-    low, high = around(share, left_out_error(without), _LEVEL, share=True)
+    low, high = around(share, left_out_error(without), level, texts=len(take))
     return {"failing": share, "low": low, "high": high}

@@ -210,7 +210,8 @@ def mean_interval(
     if math.isnan(value) or not table.level:
         return value, (math.nan, math.nan)
     error = clusters.mean_error(column[chosen], table.rows.base[chosen])
-    return value, around(value, error, table.level, share=share)
+    texts = int((~np.isnan(column[chosen])).sum()) if share else 0
+    return value, around(value, error, table.level, texts=texts)
 
 
 def _mean_in(

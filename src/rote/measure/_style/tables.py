@@ -64,7 +64,7 @@ def _source(study: Study, found: Sequence[Completion]) -> SourceResult:
     intervals = {
         name: wilson(int(column.sum()), len(column), level)
         if name in _SHARES
-        else around(float(column.mean()), mean_error(column), level, share=True)
+        else around(float(column.mean()), mean_error(column), level, texts=len(column))
         for name, column in columns.items()
     }
     return SourceResult(
@@ -126,7 +126,7 @@ def _by_frequency(study: Study) -> Iterator[Row]:
             }
             for name in _SHARES:
                 count = int(columns[name][here].sum())
-                low, high = wilson(count, int(here.sum()), study.options.interval or 0.95)
+                low, high = wilson(count, int(here.sum()), study.options.interval)
                 row |= {name: count / int(here.sum()), f"{name}_low": low, f"{name}_high": high}
             yield row
 

@@ -113,7 +113,7 @@ def tables_of(
         for name, index in asked.items():
             corpus = standing(index, options.layer, options.n, options.most_frequent)
             for source in sources:
-                _look_up(name, corpus, source, rows, comparison.ids, tables)
+                _look_up(name, corpus, source, rows, comparison, tables)
             advance(1)
         for name, index in corpora.items():
             tables["in_corpus"] += _in_corpus(name, index, rows, comparison)
@@ -161,13 +161,14 @@ def _look_up(
     corpus: Standing,
     source: _Source,
     rows: Rows,
-    ids: Sequence[str],
+    comparison: Comparison,
     tables: Tables,
 ) -> None:
     """Add one source's rows for one corpus."""
     found = {kind: _found(corpus, grams) for kind, grams in source.grams.items()}
     head = {"corpus": name, "source": source.name}
-    tables["coverage"] += [{**head, "kind": kind, **_shares(f)} for kind, f in found.items()]
+    level = comparison.level
+    tables["coverage"] += [{**head, "kind": kind, **_shares(f, level)} for kind, f in found.items()]
     tables["ranks"] += [
         {**head, "kind": kind, "n_gram": " ".join(gram), "count": count, "rank": rank}
         for kind in (TEMPLATES, OTHERS)
@@ -180,7 +181,7 @@ def _look_up(
     tables["found_in_texts"] += [
         {
             **head,
-            "id": ids[text],
+            "id": comparison.ids[text],
             "templates": templates,
             "found": in_corpus,
             "share": in_corpus / templates if templates else math.nan,
@@ -207,10 +208,10 @@ def _found(corpus: Standing, grams: Sequence[Gram]) -> _Found:
     return _Found(grams, counts, corpus.ranks(counts), corpus.among(grams, counts))
 
 
-def _shares(found: _Found) -> dict[str, Any]:
+def _shares(found: _Found, level: float) -> dict[str, Any]:
     total, there, among = len(found.grams), int((found.counts > 0).sum()), int(found.among.sum())
-    low, high = wilson(there, total)
-    among_low, among_high = wilson(among, total)
+    low, high = wilson(there, total, level)
+    among_low, among_high = wilson(among, total, level)
     return {
         "n_grams": total,
         "among_frequent": among / total if total else math.nan,

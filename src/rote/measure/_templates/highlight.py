@@ -15,20 +15,20 @@ from rote.measure._templates.core import Options, Rows, templates_of
 from rote.measure._templates.matches import Reader, spans
 
 
-def highlighted(rows: Rows, comparison: Comparison, options: Options) -> dict[str, Any]:
-    """The text of this id, and every place in it where a template of its source stands."""
+def highlighted(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
+    """The text of this id, and every place in it where a template of its source stands.
+
+    Nothing where it is a text of another facet; that there is one was checked before the work.
+    """
     if options.highlight not in comparison.ids:
-        some = ", ".join(comparison.ids[:3])
-        raise OptionError(
-            f"there is no text with the id '{options.highlight}'; ids are like {some}"
-        )
+        return []
     number = comparison.ids.index(options.highlight)
     source = next(name for name, take in comparison.groups.items() if number in take)
     chosen = templates_of(rows, comparison.groups[source], options)
     names = [" ".join(gram) for gram in rows.windows.grams(rows.layer, chosen)]
     places, which = rows.windows.places(rows.layer, np.array([number]), chosen)
     starts, ends = spans(rows.layer, places, options.n)
-    return {
+    row = {
         "source": source,
         "id": options.highlight,
         "text": rows.raw.text(number).decode("utf-8", "surrogatepass"),
@@ -37,6 +37,7 @@ def highlighted(rows: Rows, comparison: Comparison, options: Options) -> dict[st
             for start, end, rank in zip(starts.tolist(), ends.tolist(), which.tolist())
         ],
     }
+    return [row]
 
 
 def check_target(path: Path) -> None:

@@ -29,7 +29,6 @@ from rote.measure._templates.windows import Chosen, Windows
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 TEMPLATE, OTHER = "template", "other"
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def _rows(
     for kind, values in means.items():
         defined = values[~np.isnan(values)]
         value = _mean(defined)
-        low, high = around(value, mean_error(defined), _LEVEL)
+        low, high = around(value, mean_error(defined), comparison.level)
         yield {
             "source": source,
             "model": name,

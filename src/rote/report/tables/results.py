@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rote.core.result import Result
@@ -33,6 +34,9 @@ _CSV_COLUMNS = (
     *("verdict", "matched_verdict"),
 )
 _MANY = 4
+_NAMED = 12
+_SHOWN = 60
+"""Sources that are printed: nobody reads thousands of lines, and files have them all."""
 
 
 def print_results(results: Sequence[Result], console: Any) -> None:
@@ -41,16 +45,38 @@ def print_results(results: Sequence[Result], console: Any) -> None:
         if title:
             console.print(_heading(title, parts[0]))
         rows = [row for part in parts for row in grid(part)]
-        for block in _blocks(ordered_sources(parts), parts[0].reference, console.width):
+        sources = ordered_sources(parts)
+        for block in _blocks(sources[:_SHOWN], parts[0].reference, console.width):
             console.print(_rich_table(parts, rows, block))
+        if (left := len(sources) - _SHOWN) > 0:
+            line = f"{left:,} more sources are not printed: --csv and --json give them all"
+            console.print(line, highlight=False)
     for line in _legend(results):
         console.print(line, style="dim", highlight=False)
     for line in _notes(results):
         console.print(f"note: {line}", highlight=False)
     for result in results:
-        further.print_tables(result, console)
+        further.print_tables(_shortened(result), console)
     for result in results:
         console.print(str(result.signature), style="dim", highlight=False, soft_wrap=True)
+
+
+def _shortened(result: Result) -> Result:
+    """A result with the sources that are printed, for its further tables."""
+    shown: set[str] = set()
+    for facet in result.facets():
+        every = sorted(facet.names, key=lambda group: group != facet.reference)
+        shown.update(every[:_SHOWN])
+    if len(shown) == len(result.sources):
+        return result
+    return replace(
+        result,
+        sources={name: found for name, found in result.sources.items() if name in shown},
+        tables={
+            table: [row for row in rows if "source" not in row or row["source"] in shown]
+            for table, rows in result.tables.items()
+        },
+    )
 
 
 def as_text(results: Sequence[Result], width: int = 120) -> str:
@@ -275,7 +301,10 @@ def _said_of(who: Sequence[str], everyone: Sequence[str]) -> str:
     who = list(dict.fromkeys(who))
     if not who:
         return ""
-    return " (all)" if len(who) == len(everyone) >= _MANY else f" ({', '.join(who)})"
+    if len(who) == len(everyone) >= _MANY:
+        return " (all)"
+    more = f" and {len(who) - _NAMED:,} more" if len(who) > _NAMED else ""
+    return f" ({', '.join(who[:_NAMED])}{more})"
 
 
 def _tex_cell(cell: Cell) -> str:

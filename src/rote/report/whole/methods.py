@@ -69,14 +69,14 @@ def _settings(result: Result) -> dict[str, str]:
 
 
 def _texts(study: Study) -> str:
-    said = [_given(given) for given in study.given]
+    said = [_given(given, study.measured()) for given in study.given]
     if study.reference:
         said.append(f"The other sources are compared with {study.reference}.")
     said.append(f"All measures were computed with rote {study.version}.")
     return " ".join(said)
 
 
-def _given(given: Given) -> str:
+def _given(given: Given, measured: int | None) -> str:
     facts = given.facts
     if given.role == "texts":
         sources: Mapping[str, Mapping[str, int]] = facts["sources"]
@@ -87,8 +87,9 @@ def _given(given: Given) -> str:
         some = "; ".join(sizes[:_MANY])
         more = f"; and {len(sizes) - _MANY} more" if len(sizes) > _MANY else ""
         kind = "source" if len(sizes) == 1 else "sources"
+        of = "" if measured is None else f"{measured:,} of "
         return (
-            f"We measured {facts['texts']:,} texts ({facts['words']:,} words) of {len(sizes)} "
+            f"We measured {of}{facts['texts']:,} texts ({facts['words']:,} words) of {len(sizes)} "
             f"{kind} ({some}{more}; {given.name}, fingerprint {given.fingerprint[:12]})."
         )
     if given.role == "items":

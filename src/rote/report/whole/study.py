@@ -95,6 +95,19 @@ class Study:
         """The first result of a measure, if it was taken."""
         return next((one for one in self.results if one.measure == measure), None)
 
+    def measured(self) -> int | None:
+        """How many of the given texts were measured, by whatever measured most; None: all.
+
+        `--sample`, or the limits of a report, leave texts out.
+        """
+        given = [one.facts.get("sources", {}) for one in self.given if one.role == "texts"]
+        names = [name for sources in given for name in sources]
+        if any("within" in dict(result.signature.settings) for result in self.results):
+            return None  # sets of texts are counted there
+        found = [result.sources for result in self.results]
+        most = sum(max((own[n].texts for own in found if n in own), default=0) for n in names)
+        return most if most < sum(s["texts"] for own in given for s in own.values()) else None
+
     def to_dict(self) -> dict[str, Any]:
         data = {
             name: [asdict(one) for one in getattr(self, name)]

@@ -17,7 +17,7 @@ from rote.measure._correct import UNTESTED
 from rote.report._grid import SIGNIFICANT
 from rote.report.whole.saying import findings
 from rote.report.whole.saying.beside_reference import of_source
-from rote.report.whole.saying.contrasts import contrasts
+from rote.report.whole.saying.contrasts import Contrast, contrasts
 from rote.report.whole.saying.headlines import HEADLINES
 from rote.report.whole.saying.scene import Scene, scenes
 from rote.report.whole.saying.statement import Statement
@@ -54,18 +54,17 @@ def _compared(scene: Scene, details: int) -> list[Statement]:
     few = scene.size(reference)[0] < TOO_FEW
     told: list[tuple[int, list[Statement]]] = []
     each = max(2, details // max(1, len(scene.others)))
+    # Once for all sources: what each needs alone would be found anew for every other.
+    own: dict[str, list[Contrast]] = {source: [] for source in scene.others}
+    for result in scene.results:
+        for headline in (one for one in HEADLINES if one.measure == result.measure):
+            for contrast in contrasts(result, headline):
+                if contrast.source in own:
+                    own[contrast.source].append(contrast)
     for source in scene.others:
         if few or scene.size(source)[0] < TOO_FEW:
             continue
-        own = [
-            contrast
-            for result in scene.results
-            for headline in HEADLINES
-            if headline.measure == result.measure
-            for contrast in contrasts(result, headline)
-            if contrast.source == source
-        ]
-        told.append(of_source(scene, source, own, each))
+        told.append(of_source(scene, source, own[source], each))
     if not scene.others:
         said.append(Statement(f"There is no source beside {reference} to compare.", "scope"))
     # Those that differ most come first; the order of the input decides between equals.

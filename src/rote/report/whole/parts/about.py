@@ -24,6 +24,8 @@ def lead(study: Study) -> list[str]:
     names = {name for result in study.results for name in result.sources}
     counted = [sum(facts.get(what, 0) for facts in texts) for what in ("texts", "words")]
     size = f"{counted[0]:,} texts ({counted[1]:,} words) of " if all(counted) else ""
+    if size and (measured := study.measured()) is not None:
+        size = f"{measured:,} of {size}"
     sources = f"{len(names):,} source{'s' * (len(names) != 1)}"
     compared = (
         f"compared with {shown_name(study.reference)}" if study.reference else "without a reference"

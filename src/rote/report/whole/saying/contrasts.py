@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
 from rote.core.result import Result
-from rote.report._grid import Cell, grid
+from rote.report._grid import Cell, GridRow, grid
 from rote.report.whole.saying.headlines import Headline
 
 Sure = Literal["sure", "likely", "not", "untested"]
@@ -139,21 +140,21 @@ def contrasts(result: Result, headline: Headline) -> list[Contrast]:
         contrast
         for source in result.sources
         if source != reference
-        for contrast in [_contrast(result, headline, source, str(reference), headline.value)]
+        for contrast in [_contrast(result, headline, source, rows, headline.value)]
         if contrast is not None
     ]
 
 
 def _contrast(
-    result: Result, headline: Headline, source: str, reference: str, value: str
+    result: Result, headline: Headline, source: str, rows: Mapping[str, GridRow], value: str
 ) -> Contrast | None:
-    row = next((row for row in grid(result) if row.value == value), None)
+    row, reference = rows.get(value), str(result.reference)
     if row is None or source not in row.cells or reference not in row.cells:
         return None
     own, other = row.cells[source], row.cells[reference]
     same = None
     if headline.equal and value != headline.equal:
-        same = _contrast(result, headline, source, reference, headline.equal)
+        same = _contrast(result, headline, source, rows, headline.equal)
     return Contrast(
         headline=headline,
         source=source,
