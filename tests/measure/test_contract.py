@@ -322,7 +322,7 @@ def test_values_of_each_text_are_in_every_form_or_said_to_be_missing(name: str) 
         assert any("no values of single texts" in note for note in result.notes)
         return
     assert [row["source"] for row in rows] == ["a"] * 6 + ["b"] * 6
-    columns = set(rows[0]) - {"source", "id", "words"}
+    columns = set(rows[0]) - {"source", "id", "file", "words"}
     assert columns
     assert "Values of each text" in tables.as_text([result])
     lines = list(csv.DictReader(io.StringIO(tables.as_csv([result]))))

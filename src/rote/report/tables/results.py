@@ -131,7 +131,7 @@ def as_csv(results: Sequence[Result]) -> str:
 
 def _text_values(row: Mapping[str, Any]) -> list[str]:
     """The names of the values in a row of the table of texts."""
-    return [name for name in row if name not in ("source", "id", "words")]
+    return [name for name in row if name not in ("source", "id", "file", "words")]
 
 
 def as_latex(results: Sequence[Result]) -> str:
