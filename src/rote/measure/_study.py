@@ -197,10 +197,12 @@ class _Run:
             method = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement"
             if closed:
                 method += f"; jackknife over texts for {', '.join(closed)}"
-        counted = [value.title for value in self.values if value.of_texts]
-        if counted and not self.settings.within:
-            method += f"; Wilson for {', '.join(counted)}"
+        for value in self.values:
+            method += f"; Wilson for {value.title}" if self.counts_texts(value) else ""
         return Interval(self.settings.interval, method)
+
+    def counts_texts(self, value: Value) -> bool:
+        return value.of_texts and not self.settings.within
 
     def standard_errors(self) -> dict[str, Values]:
         groups, closed = self.study.groups, self.closed_form()
@@ -224,21 +226,16 @@ class _Run:
 
     def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
         take = self.study.groups[source]
-        level, within = self.settings.interval, self.settings.within
+        level, own = self.settings.interval, self.own_intervals(take)
         intervals = {}
         for value in self.values:
-            name, number = value.name, values[value.name]
-            if value.of_texts and not within:
-                ends = wilson(number * len(take), len(take), level)
-            else:
-                error = errors.get(name, math.nan)
-                ends = around(number, error, level, texts=len(take) if value.share else 0)
-            if not math.isnan(ends[0]):
-                intervals[name] = ends
-        for name, ends in self.own_intervals(take).items():
-            intervals.pop(name, None)
-            if not (math.isnan(values[name]) or any(map(math.isnan, ends))):
-                intervals[name] = ends
+            number, texts = values[value.name], len(take) if value.share else 0
+            ends = around(number, errors.get(value.name, math.nan), level, texts=texts)
+            if self.counts_texts(value):
+                ends = wilson(number * texts, texts, level)
+            ends = own.get(value.name, ends)
+            if not any(map(math.isnan, (number, *ends))):
+                intervals[value.name] = ends
         notes = list(self.metric.notes(self.rows, take, self.options) if self.metric.notes else ())
         if self.settings.interval and len(take) < _FEW_TEXTS:
             how = "no interval" if len(take) < 2 else "the interval is rough"
@@ -287,13 +284,11 @@ class _Run:
                         "permutations": count,
                         "shared_doc_ids": shared,
                     }
-                    row["expected"] = expected_difference(permuted[name], row["difference"])
+                    middle = expected_difference(permuted[name], row["difference"])
+                    row["expected"] = middle
                     row["p"] = p_value(permuted[name], row["difference"])
                     self.tests[source, name, "p"] = PermutedTest(
-                        source,
-                        row["difference"] - row["expected"],
-                        permuted[name] - row["expected"],
-                        least,
+                        source, row["difference"] - middle, permuted[name] - middle, least
                     )
                     if (source, name) in matched_means:
                         gap = matched_means[source, name] - matched_means[reference, name]
@@ -374,14 +369,10 @@ class _Run:
         if not self.settings.per_text or self.metric.per_text is None:
             return {}
         columns = self.metric.per_text(self.rows, self.options)
-        comparison = self.comparison()
+        comparison, words = self.comparison(), self.study.sample.words
         rows = [
-            {
-                "source": source,
-                **comparison.named(text),
-                "words": int(self.study.sample.words[text]),
-                **{name: float(column[text]) for name, column in columns.items()},
-            }
+            {"source": source, **comparison.named(text), "words": int(words[text])}
+            | {name: float(column[text]) for name, column in columns.items()}
             for source, take in self.study.groups.items()
             for text in take
         ]

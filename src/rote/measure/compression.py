@@ -212,8 +212,8 @@ METRIC = Metric(
     reduce=reduce,
     citation=(
         "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
-        "Text Diversity; on tags: Shaib, Elazar, Li and Wallace (2024), Detection and "
-        "Measurement of Syntactic Templates in Generated Text"
+        "Text Diversity: A Tool and a Comparative Analysis of Scores; on tags: Shaib, Elazar, Li "
+        "and Wallace (2024), Detection and Measurement of Syntactic Templates in Generated Text"
     ),
     match="words",
     notes=notes,

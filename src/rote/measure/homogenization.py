@@ -267,7 +267,7 @@ METRIC = Metric(
     citation=(
         "Padmakumar and He (2024), Does Writing with Language Models Reduce Content Diversity?; "
         "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
-        "Text Diversity"
+        "Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
     match=None,
     standard_errors=standard_errors,

@@ -319,7 +319,7 @@ METRIC = Metric(
     citation=(
         "Le Bronnec, Verine, Negrevergne, Chevaleyre and Allauzen (2024), Exploring Precision and "
         "Recall to assess the quality and diversity of LLMs; Guo, Shang and Clavel (2025), "
-        "Benchmarking Linguistic Diversity of Large Language Models, for trees; Kynkaanniemi, "
+        "Benchmarking Linguistic Diversity of Large Language Models, for trees; Kynkäänniemi, "
         "Karras, Laine, Lehtinen and Aila (2019); Naeem, Oh, Uh, Choi and Yoo (2020) for density "
         "and coverage"
     ),

@@ -111,7 +111,7 @@ METRIC = Metric(
     citation=(
         "Salkar, Trikalinos, Wallace and Nenkova (2022), Self-Repetition in Abstractive Neural "
         "Summarizers; Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the "
-        "Measurement of Text Diversity"
+        "Measurement of Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
     match="texts",
     notes=notes,

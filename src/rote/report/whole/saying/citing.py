@@ -25,7 +25,7 @@ TITLES: Mapping[tuple[str, str], str] = {
     ("Papineni et al.", "2002"): "BLEU: a Method for Automatic Evaluation of Machine Translation",
     ("Good", "1953"): "The Population Frequencies of Species and the Estimation of Population "
     "Parameters. Biometrika 40",
-    ("Kynkaanniemi, Karras, Laine, Lehtinen and Aila", "2019"): "Improved Precision and Recall "
+    ("Kynkäänniemi, Karras, Laine, Lehtinen and Aila", "2019"): "Improved Precision and Recall "
     "Metric for Assessing Generative Models",
     ("Naeem, Oh, Uh, Choi and Yoo", "2020"): "Reliable Fidelity and Diversity Metrics for "
     "Generative Models",
