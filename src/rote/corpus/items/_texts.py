@@ -20,9 +20,10 @@ TEXTS = "texts"
 
 
 def form_of(paths: Sequence[Path], items: str | None = None) -> str | None:
-    """The benchmark that all of these files hold; None where they hold texts, or other records."""
-    forms = {items} if items else {_form(path) for path in paths}
-    return forms.pop() if len(forms) == 1 and not forms & {None, TEXTS} else None
+    """The benchmarks that these files hold; None where one holds texts, or other records."""
+    forms = [items] if items else [_form(path) for path in paths]
+    known = sorted({form for form in forms if form and form != TEXTS})
+    return ", ".join(known) if known and None not in forms and TEXTS not in forms else None
 
 
 def as_documents(
