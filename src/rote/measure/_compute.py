@@ -169,9 +169,9 @@ def _items(
             "their options"
         )
         return None
-    reporter.say(f"items of {form}, put together with each of their options (--items texts: not)")
     skipped: list[InputError] = []
     found = as_documents(files, named, on_error=read.on_error, skipped=skipped)
+    reporter.say(f"items of {form}, put together with each of their options (--items texts: not)")
     for problem in skipped:
         reporter.say(f"skipped: {problem}")
     return open_corpus(found, read)

@@ -158,8 +158,10 @@ def _number(document: Document, field: str) -> float:
     try:
         return float(written)
     except ValueError:
+        empty = document.meta[field] is None or not written
+        holds = "nothing" if empty else f"{written!r}"
         raise InputError(
-            f"the text '{document.id}' holds {written!r}, which is no number", field=field
+            f"the text '{document.id}' holds {holds}, which is no number", field=field
         ) from None
 
 
