@@ -465,6 +465,8 @@ def test_one_bin_has_neither_end(train: str) -> None:
     source = result.sources["a"]
     assert all(math.isnan(source.values[f"rouge_1_{part}"]) for part in ("nov", "sim", "ratio"))
     assert any("all items are in one bin" in note for note in source.notes)
+    (row,) = result.tables["trends"]
+    assert all(math.isnan(row[f"ratio{end}"]) for end in ("", "_low", "_high"))
     assert source.values["rouge_1_trend"] > 0.8
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 TOO_SHORT, ALL = "too short", "all"
+_UNDEFINED = Estimate(math.nan, np.zeros(0), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def trend_row(table: Table, take: Take, column: Numbers, *, share: bool) -> dict
         for name, bin in (("nov", 0), ("sim", last))
     }
     items = rows.base[take]
-    logs = log_ratio(column[take], rows.bin[take], items, last)
+    logs = log_ratio(column[take], rows.bin[take], items, last) if last else _UNDEFINED
     novel, similar = (_in_bin(rows, take, column, bin) for bin in (0, last))
     rho, p, (low, high), count = clustered_rank_test(
         rows.overlap[take], column[take], items, table.level
@@ -251,12 +252,11 @@ def _rise_over_control(table: Table, source: str, column: Numbers) -> dict[str, 
         for bin in (0, last)
     )
     own, other = (log_ratio(c, both.bin, items, last) for c in (both.own, both.other))
-    undefined = Estimate(math.nan, np.zeros(0), 0)
     rho, p, n = rank_test(both.overlap, both.excess)
     low, high = rank_interval(rho, n, table.level)
     return {
-        **_plain("rise", similar - novel if last else undefined, table.level),
-        **_on_the_log("rise_ratio", own - other if last else undefined, table.level),
+        **_plain("rise", similar - novel if last else _UNDEFINED, table.level),
+        **_on_the_log("rise_ratio", own - other if last else _UNDEFINED, table.level),
         "excess_trend": rho,
         "excess_trend_low": low,
         "excess_trend_high": high,
