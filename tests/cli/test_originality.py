@@ -241,3 +241,15 @@ def test_a_file_of_authors_decides_who_is_one_source(
     done("originality", cited, "--against", files[1], "--authors", str(file), "--accept", "-q")
     authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
     assert authors == ["Ann B. Lee", "The Old Poet"]
+
+
+def test_a_name_may_be_merged_with_one_and_left_apart_from_another(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    names = ("A. Lee", "A Lee", "Ann Lee")
+    ground = written(
+        tmp_path / "initials.jsonl",
+        [{"id": name, "author": name, "text": "Green clocks."} for name in names],
+    )
+    shown = " ".join(done("originality", files[0], "--against", ground).stdout.split())
+    assert "one author A Lee = A. Lee left apart A Lee (Ann Lee); A. Lee (Ann Lee)" in shown

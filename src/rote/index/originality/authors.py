@@ -57,10 +57,10 @@ def read_given(path: str | Path) -> Given:
     found: dict[Form, str] = {}
     with _opened(Path(path)) as file:
         rows = csv.DictReader(file)
-        begins = ",".join(rows.fieldnames or ())
+        begins = ",".join(rows.fieldnames or ())[:40]
         if not set(_COLUMNS) <= set(rows.fieldnames or ()):
             raise InputError(
-                f"a file of authors begins with the line 'name,author', not with '{begins}'",
+                f"a file of authors begins with the line 'name,author', not '{begins}'",
                 file=str(path),
                 line=1,
                 remedy="Each further line has a name and whom it stands for",
@@ -89,8 +89,9 @@ def _opened(path: Path) -> StringIO:
     try:
         return StringIO(path.read_text("utf-8-sig"), newline="")
     except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8"
         raise InputError(
-            f"the file of authors cannot be read ({error})",
+            f"the file of authors cannot be read ({why})",
             file=str(path),
             remedy="--authors names a CSV file in UTF-8 with the columns name and author",
         ) from error

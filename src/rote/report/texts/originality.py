@@ -107,7 +107,8 @@ def _ground_truth(result: Result) -> Iterator[RenderableType]:
         facts["missing"] = (
             f"of the fragments of further texts like it {', '.join(shown)} (Good-Turing)"
         )
-    authors = {row["spellings"][0]: row for row in result.tables.get("merged_authors", ())}
+    rows = result.tables.get("merged_authors", ())
+    authors = {(row["spellings"][0], row["author"]): row for row in rows}
     merged = [" = ".join(row["spellings"]) for row in authors.values() if row["author"]]
     unclear = [
         f"{row['spellings'][0]} ({' or '.join(row['could_be'])})"
