@@ -16,7 +16,11 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
+from rote.core.errors import InputError
 from rote.core.progress import Silent
+from rote.corpus import open_corpus
+from rote.index.folders.build import add_to_index
+from rote.index.opening import build_index
 from rote.web.app import make_app
 from rote.web.comparing.asked import Comparison
 from rote.web.kept.database import FILE, connected, prepare
@@ -139,6 +143,15 @@ def test_templates_lead_to_the_text_that_holds_them(
             assert f" {kind} " in plain.replace(".", " ")
             seen.add(kind)
     assert seen == set(SENTENCES)
+
+
+def test_documents_of_an_index_are_known_by_their_ids_alone(same: Opened, tmp_path: Path) -> None:
+    """So Search and Trace may look them up by id: an index takes no id twice."""
+    with pytest.raises(InputError, match="in another file"):
+        build_index([same.files["cats"], same.files["dogs"]], tmp_path / "one", layers=("lower",))
+    build_index([same.files["cats"]], tmp_path / "two", layers=("lower",))
+    with pytest.raises(InputError, match="the index holds a document with the id"):
+        add_to_index(tmp_path / "two", open_corpus([same.files["dogs"]]))
 
 
 def test_a_result_that_does_not_know_the_file_shows_no_text_for_another(
