@@ -36,7 +36,7 @@ class Corpus:
     ) -> None:
         self.options = options
         self.problems = Problems()
-        self._parts = tuple(parts)
+        self.parts = tuple(parts)
         self._remarks = tuple(remarks)
         self._fields: dict[int, Fields] = {}
         for path in temporary:
@@ -52,13 +52,13 @@ class Corpus:
 
     def shards(self) -> Iterator[Shard]:
         """Pieces of about 4 MB in input order, the same ones every time."""
-        for number, part in enumerate(self._parts):
+        for number, part in enumerate(self.parts):
             yield from _reader(part).shards(part, self._fields_of(number), self.options)
 
     @property
     def size(self) -> int:
         """Bytes of input (characters for texts in memory); the sizes of the shards add up to it."""
-        return sum(part.size for part in self._parts)
+        return sum(part.size for part in self.parts)
 
     @property
     def fingerprint(self) -> str:
@@ -71,14 +71,14 @@ class Corpus:
     def guesses(self) -> list[str]:
         """What was assumed about the input, a line for each kind; looks at the start of files."""
         files: dict[str, list[str]] = {}
-        for number, part in enumerate(self._parts):
+        for number, part in enumerate(self.parts):
             if remark := self._fields_of(number).remark:
                 files.setdefault(remark, []).append(part.origin.file)
         return [*self._remarks, *(f"{_several(names)}: {r}" for r, names in files.items())]
 
     def _fields_of(self, number: int) -> Fields:
         if number not in self._fields:
-            part = self._parts[number]
+            part = self.parts[number]
             self._fields[number] = _reader(part).inspect(part, self.options)
         return self._fields[number]
 

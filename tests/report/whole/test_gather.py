@@ -295,6 +295,26 @@ def test_large_files_that_name_their_sources_are_drawn_too(
     assert large.results[0].to_dict() == small.results[0].to_dict()
 
 
+def test_large_files_with_the_same_ids_and_sources_are_drawn_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = []
+    for name in ("one", "two"):
+        rows = [{**row, "text": f"{name} {row['text']}"} for row in records()]
+        files.append(write(folder / f"{name}.jsonl", rows, "reference", "document"))
+    settings = replace(QUICK, sample=5, per_text=True)
+    options = ReportOptions(measures=("lexical",))
+    small = gather(files, options, settings=settings)
+    monkeypatch.setattr(reading, "is_large", lambda texts: True)
+    large = gather(files, options, settings=settings)
+    for source, held in small.results[0].sources.items():
+        values = large.results[0].sources[source].values
+        assert values == pytest.approx(held.values, nan_ok=True)
+    rows = large.results[0].tables["texts"]
+    assert {row["file"] for row in rows} == {str(file) for file in files}
+    assert len({(row["file"], row["id"]) for row in rows}) == len(rows) == 10
+
+
 def test_long_tables_are_cut_and_that_is_said(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def tables(rows: Any, comparison: Any, options: Any) -> Any:
         rows = [{"source": "human", "longest": n} for n in range(ROWS + 7)]

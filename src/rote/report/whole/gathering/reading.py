@@ -6,7 +6,7 @@ the texts that are drawn are tagged and parsed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rote.annotate.script import remarks
@@ -16,7 +16,8 @@ from rote.core.document import Document
 from rote.core.facets import JOINT, is_input
 from rote.core.progress import Reporter
 from rote.core.sample import Need
-from rote.corpus import Corpus, DuplicateIds, Input, open_corpus
+from rote.corpus import Corpus, DuplicateIds, Input, ReadOptions, open_corpus
+from rote.corpus._shard import Part
 from rote.measure import Settings
 from rote.measure._collect import Collected, collect
 from rote.measure._compute import check_read, signatures_of, tell_read
@@ -85,22 +86,32 @@ def drawn(
     """At most so many texts of each source, in memory, in the order in which they stood."""
     sample = everything.sampled(count, settings.seed)
     # An id is unique within its file only.
-    wanted = {(source, sample.ids[n]) for source, take in sample.groups.items() for n in take}
+    files = sample.files or [""] * len(sample.ids)
+    wanted = {(s, files[n], sample.ids[n]) for s, take in sample.groups.items() for n in take}
     duplicates = DuplicateIds(texts.options.on_error)
-    found: dict[str, list[Document]] = {}
+    found: dict[tuple[str, str], list[Document]] = {}
     with reporter.stage("drawing texts", texts.size, unit="B") as advance:
         for shard in texts.shards():
             batch = duplicates.check(shard.read())
-            # Without --by the file names the source, and a list has no file.
-            own = found.setdefault("" if settings.by else batch.label, [])
-            own += [
+            file = batch.file if sample.files else ""
+            found.setdefault((batch.file, batch.label), []).extend(
                 document
                 for document in batch.documents
-                if (_source(document, settings.by, batch.label), document.id) in wanted
-            ]
+                if (_source(document, settings.by, batch.label), file, document.id) in wanted
+            )
             advance(shard.size)
-    kept: Input = found[""] if settings.by else {name: own for name, own in found.items() if own}
-    return open_corpus(kept, texts.options)
+    return Corpus(list(_parts(found, texts.options, settings.by)), texts.options)
+
+
+def _parts(
+    found: Mapping[tuple[str, str], list[Document]], options: ReadOptions, by: Sequence[str]
+) -> Iterator[Part]:
+    """The texts of each file as a part that bears its name."""
+    for (file, label), own in found.items():
+        # Without --by the file names the source, and a list has no file.
+        given: Input = own if by else {label: own}
+        for part in open_corpus(given, options).parts if own else ():
+            yield replace(part, origin=replace(part.origin, file=file))
 
 
 def _source(document: Document, by: Sequence[str], label: str) -> str:
