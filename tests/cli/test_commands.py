@@ -103,7 +103,7 @@ def test_a_measure_that_compares_with_nothing_is_refused(
 def test_an_input_is_not_overwritten(answers: str) -> None:
     before = Path(answers).read_text()
     found = invoke("lexical", answers, "-o", answers, *FAST)
-    assert "is read here" in str(found.exception)
+    assert "would write over what is read" in str(found.exception)
     assert Path(answers).read_text() == before
 
 
@@ -155,7 +155,7 @@ def test_standard_input_is_read(answers: str) -> None:
         (["--interval", "95"], "interval must be at least 0 and below 1"),
         (["--jobs", "0"], "jobs must be at least 1"),
         (["--json", "--csv"], "choose one of"),
-        (["--figure", "f.bmp"], "figures end in one of"),
+        (["--figure", "f.bmp"], "--figure f.bmp: end in one of .png"),
     ],
 )
 def test_errors_say_what_is_wrong(answers: str, arguments: list[str], message: str) -> None:

@@ -90,7 +90,7 @@ def test_json_csv_latex_and_figures_hold_the_same(files: dict[str, str], tmp_pat
     assert (values["accuracy"], values["chance"], values["majority"]) == (0.75, 0.5, 0.75)
     assert found["sources"]["lambada"]["values"]["accuracy"] == 0.5
     rows = list(csv.DictReader(done(*asked, "--csv").splitlines()))
-    told = {(row["group"], row["value"]): row["estimate"] for row in rows}
+    told = {(row["source"], row["value"]): row["estimate"] for row in rows}
     assert float(told["piqa", "accuracy"]) == 0.75
     assert "piqa & 4 &" in done(*asked, "--latex")
     done(*asked, "--figures", str(tmp_path / "drawn"))
@@ -178,7 +178,7 @@ def test_contradictions_are_noticed_before_anybody_is_asked(
         ((), "who is asked"),
         (("--model", files["model"], "--limit", "-1"), "negative"),
         (("--model", files["model"], "-o", "a.jsonl", "--write", "b.jsonl"), "one file"),
-        (("--model", files["model"], "--write", files["goals"]), "one of the inputs"),
+        (("--model", files["model"], "--write", files["goals"]), "over what is read"),
         (("--model", files["model"], "--json", "--csv"), "choose one"),
         (("--model", f"{files['model']},{files['model']}"), "names a model twice"),
         (("--model", "nothing"), "Name the backend"),

@@ -371,7 +371,7 @@ def test_examples_need_sorted_places(index: str) -> None:
         (["top", "IDX", "--layer", "upos"], "rote index add-layer IDX upos"),
         (["top", "IDX", "-n", "0"], "at least one"),
         (["index", "add-layer", "IDX", "lemm"], "did you mean 'lemma'?"),
-        (["count", "IDX", "a", "-o", "IDX"], "IDX is a folder"),
+        (["count", "IDX", "a", "-o", "IDX"], "-o IDX would write over what is read"),
         (["index", "merge", "IDX", "--jobs", "0"], "jobs must be at least 1, not 0"),
         (["index", "add", "IDX", "example:answers", "--jobs", "-1"], "at least 1, not -1"),
     ],

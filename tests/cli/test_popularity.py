@@ -134,7 +134,7 @@ def test_the_web_service_counts_and_is_named(
     )
 
 
-def test_items_are_not_written_over_by_their_deciles(index: str, goals: str) -> None:
+def test_deciles_are_written_as_json_alone(index: str, goals: str) -> None:
     error = invoke(goals, "--corpus", index, "-n", "2", "--save-deciles", goals).exception
     assert isinstance(error, OptionError)
-    assert "one of the inputs" in str(error)
+    assert "end in one of .json" in str(error)

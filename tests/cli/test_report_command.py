@@ -86,12 +86,13 @@ def test_a_target_that_cannot_be_written_is_refused_before_the_work(
 def test_a_folder_and_a_file_are_not_taken_for_each_other(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="is a folder"):
         run(saved, "--format", "html", "-o", tmp_path)
+    (tmp_path / "taken.json").write_text("")
     with pytest.raises(OptionError, match="is a file"):
-        run(saved, "--format", "folder", "-o", saved)
+        run(saved, "--format", "folder", "-o", tmp_path / "taken.json")
 
 
 def test_what_is_read_is_not_written_over(saved: Path) -> None:
-    with pytest.raises(OptionError, match="is read here"):
+    with pytest.raises(OptionError, match="write over what is read"):
         run(saved, "-o", saved)
 
 

@@ -25,6 +25,7 @@ from rote.index.opening import build_index
 from rote.measure import PANEL, Settings
 from rote.measure._compute import compute
 from rote.report._grid import grid
+from rote.report.tables.written import as_csv, further_latex
 from rote.report.figures.panel import panel_chart
 from rote.report.tables import results as tables
 from rote.report.whole.markdown import markdown
@@ -270,7 +271,7 @@ def told(results: Sequence[Result]) -> str:
     return "\n".join(
         (
             tables.as_text(results),
-            tables.as_csv(results),
+            as_csv(results),
             tables.as_latex(results),
             *(statement.text for statement in summary(study)),
             markdown(study),
@@ -325,14 +326,14 @@ def test_values_of_each_text_are_in_every_form_or_said_to_be_missing(name: str) 
     columns = set(rows[0]) - {"source", "id", "file", "words"}
     assert columns
     assert "Values of each text" in tables.as_text([result])
-    lines = list(csv.DictReader(io.StringIO(tables.as_csv([result]))))
-    texts = [line for line in lines if line["text"]]
-    assert len(texts) == 12 * len(columns)
-    for line in texts:
-        row = next(r for r in rows if (r["id"], r["source"]) == (line["text"], line["source"]))
-        found = float(line["estimate"] or "nan")
-        assert found == row[line["value"]] or math.isnan(row[line["value"]])
-    assert tables.as_latex([result]).count("tabular") == 4
+    lines = list(csv.DictReader(io.StringIO(as_csv([result]))))
+    texts = [line for line in lines if line["table"] == "texts"]
+    assert len(texts) == 12
+    for line, row in zip(texts, rows):
+        assert (line["id"], line["source"]) == (row["id"], row["source"])
+        for column in columns:
+            assert float(line[column] or "nan") == row[column] or math.isnan(row[column])
+    assert f"% {name}: texts\n\\begin{{tabular}}" in further_latex([result])
 
 
 @pytest.mark.parametrize("name", NAMES)

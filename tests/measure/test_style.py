@@ -18,6 +18,7 @@ from rote.measure._style.completions import cut_texts
 from rote.measure._style.study import StyleOptions, style_memorization
 from rote.report.figures import style as figures
 from rote.report.tables import style as tables
+from rote.report.tables.written import as_csv
 
 SEEN = "The old man walked to the small house and the young dog slept there ."
 OPTIONS = StyleOptions(prompt=6, words=6, resamples=20)
@@ -151,7 +152,7 @@ def test_results_survive_json_and_are_drawn_and_printed() -> None:
     printed = tables.as_text(again)
     assert "by how often a text was seen" in printed
     assert "large" in printed
-    assert tables.as_csv(again).count("\n") > 5
+    assert as_csv([again]).count("\n") > 5
 
 
 def test_the_command_asks_an_index_that_speaks(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from rote.report.tables._blocks import number, p_value, unrounded, with_interval
+from rote.report.tables._blocks import number, p_value, with_interval
 from rote.report.tables._latex import escaped, tabular
+from rote.report.tables.cells import unrounded
 from rote.report.tables.style import seen
 
 

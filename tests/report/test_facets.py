@@ -15,6 +15,7 @@ from rote.report.figures import results as figures
 from rote.report.figures import templates as template_figures
 from rote.report.tables import results as tables
 from rote.report.tables.further import print_tables
+from rote.report.tables.written import values_as_csv
 from tests.report.made import made, made_panel
 from tests.report.test_template_figures import data
 
@@ -109,12 +110,12 @@ def test_a_note_about_everyone_does_not_list_everyone() -> None:
 
 
 def test_csv_names_group_facet_and_reference() -> None:
-    rows = list(csv.DictReader(io.StringIO(tables.as_csv(made_panel()))))
+    rows = list(csv.DictReader(io.StringIO(values_as_csv(made_panel()))))
     assert len(rows) == 3 * 2 * 4
     row = next(row for row in rows if row["source"] == "tales|one")
     assert (row["facet"], row["name"], row["reference"]) == ("tales", "one", "tales|human")
     assert row["matched_at"] == "2,000 words"
-    plain = next(csv.DictReader(io.StringIO(tables.as_csv([made(2)]))))
+    plain = next(csv.DictReader(io.StringIO(values_as_csv([made(2)]))))
     assert (plain["facet"], plain["name"], plain["reference"]) == ("", "human", "human")
 
 

@@ -14,6 +14,7 @@ from rote.core.result import Result
 from rote.report.figures import factors as factor_figures
 from rote.report.figures.results import save
 from rote.report.tables import factors as factor_tables
+from rote.report.tables.written import as_csv
 from tests.compare.saved import made, table
 
 
@@ -98,12 +99,14 @@ def test_many_levels_go_on_below() -> None:
 
 
 def test_csv_has_a_line_per_cell_unrounded() -> None:
-    rows = list(csv.DictReader(io.StringIO(factor_tables.as_csv(swept()))))
+    every = list(csv.DictReader(io.StringIO(as_csv([swept()]))))
+    rows = [row for row in every if row["table"] == "cells"]
     assert len(rows) == 2 * 10
     assert rows[0]["source"] == "m"
     assert float(rows[0]["estimate"]) == 0.52
-    assert float(rows[0]["w"]) == pytest.approx(1)
-    assert [row["spearman"] for row in rows if row["reference"] == "True"] == ["", ""]
+    judged = [row for row in every if row["table"] == "agreement"]
+    assert float(judged[0]["w"]) == pytest.approx(1)
+    assert [row["reference"] for row in rows].count("True") == 2
 
 
 def test_latex_has_a_table_per_value() -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rote.cli._output import OutputOptions, printing_console
-from rote.core.files import write_atomically
+from rote.cli._output import OutputOptions, draw, emit
 from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.core.result import Result
@@ -60,27 +59,16 @@ def deliver(
 ) -> None:
     """Print or write a result in the form that was asked for; `figures` draws the first of its
     charts for --figure and all of them for --figures."""
+    from rote.report.tables.written import as_csv, further_latex
+
     if output.figure or output.figures:
-        _draw(figures.figures(result), output)
-    form = output.format()
-    if form == "table" and output.output is None:
-        tables.print_result(result, printing_console())
-        return
-    written = {"csv": tables.as_csv, "latex": tables.as_latex, "table": tables.as_text}
-    text = result.to_json() if form == "json" else written[form](result)
-    if output.output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-    else:
-        write_atomically(output.output, text)
-
-
-def _draw(charts: dict[str, object], output: OutputOptions) -> None:
-    from rote.report.figures.results import save
-
-    if output.figure:
-        save(next(iter(charts.values())), output.figure)
-    if output.figures:
-        output.figures.mkdir(parents=True, exist_ok=True)
-        for name, chart in charts.items():
-            for ending in (".png", ".svg"):
-                save(chart, output.figures / (name + ending))
+        draw(figures.figures(result), output)
+    emit(
+        output,
+        lambda console: tables.print_result(result, console),
+        {
+            "json": result.to_json,
+            "csv": lambda: as_csv([result]),
+            "latex": lambda: tables.as_latex(result) + further_latex([result]),
+        },
+    )

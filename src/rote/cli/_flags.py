@@ -53,7 +53,13 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class SectionedCommand(click.Command):
-    """A command whose help shows its options under headings."""
+    """A command whose help shows its options under headings, and that writes over no input."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from rote.cli._places import check_places
+
+        check_places(self.params, ctx.params)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -68,11 +74,13 @@ class SectionedCommand(click.Command):
 
 
 class SectionedOption(click.Option):
-    """An option that knows under which heading of the help it stands."""
+    """An option that knows under which heading of the help it stands, and what it writes."""
 
-    def __init__(self, *args: Any, section: str = "Options", **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, section: str = "Options", writes: Any = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.section = section
+        self.section, self.writes = section, writes
 
 
 def flags(
@@ -112,6 +120,7 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
         show_default=default not in (None, (), False, ""),
         is_flag=hint is bool,
         metavar=field.metadata.get("metavar"),
+        writes=field.metadata.get("writes"),
     )
 
 

@@ -85,6 +85,7 @@ def about(index: Index) -> dict[str, Any]:
     return {
         "index": str(index.path),
         "signature": manifest.signature,
+        "fingerprint": manifest.fingerprint,
         "documents": manifest.documents,
         "words": manifest.words,
     }

@@ -108,9 +108,8 @@ def _command(
         from rote.measure._compute import compute
 
         output = build(OutputOptions, given)
-        output.format()  # a contradiction is noticed before the work, not after
-        if output.output and any(output.output.resolve() == Path(f).resolve() for f in files):
-            raise OptionError(f"{output.output} is read here: write the result to another file")
+        # A contradiction is noticed before the work, not after.
+        output.form(page=bool(given.get("highlight")))
         reporter = TerminalReporter(output.quiet)
         call = Call(files, given, output, reporter)
         if further:

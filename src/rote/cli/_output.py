@@ -2,99 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
+from rote.cli._places import STDOUT
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.metric import option
 from rote.core.result import Result, panel_to_json
 
-Format = Literal["table", "json", "csv", "latex"]
-_ENDINGS: dict[str, Format] = {".json": "json", ".csv": "csv", ".tex": "latex", ".txt": "table"}
+FIGURES = (".png", ".svg", ".html", ".json")
+_ENDINGS = {".json": "json", ".csv": "csv", ".tex": "latex", ".txt": "table"}
+_PAGES = {".html": "html", ".htm": "html"}
+_FLAGS = ("json", "csv", "latex")
+ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNKNOWN = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
-class OutputOptions:
-    """The same on every command that gives results."""
+class Output:
+    """The same on every command that gives results or lists."""
 
     json: bool = option(False, "Print JSON, unrounded")
-    csv: bool = option(False, "Print CSV, unrounded, one line per source and value")
-    latex: bool = option(False, "Print a LaTeX table")
+    csv: bool = option(False, "Print CSV, unrounded: every table, named in the first column")
+    latex: bool = option(False, "Print LaTeX tables")
     output: Path | None = option(
-        None, "Write there instead of to standard output", short="-o", metavar="FILE"
-    )
-    figure: Path | None = option(
-        None, "Also draw the values, or the panel (.png, .svg, .html, .json)", metavar="FILE"
-    )
-    figures: Path | None = option(
-        None, "Write all figures into this folder, as PNG and SVG", metavar="DIR"
+        None,
+        "Write there: .json, .csv, .tex or .txt; - is standard output",
+        short="-o",
+        metavar="FILE",
+        writes="result",
     )
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
-    def format(self) -> Format:
-        """The form asked for; called before the work, so that nothing is measured in vain."""
-        from rote.core.files import check_parent
+    @property
+    def path(self) -> Path | None:
+        """The file that is written; None for standard output."""
+        return None if self.output == STDOUT else self.output
 
-        for path in (self.output, self.figure):
-            if path is not None:
-                check_parent(path)
-        chosen: list[Format] = [name for name in get_args(Format) if getattr(self, name, False)]
+    def form(self, *, page: bool = False) -> str:
+        """`table`, `json`, `csv` or `latex`, `html` where there is such a page.
+
+        Called before the work, so that nothing is measured in vain.
+        """
+        chosen = [name for name in _FLAGS if getattr(self, name, False)]
         if len(chosen) > 1:
             raise OptionError(f"choose one of {', '.join('--' + name for name in chosen)}")
-        if chosen:
-            return chosen[0]
-        return _ENDINGS.get(self.output.suffix, "table") if self.output else "table"
+        ending = self.path.suffix.lower() if self.path else ""
+        if not ending:
+            return chosen[0] if chosen else "table"
+        known = {**_ENDINGS, **(_PAGES if page else {})}
+        form = known.get(ending)
+        if form is None:
+            raise OptionError(
+                f"{self.output}: results are not written as {ending}; end in one of "
+                f"{', '.join(known)}"
+            )
+        if chosen and chosen[0] != form:
+            raise OptionError(
+                f"--{chosen[0]} and the ending of {self.output} disagree: leave out one of them"
+            )
+        return form
 
 
-def deliver(results: Sequence[Result], options: OutputOptions, *, panel: bool) -> None:
-    """Print or write the results in the form that was asked for."""
+@dataclass(frozen=True, slots=True)
+class OutputOptions(Output):
+    """With figures, where a measure draws some."""
+
+    figure: Path | None = option(
+        None,
+        "Also draw the values, or the panel (.png, .svg, .html, .json)",
+        metavar="FILE",
+        writes=FIGURES,
+    )
+    figures: Path | None = option(
+        None,
+        "Write all figures into this folder, as PNG and SVG",
+        metavar="DIR",
+        writes="names",
+    )
+
+
+def emit(
+    output: Output,
+    show: Callable[[Any], None],
+    forms: Mapping[str, Callable[[], str]],
+    *,
+    page: bool = False,
+) -> None:
+    """Print or write in the form that was asked for: `show` prints to a rich console, `forms`
+    make the others."""
+    from rote.report.tables._blocks import plain_text
+
+    form = output.form(page=page)
+    if form == "table" and output.path is None:
+        show(printing_console())
+        return
+    text = plain_text(lambda _, console: show(console), None) if form == "table" else forms[form]()
+    send(text if text.endswith("\n") else text + "\n", output.path)
+
+
+def send(text: str, path: Path | None) -> None:
+    """To a file, or to standard output."""
     import click
 
-    if options.figure:
-        from rote.report.figures import results as figures
-        from rote.report.figures.panel import panel_chart
-
-        chart = panel_chart(results) if panel else figures.values_chart(results)
-        figures.save(chart, options.figure)
-    if options.figures:
-        _draw_all(results, options.figures, panel=panel)
-    form = options.format()
-    if form == "table" and "highlight" in results[0].tables:
-        _show_text(results[0], options.output)
+    # Half a surrogate pair cannot be written in UTF-8; \\udc80 is how JSON spells it.
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if path is not None:
+        write_atomically(path, text)
         return
-    if form == "table" and options.output is None:
-        from rote.report.tables import results as tables
+    shown = ESCAPES.sub(_UNKNOWN, text) if sys.stdout.isatty() else text
+    # color=True: click would take what looks like colours out of the texts.
+    click.echo(shown, nl=False, color=True)
 
-        tables.print_results(results, printing_console())
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """A file to write to in the place of `path`; what it holds goes to standard output for -."""
+    import tempfile
+
+    import click
+
+    if path != STDOUT:
+        yield path
         return
-    text = _written(results, form, panel=panel)
-    if options.output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-    else:
-        write_atomically(options.output, text)
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder, "-")
+        click.echo(Path(folder, "-").read_bytes(), nl=False)
 
 
-def _show_text(result: Result, output: Path | None) -> None:
+def deliver(
+    results: Sequence[Result],
+    output: OutputOptions,
+    *,
+    panel: bool,
+    show: Callable[[Any], None] | None = None,
+) -> None:
+    """Print or write the results of measures; `show` where more than their tables is shown."""
+    from rote.report.tables import results as tables
+    from rote.report.tables.written import as_csv, further_latex
+
+    _draw(results, output, panel=panel)
+    forms = {
+        "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
+        "csv": lambda: as_csv(results),
+        "latex": lambda: tables.as_latex(results) + further_latex(results),
+    }
+    if highlighted := results[0].tables.get("highlight"):
+        _mark(highlighted[0], output, forms)
+        return
+    emit(output, show or (lambda console: tables.print_results(results, console)), forms)
+
+
+def _mark(
+    row: Mapping[str, Any], output: OutputOptions, forms: Mapping[str, Callable[[], str]]
+) -> None:
     """One text with what was found in it: on the terminal, or as a page."""
     from rote.report.texts import highlight
+    from rote.report.texts.concordance import harmless
 
-    row = result.tables["highlight"][0]
     heading = f"{row['source']}: {row['id']}"
     spans = [highlight.Span(s["start"], s["end"], s["template"]) for s in row["spans"]]
-    if output is None:
-        console = printing_console()
-        console.print(f"{heading}\n", style="bold", highlight=False, markup=False)
+
+    def show(console: Any) -> None:
+        console.print(f"{harmless(heading)}\n", style="bold")
         highlight.terminal(row["text"], spans, console)
-    else:
-        page = highlight.html_page(heading, [(heading, row["text"], spans)])
-        write_atomically(output, page)
+
+    def page() -> str:
+        return highlight.html_page(heading, [(heading, row["text"], spans)])
+
+    emit(output, show, {**forms, "html": page}, page=True)
 
 
-def _draw_all(results: Sequence[Result], folder: Path, *, panel: bool) -> None:
-    """Every figure that the results have, under the name of the table that it shows."""
+def _draw(results: Sequence[Result], output: OutputOptions, *, panel: bool) -> None:
+    """The figure that was asked for, and all that the results have, each under its name."""
+    if not (output.figure or output.figures):
+        return
     from rote.report.figures import novelty as novelty_figures
     from rote.report.figures import overlap as overlap_figures
     from rote.report.figures import results as figures
@@ -103,35 +191,37 @@ def _draw_all(results: Sequence[Result], folder: Path, *, panel: bool) -> None:
 
     charts = {"panel": panel_chart(results)} if panel else {}
     charts["values"] = figures.values_chart(results)
-    if any(result.tables.get("curve") for result in results):
-        charts["curve"] = figures.curve_chart(results)
-    for result in results:
-        first = f"{result.measure}-" if len(results) > 1 else ""
-        own: dict[str, Any] = {}
-        for room in (template_figures, novelty_figures, overlap_figures):
-            own |= room.figures(result)
-        charts |= {f"{first}{name}": chart for name, chart in own.items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, chart in charts.items():
-        for ending in (".png", ".svg"):
-            figures.save(chart, folder / (name + ending))
+    if output.figures:
+        if any(result.tables.get("curve") for result in results):
+            charts["curve"] = figures.curve_chart(results)
+        for result in results:
+            first = f"{result.measure}-" if len(results) > 1 else ""
+            own: dict[str, Any] = {}
+            for room in (template_figures, novelty_figures, overlap_figures):
+                own |= room.figures(result)
+            charts |= {f"{first}{name}": chart for name, chart in own.items()}
+    draw(charts, output)
 
 
-def _written(results: Sequence[Result], form: Format, *, panel: bool) -> str:
-    if form == "json":
-        return panel_to_json(results) if panel else results[0].to_json()
-    from rote.report.tables import results as tables
+def draw(charts: Mapping[str, Any], output: OutputOptions) -> None:
+    """The first of the charts for --figure, all of them for --figures."""
+    from rote.report.figures.results import save
 
-    if form == "csv":
-        return tables.as_csv(results)
-    return tables.as_latex(results) if form == "latex" else tables.as_text(results)
+    if output.figure:
+        save(next(iter(charts.values())), output.figure)
+    if output.figures:
+        output.figures.mkdir(parents=True, exist_ok=True)
+        for name, chart in charts.items():
+            for ending in (".png", ".svg"):
+                save(chart, output.figures / (name + ending))
 
 
-def printing_console() -> Any:
-    """The console that results are printed to."""
-    import sys
+def printing_console(beside: Path | None = None) -> Any:
+    """The console that results are printed to; standard error where `beside` takes the output."""
+    from rote.report.tables._blocks import WIDTH
+    from rote.report.texts.concordance import console
 
-    from rich.console import Console
-
+    if beside == STDOUT:
+        return console(stderr=True)
     # A pipe has no width of its own: wide enough for a handful of sources side by side.
-    return Console() if sys.stdout.isatty() else Console(width=160)
+    return console() if sys.stdout.isatty() else console(width=WIDTH)

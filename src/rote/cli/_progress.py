@@ -27,16 +27,16 @@ class TerminalReporter:
     """Shows stages as progress bars; remarks as dim lines."""
 
     def __init__(self, quiet: bool = False) -> None:
-        from rich.console import Console
+        from rote.report.texts.concordance import console
 
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._console = console(stderr=True, quiet=quiet)
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         from rich import progress
 
         columns: list[Any] = [
-            progress.TextColumn("{task.description}"),
+            progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=30),
             progress.TaskProgressColumn(),
             *([progress.TransferSpeedColumn()] if unit == "B" else _rate(unit)),
@@ -53,4 +53,6 @@ class TerminalReporter:
             yield lambda amount: bars.advance(task, amount)
 
     def say(self, line: str) -> None:
-        self._console.print(line, style="dim", soft_wrap=True)
+        from rote.report.texts.concordance import harmless
+
+        self._console.print(harmless(line), style="dim", soft_wrap=True)

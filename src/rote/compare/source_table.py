@@ -6,9 +6,11 @@ both. What has the same name is the same thing; where two files disagree about i
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from statistics import NormalDist
 from typing import Any
 
@@ -34,7 +36,8 @@ ALL = "all"
 _NOT_REFERENCE = "the reference is not counted as a source: --with-reference counts it"
 _NOT_INPUTS = "inputs are not counted as a source: --with-inputs counts them"
 _UNEQUAL = 1.5
-_NO_SETTING = ("texts", "rote", "seed", "sample")
+_NO_SETTING = ("texts", "groups", "reference", "items", "rote", "seed", "sample")
+"""What a signature says of the data, or of the version."""
 _SAME = 1e-9
 
 
@@ -95,6 +98,13 @@ class SourceTable:
             )
         return dict(zip(self.by, parts))
 
+    @property
+    def fingerprint(self) -> str:
+        """What went in: the sources, and every number known of them."""
+        held: list[Any] = [list(self.by), self.reference, self.level, dict(self.sizes)]
+        held += [[c.name, dict(c.values), dict(c.errors), dict(c.intervals)] for c in self.columns]
+        return blake2b(json.dumps(held).encode(), digest_size=6).hexdigest()
+
     def result(
         self,
         measure: str,
@@ -125,7 +135,7 @@ class SourceTable:
         }
         return Result(
             measure=measure,
-            signature=Signature.of({"measure": measure, **settings}),
+            signature=Signature.of({"measure": measure, **settings, "results": self.fingerprint}),
             by=self.by,
             reference=self.reference,
             interval=interval,

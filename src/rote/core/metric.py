@@ -177,5 +177,6 @@ def option(default: Any, help: str, **extra: Any) -> Any:
 
     `sign`: what the signature says of the value, where that is not the value itself; None
     leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
+    `writes`: what is written to the place that it names, see `cli/_places.py`.
     """
     return field(default=default, metadata={"help": help, **extra})

@@ -1,7 +1,8 @@
 """What a number depends on, in one line that is printed beside it.
 
-Two results with the same signature on the same texts are the same numbers;
-whatever cannot change a value (jobs, output format) is left out.
+Two results with the same signature are the same numbers: it names a fingerprint of all data that
+went in (texts and whose they are, items, corpora, results, answers of models). Whatever cannot
+change a value (jobs, output format) is left out.
 """
 
 from __future__ import annotations
@@ -54,5 +55,6 @@ def option_settings(options: Any) -> dict[str, Any]:
 def _written(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(_written(item) for item in value)
-    # The two separators must not occur inside a setting, or the line could not be read back.
-    return str(value).replace("|", "/")
+    # The separator must not occur inside a setting, or the line could not be read back; nor may
+    # a line end there.
+    return str(value).replace("|", "/").replace("\r", r"\r").replace("\n", r"\n")

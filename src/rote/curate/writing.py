@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rote.core.annotation import Annotation
 from rote.core.document import Document
-from rote.core.errors import InputError, OptionError
+from rote.core.errors import InputError
 from rote.core.files import beside, check_parent
 from rote.corpus import Shard
 
@@ -75,20 +75,6 @@ def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> list[bytes]:
             remedy="Run the command again while nothing writes to it",
         )
     return found
-
-
-def check_targets(targets: Iterable[Path], inputs: Iterable[str | Path]) -> None:
-    """Refuse to write over what is read, two things to one file, or where there is no folder."""
-    taken = {Path(given).resolve() for given in inputs}
-    seen: set[Path] = set()
-    for target in targets:
-        check_parent(target)
-        place = target.resolve()
-        if place in taken:
-            raise OptionError(f"{target} is one of the inputs: write elsewhere")
-        if place in seen:
-            raise OptionError(f"{target} is named for two outputs: write them to two files")
-        seen.add(place)
 
 
 @contextmanager

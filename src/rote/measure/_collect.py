@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,17 @@ class Collected:
     read: Mapping[str, int]
     files: Sequence[str] = ()
     """The file of each text, where there are several."""
+
+    @property
+    def grouping(self) -> str:
+        """Which texts are whose, answer the same prompt and form a set: what `fingerprint`, of
+        ids and texts, does not say."""
+        held = blake2b(digest_size=6)
+        for name, take in self.groups.items():
+            held.update(hashed(name, 0) + take.astype("<i8").tobytes())
+        for column in (self.strata, self.sets):
+            held.update(column.astype("<i8").tobytes())
+        return held.hexdigest()
 
     def sampled(self, count: int, seed: int) -> Collected:
         """At most `count` texts of each source, drawn at random.

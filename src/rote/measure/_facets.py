@@ -46,6 +46,7 @@ def measure_facets(
             reference=facet.reference,
             tokenizers=tokenizers,
             fingerprint=part.fingerprint,
+            grouping=collected.grouping,
             reporter=reporter,
             order=part.order,
         )

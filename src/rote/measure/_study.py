@@ -54,6 +54,8 @@ class Study:
     tokenizers: Mapping[str | None, str]
     """Signature of the user's tokenizer (None) and of those that variants ask for."""
     fingerprint: str
+    grouping: str
+    """Which texts belong to which group, doc_id and set, over all facets."""
     reporter: Reporter
     order: NDArray[np.int64]
     """The place of each text in an order that is not that of the input."""
@@ -172,6 +174,9 @@ class _Run:
         settings["sample"] = self.settings.sample or "all"
         settings["seed"] = self.settings.seed
         settings["texts"] = self.study.fingerprint[:12]
+        settings["groups"] = self.study.grouping
+        if self.settings.reference:
+            settings["reference"] = self.settings.reference
         return Signature.of(settings)
 
     # Intervals

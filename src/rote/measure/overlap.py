@@ -40,7 +40,10 @@ class Options:
     """Settings of `overlap`."""
 
     train: str | None = option(
-        None, "The training set: an index, or a file or folder of texts", sign=signed_against
+        None,
+        "The training set: an index, or a file or folder of texts",
+        metavar="TRAIN",
+        sign=signed_against,
     )
     n: int = option(4, "length of the n-grams", short="-n")
     layer: str = option("word", "layer of words; lower makes no difference of case")

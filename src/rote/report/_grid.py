@@ -99,7 +99,7 @@ def grid(result: Result) -> list[GridRow]:
         name = value["value"]
         cells = {
             source: _cell(
-                found.values[name],
+                found.values.get(name, math.nan),
                 found.intervals.get(name),
                 tests.get((source, name), {}),
                 matched.get((source, name), {}),

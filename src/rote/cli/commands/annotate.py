@@ -29,7 +29,9 @@ _UNPACKED = {".gz": 3.0, ".zst": 3.5}
 class AnnotateOptions:
     """What is annotated, how, and where it goes."""
 
-    output: Path = option(Path("rote-store"), "The store's folder", short="-o", metavar="STORE")
+    output: Path = option(
+        Path("rote-store"), "The store's folder", short="-o", metavar="STORE", writes="folder"
+    )
     annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
     layers: tuple[str, ...] = option(
         ("lower", "lemma", "upos", "pos", "dep", "shape", "entity"), "Layers to make, beside word"

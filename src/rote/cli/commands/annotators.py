@@ -13,7 +13,6 @@ Accuracies are those of the model cards; taggers with different tag sets are not
 @click.command("annotators", help=_HELP)
 def command() -> None:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
     from rote.annotate import annotators
@@ -23,6 +22,6 @@ def command() -> None:
     for title in ("annotator", "gives", "licence", "accuracy", "needs"):
         table.add_column(title, overflow="fold")
     for entry in annotators.entries():
-        needs = escape(entry.needs) if entry.needs else "nothing"
+        needs = entry.needs or "nothing"
         table.add_row(entry.name, ", ".join(entry.gives), entry.licence, entry.accuracy, needs)
     printing_console().print(table)

@@ -48,7 +48,7 @@ def run(results: tuple[Path, ...], **given: Any) -> None:
 
     quality, options = build(QualityOptions, given), build(Options, given)
     output = build(OutputOptions, given)
-    output.format()  # a contradiction is noticed before the work, not after
+    output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     values = build(ValueOptions, given).values
     table = table_of(results, values, matched=options.matched, reporter=reporter)

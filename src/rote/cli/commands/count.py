@@ -11,7 +11,8 @@ import click
 
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._listing import Listing, deliver
+from rote.cli._output import Output
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
@@ -59,7 +60,7 @@ def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
     from rote.index.folders.folder import read_manifest
     from rote.index.query import is_plain
 
-    options, output = build(CountOptions, given), build(ListingOptions, given)
+    options, output = build(CountOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "rote.index.counting.lookup")
@@ -137,6 +138,6 @@ command = SectionedCommand(
         index_argument(),
         click.Argument(["phrases"], metavar="PHRASE...", nargs=-1),
         *flags(CountOptions, "What is counted"),
-        *flags(ListingOptions, "Output"),
+        *flags(Output, "Output"),
     ],
 )

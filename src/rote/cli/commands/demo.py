@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rote.cli._flags import SectionedCommand, SectionedOption
 from rote.cli._progress import TerminalReporter
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _ANSWERS = "Short answers, plain and model-like"
 _TRANSLATIONS = "The Bible in two translations, by chapter"
 
 
-@click.command("demo", help=_HELP)
+@click.command("demo", help=_HELP, cls=SectionedCommand)
 @click.option(
     "-o",
     "--output",
@@ -49,13 +50,24 @@ _TRANSLATIONS = "The Bible in two translations, by chapter"
     default=Path("rote-demo"),
     show_default=True,
     help="Folder for reports, tables and figures",
+    cls=SectionedOption,
+    writes="names",
 )
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count(), help="Cores to use")
-@click.option("--model", metavar="M", help="A model that is asked what it recalls")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=os.cpu_count(),
+    help="Cores to use",
+    cls=SectionedOption,
+)
+@click.option(
+    "--model", metavar="M", help="A model that is asked what it recalls", cls=SectionedOption
+)
 @click.option(
     "--passages",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Passages with the field `repeats`: how often the model saw each",
+    cls=SectionedOption,
 )
 def command(output: Path, jobs: int, model: str | None, passages: Path | None) -> None:
     from rote.cli._output import printing_console
@@ -73,7 +85,7 @@ def command(output: Path, jobs: int, model: str | None, passages: Path | None) -
     _write(translations, output, "report", console)
     if model and passages:
         _recall(model, passages, console, reporter)
-    console.print("\n[bold]Something to look at[/bold]")
+    console.print("\nSomething to look at", style="bold")
     for path, what in (
         (output / "report.html", "the report on the two translations, one page"),
         (output / "answers.html", "the report on the short answers"),
@@ -141,7 +153,7 @@ def _write(study: Study, output: Path, name: str, console: Console) -> None:
     write_atomically(output / f"{name}.html", html_page(study))
     write_folder(study, output / name)
     panel = {measure for measure, _ in PANEL}
-    console.print(f"\n[bold]{study.title}[/bold]")
+    console.print(f"\n{study.title}", style="bold")
     tables.print_results([one for one in study.results if one.measure in panel], console)
     for statement in summary(study):
         console.print(f"- {statement.text}", highlight=False, markup=False)
@@ -157,7 +169,7 @@ def _index(path: Path, jobs: int, console: Console, reporter: TerminalReporter) 
     build_index(open_corpus(["bible:kjv", "bible:asv"]), path, BuildOptions(jobs=jobs), reporter)
     index = open_index(path, reporter)
     words, documents = index.items_held(), index.documents_held
-    console.print(f"\n[bold]An index of both translations[/bold]: {documents:,} chapters")
+    console.print(f"\nAn index of both translations: {documents:,} chapters", style="bold")
     for phrase in _PHRASES:
         console.print(
             f"  {phrase!r} stands {index.count(phrase):,} times in "
@@ -199,7 +211,7 @@ def _trace(path: Path, page: Path, jobs: int, console: Console, reporter: Termin
     traced = trace(
         index, open_corpus(chapters), TraceOptions(limit=0), jobs=jobs, reporter=reporter
     )
-    console.print("\n[bold]The revision traced to the King James Version[/bold]")
+    console.print("\nThe revision traced to the King James Version", style="bold")
     for line in shown.summary(traced):
         console.print(f"  {line}", highlight=False)
     title = f"{_TRACED} chapters of the American Standard Version, and what the King James has"
@@ -228,7 +240,7 @@ def _recall(model: str, passages: Path, console: Console, reporter: TerminalRepo
         StyleOptions(frequency="repeats"),
         reporter=reporter,
     )
-    console.print("\n[bold]What a small open model recalls of what it was trained on[/bold]")
+    console.print("\nWhat a small open model recalls of what it was trained on", style="bold")
     console.print("  passages completed word for word (50 words after 50), by copies in training:")
     for row in found.tables["frequency"]:
         done = round(row["exact"] * row["texts"])

@@ -11,6 +11,7 @@ import click
 from rote.cli._derived import deliver
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._output import OutputOptions
+from rote.cli._places import LINES
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
@@ -30,7 +31,6 @@ log-likelihood, without examples before the question:
 
 Answers are kept: a run that was interrupted goes on where it stopped.
 """
-_ANSWERS = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class _Files:
         "Write the answers there, a record for each model and item (JSON Lines); -o with the "
         "ending .jsonl does the same",
         metavar="FILE",
+        writes=LINES,
     )
     on_error: Literal["stop", "skip"] = option(
         "stop", "Stop at a bad record, or skip it and list what was skipped"
@@ -69,7 +70,7 @@ class _Files:
 
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.core.files import new_file
-    from rote.curate.writing import check_targets, json_line
+    from rote.curate.writing import json_line
     from rote.measure._evaluate.study import check_fields, evaluate
     from rote.measure._speaking import open_models
     from rote.report.figures import evaluate as evaluate_figures
@@ -77,14 +78,12 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
     options = build(EvaluateOptions, given)
-    if output.output is not None and output.output.suffix in _ANSWERS:
+    if output.output is not None and output.output.suffix in LINES:
         if wanted.write is not None:
             raise OptionError(f"answers go to one file, {wanted.write} or {output.output}")
         wanted = replace(wanted, write=output.output)
         output = replace(output, output=None)
-    output.format()  # a contradiction is noticed before the work, not after
-    targets = [path for path in (wanted.write, output.output, output.figure) if path]
-    check_targets(targets, files)
+    output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     records = _records(files, wanted, reporter)
     check_fields(records, options.by)

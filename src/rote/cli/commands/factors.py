@@ -30,7 +30,7 @@ def run(results: tuple[Path, ...], **given: Any) -> None:
     from rote.report.tables import factors as factor_tables
 
     options, output = build(Options, given), build(OutputOptions, given)
-    output.format()  # a contradiction is noticed before the work, not after
+    output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     values = build(ValueOptions, given).values
     table = table_of(results, values, matched=options.matched, reporter=reporter)

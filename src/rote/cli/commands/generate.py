@@ -13,7 +13,8 @@ import click
 
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._listing import SummaryOptions, as_json
-from rote.cli._output import printing_console
+from rote.cli._output import printing_console, written
+from rote.cli._places import LINES, STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 from rote.corpus import ReadOptions
@@ -51,19 +52,21 @@ class _Target:
         (), "The models; NAME=MODEL gives one a name of its own", metavar="MODEL,..."
     )
     output: Path = option(
-        Path("generated.jsonl"), "The file, JSON Lines", short="-o", metavar="FILE"
+        Path("generated.jsonl"),
+        "The file, JSON Lines; - is standard output",
+        short="-o",
+        metavar="FILE",
+        writes=LINES,
     )
 
 
 def run(prompts: tuple[str, ...], **given: Any) -> None:
     from rote.curate._generate.prompts import gather
     from rote.curate.generate import generate, plan_of
-    from rote.curate.writing import check_targets
     from rote.measure._speaking import named, open_model
 
     target, shown = build(_Target, given), build(SummaryOptions, given)
     options, how = build(GenerateOptions, given), build(ModelOptions, given)
-    check_targets([target.output], [*prompts, *options.about])
     reporter = TerminalReporter(shown.quiet)
     who = named(target.model)
     options.decodings()  # a contradiction is noticed before anything is read
@@ -78,10 +81,11 @@ def run(prompts: tuple[str, ...], **given: Any) -> None:
         reporter.say(alike)
     how = _agreed(plan, how)
     models = {one.name: open_model(one.spec, how, reporter) for one in who}
-    made = generate(plan, models, target.output, reporter)
-    if made.before == made.texts:
-        reporter.say(f"{target.output} holds these texts already: nothing was written")
-    _show(target.output, as_json_wanted=shown.json, made=made.texts, before=made.before)
+    with written(target.output) as path:
+        made = generate(plan, models, path, reporter)
+        if made.before == made.texts:
+            reporter.say(f"{target.output} holds these texts already: nothing was written")
+        _show(path, target.output, as_json_wanted=shown.json, made=made.texts, before=made.before)
 
 
 def _announced(plan: Plan) -> str:
@@ -135,8 +139,8 @@ def _agreed(plan: Plan, how: ModelOptions) -> ModelOptions:
     return replace(how, yes=True)
 
 
-def _show(path: Path, *, as_json_wanted: bool, made: int, before: int) -> None:
-    """A row for each source: texts, tokens, and how they ended."""
+def _show(path: Path, target: Path, *, as_json_wanted: bool, made: int, before: int) -> None:
+    """A row for each source: texts, tokens, and how they ended. `target`: as it was named."""
     import json
 
     texts: Counter[str] = Counter()
@@ -164,17 +168,18 @@ def _show(path: Path, *, as_json_wanted: bool, made: int, before: int) -> None:
         for source in texts
     ]
     if as_json_wanted:
-        held = {"file": str(path), "texts": made, "before": before, "sources": rows}
-        click.echo(as_json(held), nl=False)
+        held = {"file": str(target), "texts": made, "before": before, "sources": rows}
+        click.echo(as_json(held), nl=False, err=target == STDOUT)
         return
-    _print(path, rows)
+    _print(target, rows)
 
 
 def _print(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
-    console = printing_console()
+    from rote.report.texts.concordance import harmless
+
+    console = printing_console(path)
     total = sum(row["texts"] for row in rows)
     console.print(
         f"{path}: {_several(total, 'text')}", highlight=False, markup=False, soft_wrap=True
@@ -185,7 +190,7 @@ def _print(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         table.add_column(name, justify="right")
     for row in rows:
         numbers = (row[name] for name in ("texts", "tokens", "words", "incomplete", "empty"))
-        table.add_row(escape(row["source"]), *(f"{number:,}" for number in numbers))
+        table.add_row(harmless(row["source"]), *(f"{number:,}" for number in numbers))
     console.print(table, highlight=False)
 
 

@@ -42,6 +42,7 @@ class _Target:
         "The folder; a new one, or one of the same run",
         short="-o",
         metavar="DIR",
+        writes="folder",
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it")
 
@@ -72,8 +73,9 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
 
 def _show(made: Made, folder: Path) -> None:
     """A row for each kind of subset, the seeds taken together."""
-    from rich.markup import escape
     from rich.table import Table
+
+    from rote.report.texts.concordance import harmless
 
     held, console = made.manifest, printing_console()
     about, settings, count = held["input"], held["settings"], len(held["subsets"])
@@ -101,7 +103,7 @@ def _show(made: Made, folder: Path) -> None:
             _range([f"{each['texts']:,}" for each in sorted(seeds, key=lambda e: e["texts"])]),
             _range([f"{share:.1%}" for share in sorted(shares)]),
             _range([f"{each['words']:,}" for each in sorted(seeds, key=lambda e: e["words"])]),
-            escape("; ".join(f"{each['ngram']} ({each['texts']:,})" for each in blockers)),
+            harmless("; ".join(f"{each['ngram']} ({each['texts']:,})" for each in blockers)),
         )
     console.print(table, highlight=False)
 

@@ -64,7 +64,6 @@ class _Asked:
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus.items import read_items
     from rote.curate.neighbours import neighbour_maker
-    from rote.curate.writing import check_targets
     from rote.index.backends import open_backend
     from rote.measure._memorization.study import memorization
     from rote.measure._speaking import open_models
@@ -73,8 +72,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
     wanted, options = build(_Asked, given), build(MemorizationOptions, given)
     output = build(OutputOptions, given)
-    output.format()  # a contradiction is noticed before the work, not after
-    check_targets([path for path in (output.output, output.figure) if path], files)
+    output.form()  # a contradiction is noticed before the work, not after
     if not wanted.model:
         raise OptionError("who is asked? --model names one or more models")
     reporter = TerminalReporter(output.quiet)

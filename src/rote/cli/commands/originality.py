@@ -10,7 +10,8 @@ from typing import Any
 
 from rote.cli._flags import build, flags
 from rote.cli._measure import Call, Further, measure_command
-from rote.cli._output import deliver, printing_console
+from rote.cli._output import deliver
+from rote.cli._places import LINES
 from rote.cli.index._summary import several
 from rote.core.document import Document
 from rote.core.errors import OptionError
@@ -28,7 +29,10 @@ class GrowthOptions:
     """What becomes of the sentences that were judged."""
 
     keep_passing: Path | None = option(
-        None, "Write the sentences that do not fail there, as JSON Lines", metavar="OUT"
+        None,
+        "Write the sentences that do not fail there, as JSON Lines",
+        metavar="OUT",
+        writes=LINES,
     )
     accept: bool = option(
         False,
@@ -49,8 +53,6 @@ def prepare(call: Call) -> Mapping[str, Any]:
         raise OptionError(WITHOUT)
     if call.given["within"]:
         raise OptionError("--within averages over sets of texts: it keeps and accepts no sentences")
-    if options.keep_passing:
-        _check_target(options.keep_passing)
     if options.accept:
         against = Path(call.given["against"])
         if not is_index(against):
@@ -65,6 +67,7 @@ def prepare(call: Call) -> Mapping[str, Any]:
 
 def finish(result: Result, call: Call) -> None:
     """Write what passes, show the result, and then, since nothing undoes it, let the index grow."""
+    from rote.report.tables import results as tables
     from rote.report.texts.originality import print_originality
 
     options, verdicts = build(GrowthOptions, call.given), result.tables.get(_VERDICTS, ())
@@ -73,16 +76,14 @@ def finish(result: Result, call: Call) -> None:
     if not call.given[_VERDICTS]:
         kept = {name: rows for name, rows in result.tables.items() if name != _VERDICTS}
         result = replace(result, tables=kept)
-    deliver([result], call.output, panel=False)
-    if call.output.format() == "table" and call.output.output is None:
-        print_originality(result, printing_console())
+
+    def show(console: Any) -> None:
+        tables.print_results([result], console)
+        print_originality(result, console)
+
+    deliver([result], call.output, panel=False, show=show)
     if options.accept:
         _accept(verdicts, call)
-
-
-def _check_target(path: Path) -> None:
-    if not path.parent.is_dir() or path.is_dir():
-        raise OptionError(f"{path}: name a file in a folder that is there")
 
 
 def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
@@ -107,8 +108,6 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
 
 
 def _accept(verdicts: Iterable[Row], call: Call) -> None:
-    from rich.markup import escape
-
     from rote.index.originality.authors import read_given
     from rote.measure._originality.accepting import accept
 
@@ -122,11 +121,11 @@ def _accept(verdicts: Iterable[Row], call: Call) -> None:
         )
     else:
         line = "accepted nothing"
-    call.reporter.say(escape(f"{line} into {path}"))
+    call.reporter.say(f"{line} into {path}")
     if found.known:
         named = ", ".join(found.known[:_NAMED]) + ", …" * (len(found.known) > _NAMED)
         count = several(len(found.known), "text")
-        call.reporter.say(escape(f"passed over {count} whose id the index holds: {named}"))
+        call.reporter.say(f"passed over {count} whose id the index holds: {named}")
 
 
 def _records(call: Call) -> Iterable[Document]:

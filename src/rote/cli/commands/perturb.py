@@ -12,6 +12,7 @@ import click
 from rote.cli._derived import deliver
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._output import OutputOptions
+from rote.cli._places import LINES
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
@@ -57,10 +58,14 @@ class _Files:
     """What is read and written beside the result."""
 
     write: Path | None = option(
-        None, "Write the perturbed items there, in the form of the input (JSON Lines)",
+        None,
+        "Write the perturbed items there, in the form of the input (JSON Lines)",
         metavar="FILE",
-    )  # fmt: skip
-    log: Path | None = option(None, "Write every replacement there (JSON Lines)", metavar="FILE")
+        writes=LINES,
+    )
+    log: Path | None = option(
+        None, "Write every replacement there (JSON Lines)", metavar="FILE", writes=LINES
+    )
     perturbed: tuple[Path, ...] = option(
         (), "Items that were perturbed before: compare, and replace nothing", metavar="FILE,..."
     )
@@ -71,7 +76,10 @@ class _Files:
         metavar="NAME",
     )
     answers: Path | None = option(
-        None, "Write every answer of --model there, before and after (JSON Lines)", metavar="FILE"
+        None,
+        "Write every answer of --model there, before and after (JSON Lines)",
+        metavar="FILE",
+        writes=LINES,
     )
     corpus: str | None = option(
         None,
@@ -103,8 +111,8 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.report.tables import perturb as perturb_tables
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
-    output.format()  # a contradiction is noticed before the work, not after
-    _check(wanted, files, build(PerturbOptions, given), build(_Models, given))
+    output.form()  # a contradiction is noticed before the work, not after
+    _check(wanted, build(PerturbOptions, given), build(_Models, given))
     _check_checks(build(CheckOptions, given), wanted, build(_Models, given))
     reporter = TerminalReporter(output.quiet)
     backend = None
@@ -118,9 +126,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     deliver(result, output, tables=perturb_tables, figures=perturb_figures)
 
 
-def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions, models: _Models) -> None:
-    from rote.curate.writing import check_targets
-
+def _check(wanted: _Files, options: PerturbOptions, models: _Models) -> None:
     if wanted.perturbed and options != PerturbOptions():
         raise OptionError(
             "--perturbed compares items that are there: how words are replaced (--pos, --variant, "
@@ -131,8 +137,6 @@ def _check(wanted: _Files, files: Sequence[str], options: PerturbOptions, models
         raise OptionError("--perturbed compares items that are there: it has nothing to write")
     if wanted.answers and not models.model:
         raise OptionError("--answers writes what models answer: --model names one")
-    targets = [path for path in (wanted.write, wanted.log, wanted.answers) if path]
-    check_targets(targets, files)
 
 
 def _check_checks(checks: CheckOptions, wanted: _Files, models: _Models) -> None:

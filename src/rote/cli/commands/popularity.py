@@ -56,7 +56,6 @@ class _Items:
 
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus.items import read_items
-    from rote.curate.writing import check_targets
     from rote.index.backends import open_backend
     from rote.measure._popularity.study import popularity
     from rote.report.figures import popularity as popularity_figures
@@ -64,8 +63,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
     wanted, options = build(_Items, given), build(PopularityOptions, given)
     output = build(OutputOptions, given)
-    output.format()  # a contradiction is noticed before the work, not after
-    check_targets([options.save_deciles] if options.save_deciles else [], files)
+    output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     if wanted.corpus is None:
         raise OptionError("popular where? --corpus names the index that counts")

@@ -10,6 +10,8 @@ import click
 
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._listing import SummaryOptions, as_json
+from rote.cli._output import written
+from rote.cli._places import LINES, STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 from rote.corpus import ReadOptions
@@ -31,7 +33,11 @@ class _Target:
     """Where the pairs go, and with how many cores they are made."""
 
     output: Path = option(
-        Path("pseudo-summaries.jsonl"), "The file, JSONL", short="-o", metavar="FILE"
+        Path("pseudo-summaries.jsonl"),
+        "The file, JSON Lines; - is standard output",
+        short="-o",
+        metavar="FILE",
+        writes=LINES,
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it")
 
@@ -40,20 +46,20 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
     from rote.corpus import open_corpus
     from rote.curate.pseudo_summaries import pseudo_summaries
-    from rote.curate.writing import check_targets
 
     target, shown = build(_Target, given), build(SummaryOptions, given)
-    check_targets([target.output], inputs)
     reporter = TerminalReporter(shown.quiet)
     corpus = open_corpus([Path(name) for name in inputs], build(ReadOptions, given))
     for line in corpus.guesses:
         reporter.say(line)
     say_if_compiling(reporter, "rote.curate._sentence_kernels")
-    made = pseudo_summaries(corpus, target.output, jobs=target.jobs, reporter=reporter)
+    with written(target.output) as path:
+        made = pseudo_summaries(corpus, path, jobs=target.jobs, reporter=reporter)
     for line in made.problems.listed():
         reporter.say(line)
     for name, count in sorted(made.replaced.items()):
         reporter.say(f"{count:,} documents had a field '{name}', which the pairs replace")
+    aside = target.output == STDOUT  # where the pairs go there, the rest does not
     if shown.json:
         held = {
             "file": str(target.output),
@@ -62,13 +68,14 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
             "unrelated": made.unrelated,
             "skipped": len(made.problems),
         }
-        click.echo(as_json(held), nl=False)
+        click.echo(as_json(held), nl=False, err=aside)
         return
-    click.echo(f"{target.output}: {made.pairs:,} pairs")
+    click.echo(f"{target.output}: {made.pairs:,} pairs", err=aside)
     for reason, count in sorted(made.left_out.items()):
-        click.echo(f"left out, {reason}: {count:,}")
+        click.echo(f"left out, {reason}: {count:,}", err=aside)
     if made.unrelated:
-        click.echo(f"no sentence shares a word with the rest, so the first: {made.unrelated:,}")
+        said = "no sentence shares a word with the rest, so the first"
+        click.echo(f"{said}: {made.unrelated:,}", err=aside)
 
 
 command = SectionedCommand(

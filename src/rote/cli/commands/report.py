@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
@@ -58,7 +59,11 @@ class WritingOptions:
     """Where the report goes, and in which form."""
 
     output: Path | None = option(
-        None, "File, or folder, to write  [default: report.html]", short="-o", metavar="FILE"
+        None,
+        "File, or folder, to write; - is standard output  [default: report.html]",
+        short="-o",
+        metavar="FILE",
+        writes="report",
     )
     format: Format | None = option(
         None,
@@ -71,6 +76,10 @@ class WritingOptions:
         """What is written, and in which form."""
         form = self.format or self._by_ending()
         path = self.output or Path(_NAMES[form])
+        if path == STDOUT:
+            if form == "folder":
+                raise OptionError("standard output is no folder: name one with -o")
+            return path, form
         if form == "folder" and path.is_file():
             raise OptionError(f"{path} is a file: name a folder with -o")
         if form != "folder" and path.is_dir():
@@ -80,7 +89,7 @@ class WritingOptions:
         return path, form
 
     def _by_ending(self) -> Format:
-        if self.output is None:
+        if self.output in (None, STDOUT):
             return "html"
         ending = self.output.suffix.lower()
         if self.output.is_dir() or ending in _ENDINGS:
@@ -101,8 +110,6 @@ class InputFormat:
 def run(files: tuple[str, ...], **given: Any) -> None:
     writing = build(WritingOptions, given)
     path, form = writing.target()  # a target that cannot be written is noticed before the work
-    if any(path.absolute() == Path(name).absolute() for name in files):
-        raise OptionError(f"{path} is read here: write the report to another file")
     reporter = TerminalReporter(writing.quiet)
     study = saved_study([Path(name) for name in files])
     if study is None:
@@ -123,7 +130,8 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     except Exception:
         _keep(study, path, files, reporter)
         raise
-    _tell(study, path)
+    if not (path == STDOUT and writing.quiet):
+        _tell(study, path)
 
 
 def _keep(study: Study, path: Path, files: tuple[str, ...], reporter: TerminalReporter) -> None:
@@ -131,7 +139,7 @@ def _keep(study: Study, path: Path, files: tuple[str, ...], reporter: TerminalRe
     from rote.core.files import write_atomically
 
     kept = path.with_name(f"{path.name}.json")
-    if str(kept) not in files:
+    if kept.resolve() not in (Path(name).resolve() for name in files):
         write_atomically(kept, study.to_json() + "\n")
         reporter.say(f"what was measured is kept in {kept}: `rote report {kept}` shows it again")
 
@@ -174,8 +182,9 @@ def _may_be_saved(path: Path) -> bool:
 
 
 def write(study: Study, path: Path, form: Format) -> None:
-    from rote.core.files import write_atomically
+    from rote.cli._output import send
 
+    target = None if path == STDOUT else path
     if form == "folder":
         from rote.report.whole.folder import write_folder
 
@@ -183,13 +192,13 @@ def write(study: Study, path: Path, form: Format) -> None:
     elif form == "md":
         from rote.report.whole.markdown import markdown
 
-        write_atomically(path, markdown(study))
+        send(markdown(study), target)
     elif form == "json":
-        write_atomically(path, study.to_json() + "\n")
+        send(study.to_json() + "\n", target)
     else:
         from rote.report.whole.page import html_page
 
-        write_atomically(path, html_page(study))
+        send(html_page(study), target)
 
 
 def _tell(study: Study, path: Path) -> None:
@@ -198,7 +207,8 @@ def _tell(study: Study, path: Path) -> None:
     from rote.report.texts.concordance import harmless
     from rote.report.whole.summary import summary
 
-    console = printing_console()
+    # What was asked for stands on standard output alone.
+    console = printing_console(path)
     for statement in summary(study):
         bullet = "" if statement.kind == "overall" else "  "
         console.print(f"{bullet}{harmless(statement.text)}", highlight=False, markup=False)

@@ -13,7 +13,8 @@ import click
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import about, check_layers, index_argument, opened
 from rote.cli._items import ItemsUnder
-from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._listing import Listing, deliver
+from rote.cli._output import Output
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import option
@@ -59,7 +60,7 @@ def run(idx: Path, query: str, **given: Any) -> None:
     from rote.index.asking.matches import COLUMNS, look_up, row_of
     from rote.index.query import is_plain, parse
 
-    options, output = build(SearchOptions, given), build(ListingOptions, given)
+    options, output = build(SearchOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
@@ -125,6 +126,6 @@ command = SectionedCommand(
         index_argument(),
         click.Argument(["query"], metavar="QUERY"),
         *flags(SearchOptions, "What is shown"),
-        *flags(ListingOptions, "Output"),
+        *flags(Output, "Output"),
     ],
 )

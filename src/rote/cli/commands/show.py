@@ -37,6 +37,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
     from rote.core.errors import InputError
     from rote.corpus import open_corpus
+    from rote.report.texts.concordance import harmless
     from rote.report.texts.gloss import gloss
 
     options, console = build(ShowOptions, given), printing_console()
@@ -56,7 +57,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
         for number, document in enumerate(batch.documents):
             if options.id not in (None, document.id):
                 continue
-            console.rule(f"{document.id}", align="left", style="dim")
+            console.rule(harmless(document.id), align="left", style="dim")
             for line in gloss(annotation, number, layers, console.width):
                 console.print(line, no_wrap=True, crop=True)
             shown += 1

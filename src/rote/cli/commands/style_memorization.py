@@ -46,7 +46,6 @@ class _Asked:
 
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus import open_corpus
-    from rote.curate.writing import check_targets
     from rote.index.opening import open_index
     from rote.measure._speaking import open_models
     from rote.measure._style.study import style_memorization
@@ -55,8 +54,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
     wanted, options = build(_Asked, given), build(StyleOptions, given)
     output = build(OutputOptions, given)
-    output.format()  # a contradiction is noticed before the work, not after
-    check_targets([path for path in (output.output, output.figure) if path], files)
+    output.form()  # a contradiction is noticed before the work, not after
     if not wanted.model:
         raise OptionError("who is asked? --model names one or more models")
     reporter = TerminalReporter(output.quiet)

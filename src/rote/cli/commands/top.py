@@ -8,7 +8,8 @@ from typing import Any
 
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._listing import Listing, deliver
+from rote.cli._output import Output
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 
@@ -36,7 +37,7 @@ class TopOptions:
 def run(idx: Path, **given: Any) -> None:
     from rote.index.asking.counting import FREQUENT_COLUMNS, frequent
 
-    options, output = build(TopOptions, given), build(ListingOptions, given)
+    options, output = build(TopOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "rote.index.counting.top_keys")
@@ -64,6 +65,6 @@ command = SectionedCommand(
     params=[
         index_argument(),
         *flags(TopOptions, "What is listed"),
-        *flags(ListingOptions, "Output"),
+        *flags(Output, "Output"),
     ],
 )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rote.cli._flags import SectionedCommand, build, flags
-from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._listing import Listing, deliver
+from rote.cli._output import Output
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import option
@@ -31,7 +32,6 @@ same words in other forms), gapped (near-verbatim: words added, left out or exch
   rote trace answers.jsonl --against IDX --sort unlikely -o trace.html
   rote trace essay.txt --against sources.jsonl --kinds verbatim --json
 """
-_PAGES = (".html", ".htm")
 _COLUMNS = (
     *("kind", "id", "source", "words", "bits", "edit_rate", "start", "end", "text"),
     *("occurrences", "documents", "authors", "recased", "document", "author"),
@@ -50,12 +50,13 @@ class _Corpus:
 
 def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
+    from rote.core.signature import Signature
     from rote.corpus import open_corpus
     from rote.index.tracing.trace import trace
-    from rote.measure._against import WITHOUT, open_against
+    from rote.measure._against import WITHOUT, open_against, signed_against
 
-    options, output = build(TraceOptions, given), build(ListingOptions, given)
-    output.form()  # a contradiction is noticed before the work, not after
+    options, output = build(TraceOptions, given), build(Output, given)
+    output.form(page=True)  # a contradiction is noticed before the work, not after
     corpus, reporter = build(_Corpus, given), TerminalReporter(output.quiet)
     if corpus.against is None:
         raise OptionError(WITHOUT)
@@ -65,22 +66,32 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     index = open_against(corpus.against, ("lower", "lemma"), reporter)
     say_if_compiling(reporter, "rote.index.counting.longest")
     traced = trace(index, texts, options, jobs=corpus.jobs, reporter=reporter)
-    _deliver(traced, corpus.against, inputs, output)
+    signature = Signature.of(
+        {
+            "measure": "trace",
+            **asdict(traced.options),
+            "annotator": traced.signature,
+            "against": signed_against(corpus.against),
+            "texts": texts.fingerprint[:12],
+        }
+    )
+    _deliver(traced, corpus.against, inputs, str(signature), output)
 
 
-def _deliver(traced: Trace, against: str, inputs: tuple[str, ...], output: ListingOptions) -> None:
+def _deliver(
+    traced: Trace, against: str, inputs: tuple[str, ...], signature: str, output: Output
+) -> None:
     from rote.report.texts import trace as shown
 
-    if output.output and output.output.suffix in _PAGES and not (output.json or output.csv):
-        from rote.core.files import write_atomically
-
-        names = ", ".join(Path(name).name for name in inputs)
-        title = f"{names} against {Path(against).name}"
-        write_atomically(output.output, shown.page(traced, title))
-        return
+    names = ", ".join(Path(name).name for name in inputs)
+    title = f"{names} against {Path(against).name}"
     rows = [_row(span, traced) for span in traced.spans]
-    listing = Listing("spans", rows, _COLUMNS, _about(traced, against))
-    deliver(listing, output, lambda console: shown.terminal(traced, console))
+    deliver(
+        Listing("spans", rows, _COLUMNS, _about(traced, against, signature)),
+        output,
+        lambda console: shown.terminal(traced, console),
+        page=lambda: shown.page(traced, title),
+    )
 
 
 def _row(span: Span, traced: Trace) -> dict[str, Any]:
@@ -108,10 +119,10 @@ def _row(span: Span, traced: Trace) -> dict[str, Any]:
     }
 
 
-def _about(traced: Trace, against: str) -> dict[str, Any]:
+def _about(traced: Trace, against: str, signature: str) -> dict[str, Any]:
     return {
         "against": against,
-        "signature": traced.signature,
+        "signature": signature,
         "settings": asdict(traced.options),
         "notes": list(traced.notes),
         "found": traced.found,
@@ -130,6 +141,6 @@ command = SectionedCommand(
         *flags(_Corpus, "Corpus"),
         *flags(TraceOptions, "What is matched and shown"),
         *flags(ReadOptions, "Reading"),
-        *flags(ListingOptions, "Output"),
+        *flags(Output, "Output"),
     ],
 )

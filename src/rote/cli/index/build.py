@@ -26,7 +26,9 @@ run again after it has ended it finds that nothing is left to do.
 class TargetOptions:
     """Where the index goes."""
 
-    output: Path = option(Path("rote-index"), "The index's folder", short="-o", metavar="IDX")
+    output: Path = option(
+        Path("rote-index"), "The index's folder", short="-o", metavar="IDX", writes="folder"
+    )
 
 
 def run(inputs: tuple[str, ...], **given: Any) -> None:

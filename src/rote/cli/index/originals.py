@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, ListingOptions, deliver
+from rote.cli._listing import Listing, deliver
+from rote.cli._output import Output
+from rote.cli._places import LINES, STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.cli.index._summary import several
 from rote.core.errors import OptionError
@@ -40,7 +42,6 @@ of each length; --fragments writes them all, one JSON object per line.
 """
 _EXACT = ("length", "fragments", "original", "occurrences", "original_occurrences", "once")
 _PAPER = ("length", "fragments", "original")
-_STDOUT = Path("-")
 # Of names that were merged so many are shown, and all with --json.
 _NAMED = 5
 # Of lengths so many have a row of their own on the terminal.
@@ -70,7 +71,10 @@ class OriginalsOptions:
         metavar="FILE",
     )
     fragments: Path | None = option(
-        None, "Write all original fragments there, - for standard output", metavar="FILE"
+        None,
+        "Write all original fragments there, - for standard output",
+        metavar="FILE",
+        writes=LINES,
     )
     shortest: bool = option(False, "Of fragments, only those that hold no other original one")
 
@@ -78,7 +82,7 @@ class OriginalsOptions:
 def run(idx: Path, **given: Any) -> None:
     from rote.index.originality.edges import rule_for
 
-    options, output = build(OriginalsOptions, given), build(ListingOptions, given)
+    options, output = build(OriginalsOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after
     _check(options)
     reporter = TerminalReporter(output.quiet)
@@ -92,7 +96,7 @@ def run(idx: Path, **given: Any) -> None:
             listing = _by_algorithm(index, rule, options, file, reporter)
         else:
             listing = _by_definition(index, rule, options, file, reporter)
-    if options.fragments != _STDOUT or output.output is not None:
+    if options.fragments != STDOUT or output.output is not None:
         held = {**about(index), **asked, **listing.about}
         shown = Listing(listing.name, listing.rows, listing.columns, held)
         deliver(shown, output, lambda console: _draw(shown, console))
@@ -246,7 +250,7 @@ def _write(fragments: Iterable[Fragment], file: TextIO) -> None:
 @contextmanager
 def _target(path: Path | None) -> Iterator[TextIO | None]:
     """Where fragments go: nowhere, to standard output, or beside the file until all are there."""
-    if path is None or path == _STDOUT:
+    if path is None or path == STDOUT:
         yield None if path is None else sys.stdout
         return
     with new_file(path) as raw, TextIOWrapper(raw, encoding="utf-8") as file:
@@ -260,6 +264,6 @@ command = SectionedCommand(
     params=[
         index_argument(),
         *flags(OriginalsOptions, "What is original"),
-        *flags(ListingOptions, "Output"),
+        *flags(Output, "Output"),
     ],
 )

@@ -7,8 +7,16 @@ item is not a text: what is counted, perturbed or scored is the context with eac
 
 from __future__ import annotations
 
-from rote.corpus.items._item import Item
+from rote.corpus.items._item import Item, fingerprint
 from rote.corpus.items._read import Record, read_items, read_records
 from rote.corpus.items._texts import as_documents, form_of
 
-__all__ = ["Item", "Record", "as_documents", "form_of", "read_items", "read_records"]
+__all__ = [
+    "Item",
+    "Record",
+    "as_documents",
+    "fingerprint",
+    "form_of",
+    "read_items",
+    "read_records",
+]

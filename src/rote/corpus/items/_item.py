@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from typing import Any, Protocol
 
 
@@ -39,6 +41,15 @@ class Item:
         if base is None and isinstance(twin := self.meta.get("qID"), str):
             base = twin[: -len("-1")] if twin.endswith(("-1", "-2")) else None
         return f"{self.task}\x1f{self.id if base is None else base}"
+
+
+def fingerprint(items: Iterable[Item]) -> str:
+    """What these items are known by: all that they hold, other fields and answers included."""
+    held = blake2b(digest_size=6)
+    for item in items:
+        written = json.dumps(asdict(item), sort_keys=True, default=str)
+        held.update(written.encode() + b"\n")
+    return held.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.core.result import Interval, Result, Row, SourceResult
 from rote.core.signature import Signature
+from rote.corpus.items import fingerprint
 from rote.curate._perturb import checks, tables
 from rote.curate._perturb.answering import Answers, Told
 from rote.curate._perturb.checks import Floats, Pairs
@@ -161,7 +162,7 @@ def study(
     ]
     return Result(
         measure="perturb",
-        signature=_signature(done, options, backend, spoken),
+        signature=_signature(pairs, done, options, backend, spoken),
         by=("task",),
         reference=None,
         interval=Interval(options.interval, _METHOD) if options.interval else None,
@@ -276,19 +277,24 @@ def _source(
 
 
 def _signature(
-    done: Done | None, options: CheckOptions, backend: Backend | None, spoken: Spoken
+    pairs: Pairs,
+    done: Done | None,
+    options: CheckOptions,
+    backend: Backend | None,
+    spoken: Spoken,
 ) -> Signature:
+    deciles = Scale.read(options.deciles).fingerprint if options.deciles else "own"
     asked = spoken.answers.signatures.values() if spoken.answers else ()
     return Signature.of(
         {
             "measure": "perturb",
-            **(done.settings if done else {"perturbed": "given"}),
+            **(done.settings if done else {}),
             "embedder": options.embedder,
             **(
                 {
                     "n": options.n,
                     "counts": backend.signature,
-                    "deciles": "given" if options.deciles else "own",
+                    "deciles": deciles,
                 }
                 if backend
                 else {}
@@ -296,5 +302,7 @@ def _signature(
             **({"bertscore": options.bertscore} if options.bertscore else {}),
             **({"judge": spoken.judge} if spoken.judge else {}),
             **({"models": tuple(asked)} if asked else {"correct": options.correct or "acc"}),
+            "items": fingerprint(pairs.before),
+            "perturbed": fingerprint(pairs.after),
         }
     )

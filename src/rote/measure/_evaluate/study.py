@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 from rote.core.errors import InputError, OptionError
@@ -17,7 +16,7 @@ from rote.core.model import Model
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
-from rote.corpus.items import Record
+from rote.corpus.items import Record, fingerprint
 from rote.measure._evaluate import tables
 from rote.measure._evaluate.answers import ANSWERED, answer_all, row
 from rote.measure._evaluate.prompts import VERSION
@@ -79,7 +78,7 @@ def evaluate(
     return Evaluation(
         Result(
             measure="evaluate",
-            signature=_signature(records, models),
+            signature=_signature(records, models, by),
             by=by,
             reference=None,
             interval=Interval(options.interval, METHOD) if options.interval else None,
@@ -115,23 +114,17 @@ def check_fields(records: Sequence[Record], by: Sequence[str]) -> None:
                 )
 
 
-def _signature(records: Sequence[Record], models: Mapping[str, Model]) -> Signature:
+def _signature(
+    records: Sequence[Record], models: Mapping[str, Model], by: Sequence[str]
+) -> Signature:
     return Signature.of(
         {
             "measure": "evaluate",
             "prompts": VERSION,
             "shots": 0,
             "models": tuple(model.signature for model in models.values()),
-            "items": _fingerprint(records),
+            "forms": tuple(dict.fromkeys(record.form for record in records)),
+            "by": by,
+            "items": fingerprint(record.item for record in records),
         }
     )
-
-
-def _fingerprint(records: Sequence[Record]) -> str:
-    """What these items are known by: forms, tasks, ids, instances and answers."""
-    held = blake2b(digest_size=6)
-    for record in records:
-        item = record.item
-        parts = (record.form, item.task, item.id, str(item.answer), *item.instances())
-        held.update("\x1f".join((*parts, "\x1e")).encode("utf-8", "surrogatepass"))
-    return held.hexdigest()

@@ -20,12 +20,12 @@ from rote.core.model import Model
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
-from rote.corpus.items import Item
+from rote.corpus.items import Item, fingerprint
 from rote.index.backends import Backend
 from rote.measure._groups import in_order
 from rote.measure._memorization import known, tables
 from rote.measure._memorization.scores import Neighbours, Scores, score
-from rote.measure._popularity.study import correctness, fingerprint, groups_of
+from rote.measure._popularity.study import correctness, groups_of
 
 METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
 
@@ -126,6 +126,7 @@ def memorization(
                 "corpus": backend.signature if backend else "none",
                 "n": options.n,
                 "seed": options.seed,
+                "by": options.by,
                 "items": fingerprint(items),
             }
         ),

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +25,7 @@ from rote.core.metric import option
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
-from rote.corpus.items import Item
+from rote.corpus.items import Item, fingerprint
 from rote.index.backends import Backend
 from rote.measure._popularity import tables
 from rote.measure._popularity.accuracy import halves, tenths
@@ -56,7 +55,10 @@ class PopularityOptions:
         None, "Deciles of the original items, to be applied unchanged", metavar="FILE"
     )
     save_deciles: Path | None = option(
-        None, "Write the deciles there, for items made from these", metavar="FILE"
+        None,
+        "Write the deciles there, for items made from these (.json)",
+        metavar="FILE",
+        writes=(".json",),
     )
     variant: Literal["exact", "paper"] = option(
         "exact",
@@ -226,15 +228,7 @@ def _signature(
             "deciles": "own" if given is None else given.fingerprint,
             "correct": options.correct or "acc",
             "variant": options.variant,
+            "by": options.by,
             "items": fingerprint(items),
         }
     )
-
-
-def fingerprint(items: Sequence[Item]) -> str:
-    """What these items are known by: tasks, ids, instances and answers."""
-    held = blake2b(digest_size=6)
-    for item in items:
-        parts = (item.task, item.id, str(item.answer), *item.instances())
-        held.update("\x1f".join((*parts, "\x1e")).encode("utf-8", "surrogatepass"))
-    return held.hexdigest()

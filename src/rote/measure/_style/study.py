@@ -7,6 +7,7 @@ Elazar, Li and Wallace, "Detection and Measurement of Syntactic Templates in Gen
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -24,6 +25,7 @@ from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
 from rote.index.index import Index
+from rote.measure._against import signed_against
 from rote.measure._groups import in_order
 from rote.measure._style import tables
 from rote.measure._style.completions import Completion, Cut, complete, cut_texts
@@ -168,9 +170,12 @@ def _number(document: Document, field: str) -> float:
 def _signature(
     cuts: Sequence[Cut], models: Mapping[str, Model], options: StyleOptions, index: Index | None
 ) -> Signature:
+    # Other fields count too: --by and --frequency read them.
     held = blake2b(digest_size=6)
     for cut in cuts:
-        held.update(f"{cut.document.id}\x1f{cut.whole}\x1e".encode("utf-8", "surrogatepass"))
+        known = [cut.document.id, cut.whole, dict(cut.document.meta)]
+        held.update(json.dumps(known, sort_keys=True, default=str).encode())
+    corpus = signed_against(str(index.path)) if index is not None and index.path else None
     return Signature.of(
         {
             "measure": "style-memorization",
@@ -178,7 +183,8 @@ def _signature(
             "prompt": options.prompt,
             "words": options.words,
             "layer": options.layer,
-            "frequency": options.frequency or ("index" if index is not None else "none"),
+            "frequency": options.frequency or corpus or ("index" if index is not None else "none"),
+            "by": options.by,
             "annotator": annotators.get().signature,
             "seed": options.seed,
             "texts": held.hexdigest(),

@@ -65,6 +65,7 @@ class Options:
         metavar="FILE",
         sign=lambda path: None,
         form=False,
+        writes=(".jsonl", ".ndjson"),
     )
     most_frequent: int = option(50_000, "how many n-grams of a corpus count as its most frequent")
     perplexity: bool = option(

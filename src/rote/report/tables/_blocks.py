@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT, rounded
-from rote.report.texts.concordance import harmless
+from rote.report.texts.concordance import console, harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,6 +18,8 @@ Rows = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
 _TOP, _SCREEN = 10, 36
 _NAME, _LEAST_TEXT = 120, 12
+WIDTH = 160
+"""Of a table in a file or a pipe, which have none of their own."""
 
 
 def heading(title: str, explained: str) -> RenderableType:
@@ -41,9 +43,9 @@ def table(columns: Mapping[str, str], lines: Sequence[Sequence[str]]) -> Rendera
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name, side in columns.items():
         if side == "right":
-            table.add_column(Text(name), justify="right", no_wrap=True)
+            table.add_column(Text(harmless(name)), justify="right", no_wrap=True)
         else:
-            table.add_column(Text(name), overflow="fold")
+            table.add_column(Text(harmless(name)), overflow="fold")
     for line in lines:
         table.add_row(*(Text(harmless(cell)) for cell in line))
     return table
@@ -174,13 +176,6 @@ def with_interval(estimate: float | None, low: float | None, high: float | None,
     return f"{estimate:{form}}{ends}" if defined(estimate) else "–"
 
 
-def unrounded(value: Any) -> Any:
-    """As it is written to a file: nothing where it is undefined."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return repr(value) if isinstance(value, float) else value
-
-
 def defined(number: float | None) -> bool:
     return number is not None and not math.isnan(number)
 
@@ -188,15 +183,12 @@ def defined(number: float | None) -> bool:
 def print_end(result: Result, console: Any) -> None:
     """What stands below every printed result: its notes and its signature."""
     for note in result.notes:
-        console.print(f"note: {note}", highlight=False, markup=False)
-    line = str(result.signature)
-    console.print(line, style="dim", highlight=False, soft_wrap=True, markup=False)
+        console.print(f"note: {harmless(note)}")
+    console.print(harmless(str(result.signature)), style="dim", soft_wrap=True)
 
 
-def plain_text(print_result: Callable[[T, Any], None], result: T, width: int) -> str:
+def plain_text(print_result: Callable[[T, Any], None], result: T, width: int = WIDTH) -> str:
     """What is printed of a result, or of several, without colours."""
-    from rich.console import Console
-
     out = io.StringIO()
-    print_result(result, Console(file=out, width=width, color_system=None))
+    print_result(result, console(file=out, width=width, color_system=None))
     return out.getvalue()

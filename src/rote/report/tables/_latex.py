@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rote.report.texts.concordance import harmless
+
 _ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -25,9 +27,10 @@ def tabular(
         r"\midrule",
         *(" & ".join(line) + r" \\" for line in lines),
         *(r"\bottomrule", r"\end{tabular}"),
-        *(f"% {line}" for line in said),
+        *(f"% {harmless(line)}" for line in said),
     ]
 
 
 def escaped(text: str) -> str:
-    return "".join(_ESCAPES.get(c, c) for c in text)
+    """In one line: an empty one would end the table."""
+    return "".join(_ESCAPES.get(c, c) for c in harmless(text))

@@ -1,4 +1,4 @@
-"""Correlations for the eye and for other programs: matrices, pairs, CSV, LaTeX.
+"""Correlations for the eye and for other programs: matrices, pairs, LaTeX.
 
 Of the pairs all with a quality column are listed, since that is what was asked, and the strongest
 of the others.
@@ -6,8 +6,6 @@ of the others.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,23 +17,15 @@ from rote.report.tables._blocks import (
     p_value,
     plain_text,
     print_end,
-    unrounded,
     with_interval,
 )
 from rote.report.tables._latex import escaped, tabular
-from rote.report.texts.concordance import plain_table
+from rote.report.texts.concordance import harmless, plain_table
 
 Rows = Sequence[Mapping[str, Any]]
 Found = tuple[str, Mapping[str, Any]]
 POOLED = "pooled"
 _STRONGEST = 10
-_NUMBER = ("", "_low", "_high", "_p", "_p_corrected")
-_CSV_COLUMNS = (
-    *("facet", "a", "b", "n"),
-    *(f"pearson{part}" for part in _NUMBER),
-    *(f"spearman{part}" for part in _NUMBER),
-    *("exact", "weakest", "weakest_without", "note"),
-)
 
 
 def print_result(result: Result, console: Any) -> None:
@@ -64,17 +54,6 @@ def as_text(result: Result, width: int = 120) -> str:
     return plain_text(print_result, result, width)
 
 
-def as_csv(result: Result) -> str:
-    """One line per pair, unrounded; the pooled ones come last."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_CSV_COLUMNS)
-    pooled = [{"facet": POOLED, **row} for row in result.tables.get("pooled", ())]
-    for row in [*result.tables["correlations"], *pooled]:
-        writer.writerow([unrounded(row[name]) for name in _CSV_COLUMNS])
-    return out.getvalue()
-
-
 def as_latex(result: Result) -> str:
     """A booktabs matrix for each facet: Pearson below the diagonal, Spearman above it."""
     lines = []
@@ -89,8 +68,8 @@ def as_latex(result: Result) -> str:
             ]
             for a in names
         ]
-        lines += [*([f"% {title}"] if title else []), *tabular(heads, body), ""]
-    return "\n".join([*lines, f"% {result.signature}"]) + "\n"
+        lines += [*([f"% {harmless(title)}"] if title else []), *tabular(heads, body), ""]
+    return "\n".join([*lines, f"% {harmless(str(result.signature))}"]) + "\n"
 
 
 def matrices(result: Result) -> dict[str, Rows]:

@@ -1,4 +1,4 @@
-"""Answers of models for the eye and for other programs: a line for each group, CSV, LaTeX."""
+"""Answers of models for the eye and for other programs: a line for each group, LaTeX."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 from rote.core.facets import JOINT
 from rote.core.result import Result, SourceResult
 from rote.report._grid import rounded
-from rote.report.tables import popularity
 from rote.report.tables._blocks import p_value, plain_text, print_end, table
-from rote.report.tables._latex import escaped
+from rote.report.tables._latex import escaped, tabular
 
 _COLUMNS = {
     "items": "items",
@@ -33,8 +32,6 @@ _LEGEND = {
     "majority": "chance, majority: by lot, and by the place where the right option is most often",
 }
 _LISTED = 10
-
-as_csv = popularity.as_csv
 
 
 def print_result(result: Result, console: Any) -> None:
@@ -62,16 +59,9 @@ def as_text(result: Result, width: int = 140) -> str:
 
 def as_latex(result: Result) -> str:
     """A booktabs table with a row for each group."""
-    heads = _heads(result)
-    lines = [
-        r"\begin{tabular}{l" + "r" * len(heads) + "}",
-        r"\toprule",
-        " & ".join([escaped(", ".join(result.by)), *map(escaped, heads)]) + r" \\",
-        r"\midrule",
-        *(" & ".join(map(escaped, line)) + r" \\" for line in _lines(result)),
-        *(r"\bottomrule", r"\end{tabular}", f"% {result.signature}"),
-    ]
-    return "\n".join(lines) + "\n"
+    heads = map(escaped, [", ".join(result.by), *_heads(result)])
+    lines = [[*map(escaped, line)] for line in _lines(result)]
+    return "\n".join(tabular([*heads], lines, said=[str(result.signature)])) + "\n"
 
 
 def _print_tests(result: Result, console: Any) -> None:

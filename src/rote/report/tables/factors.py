@@ -1,26 +1,19 @@
-"""What a factor does, for the eye and for other programs: a table per value, CSV, LaTeX."""
+"""What a factor does, for the eye and for other programs: a table per value, LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
 from rote.report._grid import rounded, rounded_like
-from rote.report.tables._blocks import defined, number, p_value, plain_text, print_end, unrounded
+from rote.report.tables._blocks import defined, number, p_value, plain_text, print_end
 from rote.report.tables._latex import escaped, tabular
 from rote.report.tables.correlation import short
-from rote.report.texts.concordance import plain_table
+from rote.report.texts.concordance import harmless, plain_table
 
 Rows = Sequence[Mapping[str, Any]]
-_CSV_COLUMNS = (
-    *("facet", "column", "source", "level", "number", "estimate", "low", "high", "reference"),
-    *("spearman", "p", "slope", "slope_low", "slope_high", "change", "change_low", "change_high"),
-    *("w", "w_p"),
-)
 
 
 def print_result(result: Result, console: Any) -> None:
@@ -40,22 +33,6 @@ def as_text(result: Result, width: int = 120) -> str:
     return plain_text(print_result, result, width)
 
 
-def as_csv(result: Result) -> str:
-    """One line per source, level and value, unrounded, with the source's trend and W."""
-    trends = _by(result.tables["trends"], "facet", "column", "source")
-    agreement = _by(result.tables["agreement"], "facet", "column")
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_CSV_COLUMNS)
-    for cell in result.tables["cells"]:
-        key = (cell["facet"], cell["column"])
-        trend = {} if cell["reference"] else trends.get((*key, cell["source"]), {})
-        judged = agreement.get(key, {})
-        held = {**trend, **cell, "w": judged.get("w"), "w_p": judged.get("p")}
-        writer.writerow([unrounded(held.get(name)) for name in _CSV_COLUMNS])
-    return out.getvalue()
-
-
 def as_latex(result: Result) -> str:
     """A booktabs table for each value: sources down, levels across, the change and its interval."""
     levels = [row["level"] for row in result.tables["levels"]]
@@ -71,7 +48,7 @@ def as_latex(result: Result) -> str:
             for source, cells, trend in _lines(result, facet, column)
         ]
         lines += [*tabular([*map(escaped, [title, *levels, "change"])], body), ""]
-    return "\n".join([*lines, f"% {result.signature}"]) + "\n"
+    return "\n".join([*lines, f"% {harmless(str(result.signature))}"]) + "\n"
 
 
 def _values(

@@ -1,4 +1,4 @@
-"""Perturbation for the eye and for other programs: values, tests, frequencies, CSV, LaTeX."""
+"""Perturbation for the eye and for other programs: values, tests, frequencies, LaTeX."""
 
 from __future__ import annotations
 
@@ -50,10 +50,6 @@ def print_result(result: Result, console: Any) -> None:
 
 def as_text(result: Result, width: int = 140) -> str:
     return plain_text(print_result, result, width)
-
-
-def as_csv(result: Result) -> str:
-    return tables.as_csv([result])
 
 
 def as_latex(result: Result) -> str:

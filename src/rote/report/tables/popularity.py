@@ -1,19 +1,16 @@
-"""Popularity and accuracy for the eye and for other programs: a line for each group, CSV, LaTeX."""
+"""Popularity and accuracy for the eye and for other programs: a line for each group, LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from rote.core.result import Result, SourceResult
 from rote.report._grid import rounded, rounded_like
-from rote.report.tables._blocks import p_value, plain_text, print_end, table, unrounded
+from rote.report.tables._blocks import p_value, plain_text, print_end, table
 from rote.report.tables._latex import escaped, tabular
 
-_CSV_COLUMNS = ("group", "items", "tokens", "value", "estimate", "low", "high")
 _SHARES = ("ahead", "accuracy", "accuracy_low", "accuracy_high", "accuracy_difference")
 _WITH_INTERVAL = ("difference", "ahead", "accuracy_difference")
 _COLUMNS = {
@@ -65,19 +62,6 @@ def print_result(result: Result, console: Any) -> None:
 
 def as_text(result: Result, width: int = 140) -> str:
     return plain_text(print_result, result, width)
-
-
-def as_csv(result: Result) -> str:
-    """One line per group and value, unrounded."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_CSV_COLUMNS)
-    for group, found in result.sources.items():
-        for value, estimate in found.values.items():
-            low, high = found.intervals.get(value, (math.nan, math.nan))
-            numbers = [unrounded(number) for number in (estimate, low, high)]
-            writer.writerow([group, found.texts, found.words, value, *numbers])
-    return out.getvalue()
 
 
 def as_latex(result: Result) -> str:

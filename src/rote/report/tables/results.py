@@ -1,16 +1,14 @@
-"""Results as tables: for the terminal, CSV, LaTeX. Every facet has a block of its own."""
+"""Results as tables: for the terminal and LaTeX. Every facet has a block of its own."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._facets import split, split_panel
+from rote.report._facets import split_panel
 from rote.report._grid import (
     SIGNIFICANT,
     UNTESTED,
@@ -22,17 +20,11 @@ from rote.report._grid import (
     rounded_like,
 )
 from rote.report.tables import further
-from rote.report.tables._blocks import plain_cell, plain_text, unrounded
+from rote.report.tables._blocks import plain_text
 from rote.report.tables._latex import escaped
 from rote.report.texts.concordance import harmless
 
 _CELL_WIDTH = 19
-_CSV_COLUMNS = (
-    *("measure", "source", "texts", "words", "value", "estimate", "low", "high"),
-    *("difference", "p", "p_corrected", "matched", "matched_sd", "matched_at"),
-    *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
-    *("verdict", "matched_verdict"),
-)
 _MANY = 4
 _NAMED = 12
 _SHOWN = 60
@@ -52,13 +44,13 @@ def print_results(results: Sequence[Result], console: Any) -> None:
             line = f"{left:,} more sources are not printed: --csv and --json give them all"
             console.print(line, highlight=False)
     for line in _legend(results):
-        console.print(line, style="dim", highlight=False)
+        console.print(harmless(line), style="dim")
     for line in _notes(results):
-        console.print(f"note: {line}", highlight=False)
+        console.print(f"note: {harmless(line)}")
     for result in results:
         further.print_tables(_shortened(result), console)
     for result in results:
-        console.print(str(result.signature), style="dim", highlight=False, soft_wrap=True)
+        console.print(harmless(str(result.signature)), style="dim", soft_wrap=True)
 
 
 def _shortened(result: Result) -> Result:
@@ -84,56 +76,6 @@ def as_text(results: Sequence[Result], width: int = 120) -> str:
     return plain_text(print_results, results, width)
 
 
-def as_csv(results: Sequence[Result]) -> str:
-    """Long form, unrounded: one line per measure, source and value.
-
-    Values of single texts, where there are any, follow theirs, the id in a column `text`.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    texts = any(result.tables.get("texts") for result in results)
-    writer.writerow([*_CSV_COLUMNS, *(["text"] if texts else [])])
-    for result in results:
-        for facet, part in split(result):
-            groups = {name: group for group, name in facet.names.items()}
-            for row in grid(part):
-                for name, cell in row.cells.items():
-                    found = part.sources[name]
-                    numbers = [cell.estimate, cell.low, cell.high, cell.difference, cell.p]
-                    numbers += [cell.p_corrected, cell.matched, cell.matched_sd]
-                    equal = [cell.matched_difference, cell.matched_p_corrected]
-                    writer.writerow(
-                        [row.measure, groups[name], found.texts, found.words, row.value]
-                        + [unrounded(number) for number in numbers]
-                        + [row.matched_at]
-                        + [unrounded(number) for number in equal]
-                        + [facet.title, name, facet.reference]
-                        + [cell.verdict if cell.asked else ""]
-                        + [cell.matched_verdict if not math.isnan(cell.matched_difference) else ""]
-                        + ([""] if texts else [])
-                    )
-            for text in part.tables.get("texts", ()):
-                for value in _text_values(text):
-                    line = dict.fromkeys(_CSV_COLUMNS, "") | {
-                        "measure": part.measure,
-                        "source": groups[text["source"]],
-                        "texts": 1,
-                        "words": text["words"],
-                        "value": value,
-                        "estimate": unrounded(text[value]),
-                        "facet": facet.title,
-                        "name": text["source"],
-                        "reference": facet.reference,
-                    }
-                    writer.writerow([*line.values(), text["id"]])
-    return out.getvalue()
-
-
-def _text_values(row: Mapping[str, Any]) -> list[str]:
-    """The names of the values in a row of the table of texts."""
-    return [name for name in row if name not in ("source", "id", "file", "words")]
-
-
 def as_latex(results: Sequence[Result]) -> str:
     """A booktabs table: values down, sources across, one part for each facet."""
     facets = split_panel(results)
@@ -155,37 +97,11 @@ def as_latex(results: Sequence[Result]) -> str:
             cells = [_tex_cell(row.cells[s]) if s in row.cells else "--" for s in sources]
             lines.append(" & ".join([escaped(row.title), *cells]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    for result in results:
-        lines += _tex_texts(result.tables.get("texts", ()))
     if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in _cells(results)):
-        lines.append(f"% ?: not tested against {results[0].reference}")
-    lines += [f"% {note}" for note in dict.fromkeys(n for r in results for n in r.notes)]
-    lines += [f"% {result.signature}" for result in results]
+        lines.append(f"% ?: not tested against {harmless(str(results[0].reference))}")
+    lines += [f"% {harmless(note)}" for note in dict.fromkeys(n for r in results for n in r.notes)]
+    lines += [f"% {harmless(str(result.signature))}" for result in results]
     return "\n".join(lines) + "\n"
-
-
-def _tex_texts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The values of single texts, a line each."""
-    if not rows:
-        return []
-    names = ["words", *_text_values(rows[0])]
-    return [
-        "",
-        r"\begin{tabular}{ll" + "r" * len(names) + "}",
-        r"\toprule",
-        " & ".join(["source", "text", *map(escaped, names)]) + r" \\",
-        r"\midrule",
-        *(
-            " & ".join(
-                [escaped(row["source"]), escaped(str(row["id"]))]
-                + [escaped(plain_cell(row[name])) for name in names]
-            )
-            + r" \\"
-            for row in rows
-        ),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
 
 
 def _blocks(sources: list[str], reference: str | None, width: int) -> Iterable[list[str]]:
@@ -203,12 +119,14 @@ def _blocks(sources: list[str], reference: str | None, width: int) -> Iterable[l
 def _rich_table(results: Sequence[Result], rows: list[GridRow], sources: list[str]) -> Any:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("")
     for source in sources:
         style = "bold" if source == results[0].reference else ""
-        table.add_column(source, justify="right", header_style=style or "none", no_wrap=True)
+        head = Text(harmless(source))
+        table.add_column(head, justify="right", header_style=style or "none", no_wrap=True)
     first = results[0]
     # With --within, what is counted are sets of texts.
     texts = "sets" if "within" in dict(first.signature.settings) else "texts"
@@ -220,7 +138,7 @@ def _rich_table(results: Sequence[Result], rows: list[GridRow], sources: list[st
         if row.measure != measure:
             measure = row.measure
             table.add_section()
-            table.add_row(f"[bold]{measure}[/bold]")
+            table.add_row(Text(measure, style="bold"))
         title = f"  {row.title}" + (" ~" if row.length_sensitive else "")
         table.add_row(title, *(_shown(row.cells.get(s)) for s in sources))
         if row.matched_at and any(not math.isnan(c.matched) for c in row.cells.values()):

@@ -38,10 +38,6 @@ def as_text(result: Result, width: int = 140) -> str:
     return plain_text(print_result, result, width)
 
 
-def as_csv(result: Result) -> str:
-    return tables.as_csv([result])
-
-
 def as_latex(result: Result) -> str:
     return tables.as_latex([result])
 

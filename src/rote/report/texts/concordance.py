@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rote.report._grid import rounded
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -36,6 +37,13 @@ class Line:
     document: str
     author: str | None = None
     items: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def console(**settings: Any) -> Console:
+    """Where everything is printed: `[bold]`, `:tada:` and numbers in a text are what they are."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False, **settings)
 
 
 def harmless(text: str) -> str:
@@ -137,7 +145,7 @@ def facts_table(facts: Mapping[str, str]) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, _safe(value))
+        table.add_row(*map(_safe, (name, value)))
     return table
 
 
@@ -145,7 +153,8 @@ def plain_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> Ta
     """Rows under headings; `columns` says of each whether it is set left or right."""
     table = _table()
     for name, side in columns.items():
-        table.add_column(name, justify="right" if side == "right" else "left", overflow="fold")
+        justify: Any = "right" if side == "right" else "left"
+        table.add_column(_safe(name), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*map(_safe, row))
     return table

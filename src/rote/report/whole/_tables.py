@@ -5,8 +5,6 @@ Cells are made when they are asked for: a page shows the first of 100,000 rows, 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import Any
 
 from rote.report._grid import rounded
 from rote.report.tables._latex import escaped
+from rote.report.tables.cells import rows_as_csv
 from rote.report.texts.concordance import harmless
 
 Row = Mapping[str, Any]
@@ -142,16 +141,18 @@ def interval_cell(number: float | None, low: float | None, high: float | None, f
 
 def as_csv(table: Table) -> str:
     """All rows, unrounded."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([name for column in table.columns for name in column.names])
+    return rows_as_csv(
+        [[name for column in table.columns for name in column.names], *_lines(table)]
+    )
+
+
+def _lines(table: Table) -> Iterator[list[str]]:
     for _, cells in table.rows():
         fields: list[str] = []
         for column, cell in zip(table.columns, cells, strict=True):
             held = [_written(value) for value in cell.values] or [cell.whole or cell.text]
             fields += held + [""] * (len(column.names) - len(held))
-        writer.writerow(fields)
-    return out.getvalue()
+        yield fields
 
 
 def as_latex(table: Table) -> str:

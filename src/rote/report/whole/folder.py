@@ -12,6 +12,7 @@ from pathlib import Path
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.report.tables import results as panel_tables
+from rote.report.tables.written import values_as_csv
 from rote.report.whole import _svg, markdown, page
 from rote.report.whole._blocks import Block, Figure, Group, Part
 from rote.report.whole._tables import Table, as_csv, as_latex
@@ -52,7 +53,7 @@ def contents(study: Study) -> Iterator[tuple[str, str | bytes]]:
         yield f"{_TABLES}/{table.id}.tex", as_latex(table)
     measured = [result for result in study.results if result.tables.get("values")]
     if measured:
-        yield f"{_TABLES}/all-values.csv", panel_tables.as_csv(measured)
+        yield f"{_TABLES}/all-values.csv", values_as_csv(measured)
     panel = [result for result in measured if result.measure in MEASURES]
     if panel:
         yield f"{_TABLES}/panel.tex", panel_tables.as_latex(panel)

@@ -75,13 +75,11 @@ class History:
         if not results:
             raise InputError("there is no result to keep")
         signatures = [str(result.signature) for result in results]
-        id = hashed(kind, json.dumps(settings or {}, sort_keys=True), *signatures)[:12]
         light = [without_texts(result) for result in results]
-        data = (
-            replace(found, results=light).to_json(None)
-            if isinstance(found, Study)
-            else panel_to_json(light, None)
-        )
+        # Numbers that differ are two results, even where a signature does not tell them apart.
+        held = panel_to_json(light, None)
+        id = hashed(kind, json.dumps(settings or {}, sort_keys=True), *signatures, held)[:12]
+        data = replace(found, results=light).to_json(None) if isinstance(found, Study) else held
         row = {
             "id": id,
             "title": storable(title),

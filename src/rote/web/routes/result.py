@@ -13,12 +13,12 @@ from fastapi.responses import StreamingResponse
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
+from rote.report.tables.cells import rows_as_csv
 from rote.web.comparing.asked import Comparison
 from rote.web.kept.database import FARTHEST, NotKept
 from rote.web.kept.history import Entry, History
 from rote.web.running.bounded import bounded
 from rote.web.running.jobs import again_response
-from rote.web.showing.cells import inert_csv, rows_as_csv
 from rote.web.showing.marking import find_text, marked, open_files
 from rote.web.showing.pages import page
 from rote.web.showing.sectioning import sections_of
@@ -151,9 +151,9 @@ def _file(history: History, id: str, name: str) -> tuple[str, str]:
     if name == "result.json":
         return history.study(id).to_json(), "application/json"
     if name == "values.csv":
-        from rote.report.tables.results import as_csv
+        from rote.report.tables.written import values_as_csv
 
-        return inert_csv(as_csv(history.results(id))), "text/csv; charset=utf-8"
+        return values_as_csv(history.results(id)), "text/csv; charset=utf-8"
     if name == "report.html":
         from rote.report.whole.page import html_page
 

@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from rote.core.errors import RoteError
 from rote.index.asking.matches import COLUMNS, Sort
+from rote.report.tables.cells import rows_as_csv
 from rote.web.asking import answers
 from rote.web.asking.answers import json_response
 from rote.web.asking.asked import (
@@ -30,7 +31,6 @@ from rote.web.asking.asked import (
 from rote.web.asking.shown import View, examples_for, misplaced, search_view, top_view
 from rote.web.reading.indexes import OpenIndex, index_of
 from rote.web.running.bounded import bounded
-from rote.web.showing.cells import rows_as_csv
 from rote.web.showing.links import link
 from rote.web.showing.pages import page
 

@@ -66,8 +66,13 @@
     rows.forEach(function (one) { body.appendChild(one.row); });
   }
 
+  // A text that a spreadsheet would run gets an apostrophe, as in the CSV files (cells.py).
+  function inert(text) {
+    return /^[=+\-@\t\r]/.test(text) && !isFinite(text) ? "'" + text : text;
+  }
+
   function quoted(value) {
-    var text = value === null || value === undefined ? "" : String(value);
+    var text = value === null || value === undefined ? "" : inert(String(value));
     return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
 

@@ -1,15 +1,18 @@
 """Tables as CSV that a spreadsheet may open: what a text holds is not taken for a formula.
 
-A cell that begins with `=` is run when the file is opened, and ids and names of sources come from
-whoever wrote the texts. Such a cell gets an apostrophe before it, which spreadsheets read as "this
-is text". Numbers stay as they are; JSON holds everything unchanged.
+Every CSV of rote is written here: the shell's, the report's and the app's; `report.js` does the
+same for what it copies. A cell that begins with `=` is run when the file is opened, and ids and
+names of sources come from whoever wrote the texts. Such a cell gets an apostrophe before it, which
+spreadsheets read as "this is text". Numbers stay as they are; JSON holds everything unchanged.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -27,6 +30,7 @@ def inert(cell: Any) -> Any:
 
 
 def rows_as_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows of cells, the first one being their headings."""
     out = io.StringIO()
     plain = csv.writer(out, lineterminator="\n")
     # A carriage return ends a row for most readers, and Python's writer lets it pass.
@@ -38,6 +42,12 @@ def rows_as_csv(rows: Iterable[Iterable[Any]]) -> str:
     return out.getvalue()
 
 
-def inert_csv(text: str) -> str:
-    """CSV that was written elsewhere, its cells made inert."""
-    return rows_as_csv(csv.reader(io.StringIO(text, newline="")))
+def unrounded(value: Any) -> Any:
+    """As it stands in a cell: nothing where it is undefined, lists and objects as JSON."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, (list, tuple, Mapping)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return repr(value) if isinstance(value, float) else value

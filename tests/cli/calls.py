@@ -1,0 +1,197 @@
+"""Every command with a call that works, on little data: what contract tests over all of them use.
+
+Names of sources are as bad as names get; they must come out as they went in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rote.cli.main import rote
+from rote.core import plugins
+from rote.core.result import Interval, Result, SourceResult
+from rote.core.signature import Signature
+
+HUMAN = "human [/b]"
+NAMES = (HUMAN, "llama[instruct]", "[bold]x :tada:", "=cmd|' /C'!A0", "50 %_{it}\\<i>\ny")
+MODEL = "small[b]"
+OPENINGS = ("The old cat sat", "A grey hen ran", "Some cold rain fell", "One man sang", "It was")
+TABLE = {
+    "": {"the": 0.5, "with": 0.5},
+    "the": {"tin": 0.7, "hen": 0.3},
+    "with": {"a": 0.9, "no": 0.1},
+    "a": {"key": 0.5, "hen": 0.3, "spoon": 0.2},
+}
+GOALS = (
+    ("open the tin", "with a key", "with a hen", 0),
+    ("open the tin", "with a spoon", "with a hen", 0),
+    ("stir the tea", "with a spoon", "with no hands", 0),
+    ("feed the hen", "with no hands", "with a key", 1),
+)
+FAST = ("--permutations", "9", "--no-matched", "-q")
+
+
+def commands() -> dict[str, click.Command]:
+    """All commands by the words that call them."""
+    return dict(_walk(rote, ()))
+
+
+def _walk(group: click.Group, before: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _walk(command, (*before, name))
+        else:
+            yield " ".join((*before, name)), command
+
+
+def writing(kind: Any) -> list[str]:
+    """The commands whose -o writes this."""
+    return [
+        name
+        for name, command in commands().items()
+        if any(p.name == "output" and getattr(p, "writes", None) == kind for p in command.params)
+    ]
+
+
+class World:
+    """A folder of data; `changed` names one piece of it that is not as usual."""
+
+    def __init__(self, path: Path, changed: str = "") -> None:
+        self.path, self.changed = path, changed
+        other = " again" if changed == "texts" else ""
+        self.texts = self.lines(
+            "texts.jsonl",
+            [
+                {
+                    "id": f"{place}-{n}",
+                    # Whose a text is may change and the texts stay the same.
+                    "source": NAMES[(place + (changed == "sources")) % len(NAMES)],
+                    "doc_id": n,
+                    "text": f"{opening}{other} on a mat by the door. It was day {n} of the year.",
+                    "reference": f"A cat sat on the mat by a door. Day {n}.",
+                    "document": f"{opening} for long. A cat sat on the mat. Day {n} of May came.",
+                }
+                for place, opening in enumerate(OPENINGS)
+                for n in range(5)
+            ],
+        )
+        corpus = ["He opened the tin with a key. The old cat sat on a mat by the door."]
+        corpus += ["With a spoon, the hen ran again." if changed == "corpus" else "With a spoon."]
+        self.corpus = self.lines(
+            "corpus.jsonl",
+            [{"id": str(n), "text": t, "author": f"A{n} [/b]"} for n, t in enumerate(corpus)],
+        )
+        table = {**TABLE, "with": {"a": 0.2, "no": 0.8}} if changed == "model" else TABLE
+        (path / "table.json").write_text(json.dumps(table))
+        self.model = f"{MODEL}=fake:{path / 'table.json'}"
+        self.items = self.items_of("items.jsonl")
+        self.after = self.items_of("after.jsonl", again=" again" * (1 + (changed == "after")))
+        self.words = self.lines(
+            "words.jsonl",
+            [{"id": str(n), "context": "He opened the", "target": "tin"} for n in range(3)],
+        )
+        self.results = self.result("results.json", NAMES)
+        self.swept = self.result("swept.json", [f"{a}|{t}" for a in NAMES[:3] for t in ("1", "2")])
+        rise = 9 * (changed == "quality")
+        rated = [f'"{name}",{n + rise * (n % 2)}' for n, name in enumerate(NAMES)]
+        (path / "ratings.csv").write_text("\n".join(["source,rating", *rated]))
+        self.quality = str(path / "ratings.csv")
+
+    @property
+    def index(self) -> str:
+        """An index of the corpus, made when it is asked for."""
+        from rote.index.opening import build_index
+
+        path = self.path / "IDX"
+        if not path.exists():
+            build_index(self.corpus, path, layers=("lower", "pos", "lemma"))
+        return str(path)
+
+    def lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> str:
+        path = self.path / name
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        return str(path)
+
+    def items_of(self, name: str, again: str = "") -> str:
+        flipped = self.changed == "answers"
+        return self.lines(
+            name,
+            [
+                {
+                    "id": str(n), "goal": goal + again, "sol1": one, "sol2": two, "label": label,
+                    "acc": (n + flipped) % 2, "member": n % 2,
+                }
+                for n, (goal, one, two, label) in enumerate(GOALS)
+            ],
+        )  # fmt: skip
+
+    def result(self, name: str, sources: Sequence[str]) -> str:
+        lift = 7 * (self.changed == "results")
+        made = Result(
+            measure="lexical",
+            signature=Signature.of({"measure": "lexical", "texts": "0"}),
+            by=("source", "temperature") if "|" in sources[0] else ("source",),
+            reference=None,
+            interval=Interval(0.95, "by hand"),
+            sources={
+                source: SourceResult(
+                    *(5, 50, {"ttr": n + 0.5, "mtld": (n * (3 + lift)) % 5 + 0.25}),
+                    intervals={"ttr": (n, n + 1)},
+                )
+                for n, source in enumerate(sources)
+            },
+            tables={
+                "values": [
+                    {"value": v, "title": v, "higher": "diverse", "length_sensitive": False}
+                    for v in ("ttr", "mtld")
+                ]
+            },
+        )
+        (self.path / name).write_text(made.to_json())
+        return str(self.path / name)
+
+    def call(self, command: str) -> list[str]:
+        """The command with what it needs, without where the result goes."""
+        own: dict[str, Sequence[str]] = {
+            "correlate": (self.results, "--values", "all", "--quality", self.quality),
+            "factors": (self.swept, "--values", "all", "--over", "temperature"),
+            "popularity": (self.items, "--corpus", self.index, "-n", "2"),
+            "perturb": (self.items, "--perturbed", self.after),
+            "evaluate": (self.items, self.words, "--model", self.model),
+            "memorization": (
+                *(self.items, "--model", self.model, "--member", "member"),
+                *("--corpus", self.index, "-n", "2"),
+            ),
+            "style-memorization": (
+                *(self.texts, "--model", self.model, "--by", "source"),
+                *("--prompt", "4", "--words", "3", "--resamples", "5"),
+            ),
+            "trace": (
+                *(self.texts, "--against", self.index),
+                *("--min-words", "3", "--min-bits", "1", "--kinds", "verbatim"),
+            ),
+            "count": (self.index, "the tin", "a mat"),
+            "search": (self.index, "the"),
+            "top": (self.index, "-n", "2"),
+            "index originals": (self.index,),
+            "novelty": self._measured("--against", self.corpus),
+            "contamination": self._measured("--against", self.corpus),
+            "originality": self._measured("--against", self.corpus),
+            "overlap": self._measured("--train", self.corpus),
+            "perplexity": self._measured("--model", f"fake:{self.path / 'table.json'}"),
+        }
+        if command in own:
+            return [*command.split(), *own[command], "-q"]
+        assert command == "diversity" or command in plugins.members("measure"), command
+        return [command, *self._measured()]
+
+    def _measured(self, *more: str) -> list[str]:
+        return [self.texts, "--by", "source", "--reference", HUMAN, *more, *FAST]

@@ -1,0 +1,242 @@
+"""Where results go, over all commands: forms, endings, names, standard output, signatures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rote.cli._places import LINES
+from rote.cli.main import rote
+from rote.core.errors import OptionError
+from rote.measure._compute import compute
+from rote.report.texts.concordance import harmless
+from tests.cli.calls import NAMES, World, commands, writing
+from tests.measure.test_contract import StandIn
+
+RESULTS = writing("result")
+LISTS = {"count": "counts", "search": "places", "top": "ngrams", "trace": "spans"}
+LISTS |= {"index originals": "lengths"}
+ODD = (".xlsx", ".md", ".parquet", ".pdf", ".html", ".jsonl", ".docx", ".v2")
+HONOURED = {"trace": (".html",), "evaluate": (".jsonl",)}
+NAMING = [name for name in RESULTS if name not in LISTS]
+KEPT: dict[str, Any] = {}
+OF_ITEMS = ("evaluate", "memorization", "perturb", "popularity")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(autouse=True)
+def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
+
+
+@pytest.fixture(autouse=True)
+def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forms are made from the same results: every measure runs once."""
+
+    def remembered(chosen: Any, files: Any, **given: Any) -> Any:
+        key = repr((chosen, files, given["settings"], given["read"], given["panel"]))
+        if key not in KEPT:
+            KEPT[key] = compute(chosen, files, **given)
+        return KEPT[key]
+
+    monkeypatch.setattr("rote.measure._compute.compute", remembered)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No command writes where nobody asked it to."""
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not (tmp_path / "-").exists()
+
+
+def invoke(arguments: list[str]) -> Result:
+    return CliRunner().invoke(rote, arguments)
+
+
+def done(arguments: list[str]) -> str:
+    found = invoke(arguments)
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found.stdout
+
+
+def refused(arguments: list[str]) -> str:
+    found = invoke(arguments)
+    assert isinstance(found.exception, OptionError), (found.output, found.exception)
+    return str(found.exception)
+
+
+def test_every_command_that_writes_is_known() -> None:
+    kinds = {
+        *RESULTS, *writing("report"), *writing("folder"), *writing("names"), *writing(LINES),
+    }  # fmt: skip
+    assert kinds == {
+        name
+        for name, command in commands().items()
+        if any(parameter.name == "output" for parameter in command.params)
+    }
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("ending", ODD)
+def test_an_ending_that_is_not_honoured_is_refused_before_anything_is_read(
+    name: str, ending: str, world: World
+) -> None:
+    if ending in HONOURED.get(name, ()):
+        return
+    asked = [word.replace("jsonl", "gone") for word in world.call(name)]
+    said = refused([*asked, "-o", f"t{ending}"])
+    assert f"not written as {ending}" in said
+    assert ".json, .csv, .tex, .txt" in said
+
+
+@pytest.mark.parametrize("name", [*writing(LINES), *writing("folder"), *writing("report")])
+def test_data_sets_and_folders_are_not_written_under_other_endings(name: str) -> None:
+    for ending in (".xlsx", ".parquet"):
+        said = refused([*name.split(), "gone.jsonl", "-o", f"t{ending}"])
+        assert any(word in said for word in (".jsonl", "folder", ".html")), said
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_flag_and_an_ending_that_disagree_are_refused(name: str, world: World) -> None:
+    assert "disagree" in refused([*world.call(name), "--csv", "-o", "t.json"])
+    assert "choose one of" in refused([*world.call(name), "--csv", "--latex"])
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_ending_holds_every_table(name: str, world: World, tmp_path: Path) -> None:
+    held = {}
+    for ending in (".json", ".csv", ".tex", ".txt", ""):
+        path = tmp_path / f"t{ending}"
+        assert done([*world.call(name), "-o", str(path)]) == ""
+        held[ending] = path.read_text()
+    rows = list(csv.DictReader(io.StringIO(held[".csv"]), strict=True, restkey="more"))
+    assert not any("more" in row or None in row.values() for row in rows)
+    tables = _tables(json.loads(held[".json"]), name)
+    assert Counter(row["table"] for row in rows) == +Counter(
+        {table: len(own) for table, own in tables.items()}
+    )
+    tex = held[".tex"]
+    assert tex.count(r"\begin{tabular}") == tex.count(r"\end{tabular}") > 0
+    headed = {line.rpartition(": ")[2] for line in tex.splitlines() if line.startswith("% ")}
+    assert headed >= {table for table, own in tables.items() if own} - {"values", *LISTS.values()}
+    assert held[".txt"] == held[""] == done(world.call(name))
+
+
+def _tables(data: Any, name: str) -> dict[str, list[Any]]:
+    """Every table of what JSON holds; `values` in long form."""
+    if name in LISTS:
+        return {LISTS[name]: data[LISTS[name]]}
+    found: dict[str, list[Any]] = {"values": []}
+    for result in data.get("panel", [data]):
+        titles = [row["value"] for row in result["tables"]["values"]]
+        found["values"] += [(s, v) for s in result["sources"] for v in titles]
+        for table, rows in result["tables"].items():
+            if table not in ("values", "matched"):
+                found.setdefault(table, []).extend(rows)
+    return found
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("flag", ["", "--json", "--csv", "--latex"])
+def test_a_dash_is_standard_output(name: str, flag: str, world: World) -> None:
+    asked = [*world.call(name), *([flag] if flag else [])]
+    assert done([*asked, "-o", "-"]) == done(asked) != ""
+
+
+@pytest.mark.parametrize("name", NAMING)
+def test_names_come_out_as_they_went_in(name: str, world: World) -> None:
+    names = _names(name)
+    text, table = done(world.call(name)), done([*world.call(name), "--csv"])
+    squeezed = re.sub(r"\s", "", text)
+    for one in names:
+        assert re.sub(r"\s", "", harmless(one)) in squeezed
+    assert "\x1b" not in text
+    cells = {cell for row in csv.reader(io.StringIO(table)) for cell in row}
+    for cell in cells:
+        if cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+            float(cell)
+    for one in names:
+        assert any(one in cell for cell in cells), one
+    for line in done([*world.call(name), "--latex"]).splitlines():
+        if not line.startswith(("%", "\\")) and line:
+            shown = re.sub(r"\$[^$]*\$|\\[%#$_&{}]", "", line)
+            assert not re.search("[%#$_]", shown), line
+            assert line.endswith(r"\\"), line
+
+
+def _names(name: str) -> list[str]:
+    if name == "evaluate":
+        return ["piqa", "lambada"]
+    if name in OF_ITEMS:
+        return ["piqa"]
+    if name == "factors":
+        return list(NAMES[:3])
+    if name == "correlate":
+        return ["lexical.mtld"]
+    return list(NAMES)
+
+
+def test_models_and_tasks_of_several_kinds_stand_side_by_side(world: World) -> None:
+    """Items with options have an accuracy by length, last words a perplexity."""
+    from rote.core.result import Result as Found
+
+    model = world.model.partition("=")[2]
+    asked = [*world.call("evaluate")[:-2], f"{world.model},x[b]={model}", "-q"]
+    shown = done(asked)
+    assert "small[b]:" in shown
+    assert "x[b]:" in shown
+    found = Found.from_json(done([*asked, "--json"]))
+    for table in (found.table(), str(found.figure().to_dict())):
+        assert "small[b]|lambada" in table
+
+
+CHANGES = {
+    **{name: ("sources", "texts") for name in RESULTS if name not in (*LISTS, *OF_ITEMS)},
+    **dict.fromkeys(("novelty", "contamination", "originality", "overlap"), ("texts", "corpus")),
+    **dict.fromkeys(("count", "search", "top", "index originals"), ("corpus",)),
+    "perplexity": ("sources", "texts", "model"),
+    "style-memorization": ("sources", "texts", "model"),
+    "trace": ("texts", "corpus"),
+    "correlate": ("results", "quality"),
+    "factors": ("results",),
+    "popularity": ("answers", "corpus"),
+    "evaluate": ("answers", "model"),
+    "memorization": ("answers", "model", "corpus"),
+    "perturb": ("answers", "after"),
+}
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
+    every = {"", *(change for changes in CHANGES.values() for change in changes)}
+    return {change: World(tmp_path_factory.mktemp("world"), change) for change in sorted(every)}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_other_data_have_another_signature(name: str, worlds: dict[str, World]) -> None:
+    calls = [worlds[change].call(name) for change in ("", *CHANGES[name])]
+    told = [_signed(done([*call, "--json"])) for call in calls]
+    assert len(set(told)) == len(told)
+    again = _signed(done([*worlds[""].call(name), "--json"]))
+    assert again == told[0]
+
+
+def _signed(text: str) -> str:
+    data = json.loads(text)
+    if "panel" in data:
+        return str([part["signature"] for part in data["panel"]])
+    return data["signature"] + data.get("fingerprint", "")

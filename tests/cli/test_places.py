@@ -1,0 +1,141 @@
+"""No command writes over what it reads: every input of every command against every output."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rote.cli._places import FOLDER, LINES, NAMES, REPORT, RESULT
+from rote.cli.main import rote
+from rote.core.errors import OptionError
+from tests.cli.calls import commands
+
+READ = {
+    "authors",
+    *("files", "idx", "inputs", "prompts", "results"),
+    *("about", "against", "bertscore", "corpus", "deciles", "judge", "model", "passages"),
+    *("perturbed", "phrases_from", "placebo", "quality", "tokenizer", "train"),
+}
+"""Parameters that name a file or a folder; --inputs is a field."""
+ELSEWHERE = {"store", "what"}
+"""Of `rote serve`, which writes to a store of its own."""
+ENDINGS = {RESULT: ".json", REPORT: ".html", FOLDER: "", NAMES: "", LINES: ".jsonl"}
+
+
+def inputs(command: click.Command) -> list[click.Parameter]:
+    return [p for p in command.params if p.name in READ and p.metavar != "FIELD"]
+
+
+def outputs(command: click.Command) -> list[click.Parameter]:
+    return [p for p in command.params if getattr(p, "writes", None) is not None]
+
+
+PAIRS = [
+    pytest.param(name, read, written, id=f"{name}: {read.name} and {written.name}")
+    for name, command in commands().items()
+    for read in inputs(command)
+    for written in outputs(command)
+    # --tokenizer of a measure is a name or a file, never a folder.
+    if read.metavar or isinstance(read, click.Argument) or ENDINGS.get(written.writes) != ""  # type: ignore[attr-defined]
+]
+
+
+def test_every_parameter_that_holds_a_path_is_known() -> None:
+    for name, command in commands().items():
+        for parameter in command.params:
+            kind = parameter.type
+            holds = isinstance(kind, click.Path) or Path in (
+                getattr(kind, "func", None),
+                getattr(kind, "item", None),
+            )
+            says = (getattr(parameter, "help", None) or "").startswith("Write ")
+            if parameter.name in ELSEWHERE or not (holds or says):
+                continue
+            assert parameter.name in READ or parameter in outputs(command), (name, parameter.name)
+
+
+def asked(
+    name: str, read: click.Parameter, place: str, written: click.Parameter, target: str
+) -> list[str]:
+    """A call in which one parameter reads a place and another writes to one."""
+    words = name.split()
+    for parameter in commands()[name].params:
+        if isinstance(parameter, click.Argument):
+            words.append(place if parameter.name == read.name else "gone")
+    if isinstance(read, click.Option):
+        words += [read.opts[-1], place]
+    return [*words, written.opts[-1], target]
+
+
+def refused(words: list[str]) -> None:
+    found = CliRunner().invoke(rote, words)
+    assert isinstance(found.exception, OptionError), (words, found.output, found.exception)
+    assert "write over what is read" in str(found.exception), found.exception
+
+
+@pytest.mark.parametrize(("name", "read", "written"), PAIRS)
+def test_an_input_is_not_written_over(
+    name: str,
+    read: click.Parameter,
+    written: click.Parameter,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kind: Any = written.writes  # type: ignore[attr-defined]
+    ending = ENDINGS.get(kind) if not isinstance(kind, tuple) else kind[-1]
+    data = tmp_path / "kept" / f"data{ending}"
+    data.parent.mkdir()
+    if ending:
+        data.write_text("kept")
+        link, hard = tmp_path / f"link{ending}", tmp_path / f"hard{ending}"
+        link.symlink_to(data)
+        os.link(data, hard)
+        targets = [str(data), f"kept/../kept/data{ending}", str(link), str(hard)]
+    else:
+        data.mkdir()
+        (data / "texts.jsonl").write_text("kept")
+        (tmp_path / "link").symlink_to(data)
+        targets = [str(data), "kept/../kept/data", str(tmp_path / "link")]
+    places = [str(data), f"kept/../kept/data{ending}"]
+    if read.metavar and ("M" in read.metavar or "=" in read.metavar):
+        places += [f"name=numpy:{data}", f"numpy:{data}"]
+    for target in targets:
+        for place in places:
+            refused(asked(name, read, place, written, target))
+    named = read.metavar is not None or isinstance(read, click.Argument)
+    if ending and named:
+        # One of the files of a folder, or of those that a pattern finds.
+        refused(asked(name, read, str(data.parent), written, str(data)))
+        refused(asked(name, read, f"kept/*{ending}", written, str(data)))
+    elif kind == FOLDER:
+        refused(asked(name, read, str(data / "texts.jsonl"), written, str(data)))
+    held = data if ending else data / "texts.jsonl"
+    assert held.read_text() == "kept"
+
+
+def test_what_is_no_input_is_written_over_and_new_files_may_stand_beside_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("texts").mkdir()
+    Path("human").mkdir()
+    Path("human/old.json").write_text("old")
+    record = '{"id": "%d", "text": "A plain text.", "source": "human"}\n'
+    Path("texts/one.jsonl").write_text("".join(record % number for number in range(3)))
+    asked = ("--by", "source", "--reference", "human", "--permutations", "0", "-q", "-o")
+    for target in ("human/old.json", "texts/new.json"):
+        found = CliRunner().invoke(rote, ["lexical", "texts/one.jsonl", *asked, target])
+        assert found.exit_code == 0, found.exception
+        assert Path(target).read_text().startswith("{")
+
+
+def test_two_outputs_do_not_share_a_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.json")
+    found = CliRunner().invoke(rote, ["lexical", "gone", "-o", path, "--figure", path])
+    assert "named for two outputs" in str(found.exception)
