@@ -139,3 +139,14 @@ def test_two_outputs_do_not_share_a_file(tmp_path: Path) -> None:
     path = str(tmp_path / "t.json")
     found = CliRunner().invoke(rote, ["lexical", "gone", "-o", path, "--figure", path])
     assert "named for two outputs" in str(found.exception)
+
+
+@pytest.mark.parametrize("name", commands())
+def test_what_is_written_beside_a_result_does_not_go_to_standard_output(name: str) -> None:
+    command = commands()[name]
+    gone = ["gone" for p in command.params if isinstance(p, click.Argument)]
+    for written in outputs(command):
+        folder = written.writes in (FOLDER, NAMES)  # type: ignore[attr-defined]
+        if folder or written.name not in ("output", "fragments"):
+            found = CliRunner().invoke(rote, [*name.split(), *gone, written.opts[-1], "-"])
+            assert "would be standard output" in str(found.exception), written.name

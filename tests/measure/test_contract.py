@@ -25,9 +25,9 @@ from rote.index.opening import build_index
 from rote.measure import PANEL, Settings
 from rote.measure._compute import compute
 from rote.report._grid import grid
-from rote.report.tables.written import as_csv, further_latex
 from rote.report.figures.panel import panel_chart
 from rote.report.tables import results as tables
+from rote.report.tables.written import as_csv, further_latex
 from rote.report.whole.markdown import markdown
 from rote.report.whole.summary import summary
 

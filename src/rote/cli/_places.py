@@ -23,6 +23,7 @@ STDOUT = Path("-")
 LINES = (".jsonl", ".ndjson")
 FOLDER, NAMES, RESULT, REPORT = "folder", "names", "result", "report"
 _FILES = (".json", ".jsonl", ".csv", ".tsv", ".tex", ".txt", ".md", ".html", ".xlsx", ".parquet")
+_TO_STDOUT = ("output", "fragments")
 _NO_PLACE = ("FIELD", "NAME", "NAME,...", "ID", "SOURCE", "URL", "KIND")
 """What an option that takes such a value names is no file."""
 
@@ -38,7 +39,7 @@ def check_places(params: Sequence[click.Parameter], given: Mapping[str, Any]) ->
             continue
         flag = param.opts[0]
         if target == STDOUT:
-            _check_stdout(flag, writes)
+            _check_stdout(param, flag, writes)
             continue
         _check_ending(target, flag, writes)
         if writes not in (FOLDER, NAMES):
@@ -102,8 +103,9 @@ def _inside(path: Path, folder: Path) -> bool:
     return folder.resolve() in path.resolve().parents
 
 
-def _check_stdout(flag: str, writes: Any) -> None:
-    if writes not in (RESULT, REPORT, LINES):
+def _check_stdout(param: click.Parameter, flag: str, writes: Any) -> None:
+    """What is written beside a result does not go where the result goes."""
+    if param.name not in _TO_STDOUT or writes in (FOLDER, NAMES):
         what = "a folder" if writes in (FOLDER, NAMES) else "a file"
         raise OptionError(f"{flag} - would be standard output: name {what}")
 
