@@ -124,6 +124,21 @@ def test_a_table_is_copied_as_csv(result: str, page: Page) -> None:
     assert len(copied[1].split(",")) == len(copied[0].split(","))
 
 
+def test_what_is_copied_is_no_formula(result: str, page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(result)
+    table = page.get_by_role("table", name="The panel in numbers")
+    button = page.get_by_role("button", name="Copy as CSV: The panel in numbers")
+    for name, written in (("=1+1", "'=1+1"), ("@x", "'@x"), ("-x", "'-x"), ("-1.5", "-1.5")):
+        first = table.locator("tbody tr th").first
+        first.evaluate(
+            "(cell, name) => { (cell.querySelector('bdi') || cell).textContent = name }", name
+        )
+        button.click()
+        copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+        assert copied[1].split(",")[0] == written
+
+
 def test_a_figure_is_saved_and_the_result_is_taken_along_as_files(result: str, page: Page) -> None:
     page.goto(result)
     for kind, head in (("SVG", b"<svg"), ("PNG", b"\x89PNG\r\n\x1a\n")):
