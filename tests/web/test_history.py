@@ -69,6 +69,11 @@ def test_the_same_again_takes_the_place_of_the_old(history: History) -> None:
     assert history.add([made(ttr=0.5)], title="x", settings={"files": ["b"]}) != first
 
 
+def test_other_numbers_under_the_same_signature_are_kept_beside(history: History) -> None:
+    kept = {history.add([made(ttr=ttr)], title="r") for ttr in (0.04, 0.82)}
+    assert len(kept) == history.count() == 2
+
+
 def test_the_newest_is_first_and_words_are_found_anywhere(history: History) -> None:
     first = history.add([made()], title="Stories of 2024")
     second = history.add([made("compression", layer="100%_x")], title="Poems")
