@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.column import Column
+from rote.core.layer import Layer
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
-from rote.core.sample import RawText, Sample
+from rote.core.sample import Cut, Need, RawText, Sample
 from rote.core.signature import Signature
 
 
@@ -71,12 +73,38 @@ def test_a_column_is_the_concatenation_in_memory_or_on_disk(
     assert column.finish().tolist() == [value for part in parts for value in part]
 
 
-def test_a_sample_of_equal_size_has_exactly_that_many_words() -> None:
+def test_windows_are_cut_alike_from_every_column() -> None:
+    words = Layer(
+        "lower",
+        np.arange(12, dtype=np.int32),
+        [f"w{number}" for number in range(12)],
+        np.empty(0, np.int32),
+        np.empty(0, np.int32),
+        np.array([3, 8, 12]),
+        sentence_ends=np.array([3, 5, 8, 10, 12]),
+    )
+    halves = replace(words, ids=np.arange(24, dtype=np.int32), text_ends=np.array([6, 16, 24]))
+    halves = replace(halves, sentence_ends=None)
+    raw = RawText(np.frombuffer("aaaäßbxycccc".encode(), np.uint8), np.array([3, 10, 14]))
     sample = Sample(
         words=np.array([3, 5, 4]),
-        layers={},
-        raws={None: RawText(np.frombuffer(b"aaabbbbbcccc", np.uint8), np.array([3, 8, 12]))},
+        layers={Need("lower"): words, Need("word", "other"): halves},
+        raws={None: raw},
     )
-    part = sample.matched(np.array([2, 0, 1]), 9)  # 4 + 3 words, then 2 of the 5
-    assert part.words.tolist() == [3, 4, 2]  # input order, the cut text last
-    assert [part.text().text(t) for t in range(3)] == [b"aaa", b"cccc", b"bb"]
+    cut = Cut(np.array([1, 2]), firsts=np.array([1, 2]), lengths=np.array([5, 4]), size=2)
+    part = sample.windows(cut)
+    assert part.words.tolist() == [2, 2]
+    assert part.layer(Need("lower")).ids.tolist() == [4, 5, 10, 11]
+    assert part.layer(Need("lower")).text_ends.tolist() == [2, 4]
+    # The sentence that the first window cuts ends where it is cut.
+    assert part.layer(Need("lower")).sentence_ends.tolist() == [1, 2, 4]  # type: ignore[union-attr]
+    assert part.layer(Need("word", "other")).ids.tolist() == [8, 9, 10, 11, 20, 21, 22, 23]
+    # 7 bytes, of which 7/5 to 21/5 are meant: from the middle of a character, so from its start.
+    assert [part.text().text(number).decode() for number in range(2)] == ["äß", "cc"]
+
+
+def test_texts_are_taken_whole_in_the_order_asked_for() -> None:
+    raw = RawText(np.frombuffer(b"aaabbbbbcccc", np.uint8), np.array([3, 8, 12]))
+    part = Sample(words=np.array([3, 5, 4]), layers={}, raws={None: raw}).take(np.array([2, 0]))
+    assert part.words.tolist() == [4, 3]
+    assert [part.text().text(number) for number in range(2)] == [b"cccc", b"aaa"]

@@ -24,6 +24,7 @@ from rote.corpus import ReadOptions
 from rote.index.opening import build_index
 from rote.measure import PANEL, Settings
 from rote.measure._compute import compute
+from rote.measure._matched import compared_names
 from rote.report._grid import grid
 from rote.report.figures.panel import panel_chart
 from rote.report.tables import results as tables
@@ -32,6 +33,7 @@ from rote.report.whole.markdown import markdown
 from rote.report.whole.summary import summary
 
 from ..report.whole.made_results import study as made_study
+from .by_path import lengths
 
 NAMES = sorted(plugins.members("measure"))
 QUICK = Settings(permutations=9, matched=False)
@@ -166,7 +168,7 @@ def test_repeated_text_moves_every_value_in_its_direction(name: str) -> None:
         if value.higher == "neither":
             continue
         if value.higher == "diverse":
-            assert repeated[value.name] <= varied[value.name] + 1e-9 or not value.length_sensitive
+            assert repeated[value.name] <= varied[value.name] + 1e-9 or not value.moves_with_texts
         else:
             assert repeated[value.name] > varied[value.name]
 
@@ -407,14 +409,50 @@ def test_results_are_byte_identical_at_any_number_of_jobs(name: str, tmp_path: P
 @pytest.mark.parametrize("name", NAMES)
 def test_equal_sizes_are_given_for_what_moves_with_length(name: str) -> None:
     metric = metric_of(name)
-    result = run(name, {"few": VARIED * 5, "many": VARIED * 20}, Settings())
-    moving = [v.name for v in metric.values(metric.options()) if v.length_sensitive]
-    if metric.match is None or not moving:
+    result = run(name, {"few": VARIED * 5, "many": VARIED * 20}, Settings(permutations=9))
+    compared = compared_names(metric, metric.options())
+    if metric.match is None or not compared:
         assert "matched" not in result.tables
     else:
-        assert {row["value"] for row in result.tables["matched"]} == set(moving)
+        assert {row["value"] for row in result.tables["matched"]} == set(compared)
         assert len({row[metric.match] for row in result.tables["matched"]}) == 1
-        assert {row["source"] for row in result.tables["curve"]} == {"few", "many"}
+        growing = [v for v in metric.values(metric.options()) if v.moves_with_texts]
+        assert {row["source"] for row in result.tables["curve"]} == (
+            {"few", "many"} if growing else set()
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_that_moves_with_the_length_of_texts_has_a_partner_or_a_reason(name: str) -> None:
+    metric = metric_of(name)
+    moving = [v for v in metric.values(metric.options()) if v.moves_with_length and not v.size]
+    assert not moving or metric.match in ("words", "sentences") or metric.whole
+
+
+@pytest.fixture(scope="module")
+def chapters() -> list[list[str]]:
+    texts = list(lengths.sentences_of("bible:kjv", least=8, most=8))
+    return texts[:: len(texts) // 128][:128]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_record_says_what_a_value_moves_with(
+    name: str, chapters: list[list[str]], tmp_path: Path
+) -> None:
+    """As measured: four times as many texts, and texts that are four times as long."""
+    metric, corpus = metric_of(name), tmp_path / "others.txt"
+    corpus.write_text(" ".join(sentence for text in chapters[1::2] for sentence in text))
+    corpora = {"against", "train"} & {field.name for field in fields(metric.options)}
+    options = metric.options(**dict.fromkeys(corpora, str(corpus)))
+    if any(need.field for need in metric.needs(options)):
+        return  # it is about pairs of texts
+    changes = lengths.measured_moves(name, options, chapters[::2], groups=8)
+    for value in metric.values(options):
+        if value.name in changes:
+            said = (value.moves_with_texts, value.moves_with_length)
+            for change, moves in zip(changes[value.name], said, strict=True):
+                assert not (change.seen and not moves), (value.name, said, changes[value.name])
+                assert not (change.still and moves), (value.name, said, changes[value.name])
 
 
 def test_the_panel_names_measures_that_exist() -> None:

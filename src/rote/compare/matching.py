@@ -1,113 +1,179 @@
-"""Values at equal size: what would a source score if it had as much text as the others?
+"""Equal sizes: from how many texts of every source, and how much of each, values are compared.
 
-A score that moves with length says more about length than about language, so each
-source is drawn down to the size of the smallest, repeatedly, and a curve over
-sizes shows how the score grows.
+Sources differ in how many texts they have and in how long these are, and a score that moves with
+either says more about size than about language. So every source gives the same number of windows,
+one from a text, each of the same number of words. A text brings the same window to everything that
+is compared: were it another each time, long texts would vary from draw to draw and short ones
+would not, labels could not be exchanged between them, and the test would be none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rote.compare._resample import draws
-from rote.core.metric import Values
-from rote.core.progress import Advance
-from rote.core.sample import Take
+from rote.core.sample import Cut, Take
 
-MATCHED_DRAWS = 20
-CURVE_DRAWS = 20
-# Beyond this many words a longer draw changes nothing that a reader would see.
-LARGEST_DRAW = 1_000_000
-_SMALLEST = {"words": 250, "texts": 5}
+DRAWS = 5
+"""How often texts are drawn from a source that has many more than the smallest."""
+KEPT = 0.9
+"""The share of its texts that every source keeps: shorter ones hold no window."""
+LARGEST = 1_000_000
+"""Beyond this many words a larger sample changes nothing that a reader would see."""
+SHORTEST: Mapping[str, int] = {"words": 10, "sentences": 1}
+"""Windows that are shorter tell nothing."""
+FEWEST = 2
+CHOOSING = DRAWS
+"""The order by which texts are chosen that are drawn from: one of its own, so that the texts of a
+large source, chosen from more, do not come first in the others, which are those of the tests."""
+_FEWEST_ON_CURVE = 5
 _CURVE_POINTS = 8
 
-Unit = Literal["words", "texts"]
-Draw = Callable[[Take, int, np.random.Generator], Values]
-"""Values of `size` units drawn from the texts of `take`."""
+Unit: TypeAlias = Literal["words", "sentences", "texts"]
+Sizes: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """What all draws share: the values at a size, and how to repeat them."""
+class Plan:
+    """`windows` texts of every source; of each text `size` words or sentences, or all (None)."""
 
     unit: Unit
-    draw: Draw
-    seed: int
-    jobs: int
-    advance: Advance
+    size: int | None
+    windows: int
+    draws: int
+    """How often `windows` texts are drawn, at most, from those of a source."""
+    groups: Mapping[str, Take]
+    """The texts that windows are taken from."""
+    left_out: Mapping[str, int]
+    """How many texts of a source are too short."""
 
-    def rows(self, source: str, take: Take, size: int, count: int) -> list[dict[str, Any]]:
-        """One table row per value: mean and spread over `count` draws of `size`."""
-        table = draws(
-            lambda rng: self.draw(take, size, rng),
-            count=count,
-            seed=self.seed,
-            purpose=f"match {source} {size}",
-            jobs=self.jobs,
-            advance=self.advance,
-        )
-        return [
-            {
-                "source": source,
-                "value": name,
-                self.unit: size,
-                "mean": float(column.mean()),
-                "sd": float(column.std(ddof=1)),
-                "draws": count,
-            }
-            for name, column in table.items()
-        ]
+    @property
+    def texts(self) -> Take:
+        """All of them, ascending: window w is that of the w-th."""
+        return np.sort(np.concatenate(list(self.groups.values())))
 
+    def row(self, source: str, windows: int) -> dict[str, int]:
+        """What a table says of a value of this many windows of a source."""
+        if self.size is None:
+            return {"texts": windows}
+        return {
+            self.unit: self.size * windows,
+            "window": self.size,
+            "windows": windows,
+            "left_out": self.left_out[source],
+        }
 
-def matched_size(sizes: Mapping[str, int]) -> int:
-    """The size that every source can give."""
-    return min(LARGEST_DRAW, *sizes.values())
-
-
-def unequal(sizes: Mapping[str, int]) -> bool:
-    """Whether sources differ in size by more than a reader would see in a value."""
-    return max(sizes.values()) > 1.01 * min(sizes.values())
+    def curve(self) -> list[int]:
+        """Numbers of windows: halving from what all sources give, doubling up to the largest."""
+        points = {self.windows >> halvings for halvings in range(_CURVE_POINTS)}
+        points |= {self.windows << doublings for doublings in range(1, _CURVE_POINTS)}
+        largest = max(map(len, self.groups.values()))
+        return sorted(size for size in points if _FEWEST_ON_CURVE <= size <= largest)
 
 
-def curve_sizes(sizes: Mapping[str, int], unit: Unit) -> list[int]:
-    """Halving downwards from the size that all sources have, doubling up to the largest."""
-    common, largest = matched_size(sizes), min(LARGEST_DRAW, max(sizes.values()))
-    points = {common >> halvings for halvings in range(_CURVE_POINTS)}
-    points |= {common << doublings for doublings in range(1, _CURVE_POINTS)}
-    return sorted(size for size in points if _SMALLEST[unit] <= size <= largest)
+def planned(groups: Mapping[str, Take], sizes: Sizes, unit: Unit, order: Order) -> Plan | None:
+    """The longest window that nine of ten texts of every source hold; None if there is none."""
+    size = None if unit == "texts" else window_size([sizes[take] for take in groups.values()], unit)
+    kept = {s: take if size is None else take[sizes[take] >= size] for s, take in groups.items()}
+    least = min(map(len, kept.values()))
+    if least < FEWEST:
+        return None
+    per_window = size if size is not None else max(1, int(np.mean(sizes)))
+    windows = max(FEWEST, min(least, LARGEST // per_window))
+    draws = max(1, min(DRAWS, max(map(len, kept.values())) // windows))
+    return Plan(
+        unit=unit,
+        size=size,
+        windows=windows,
+        draws=draws,
+        groups={s: order.first(take, draws * windows, CHOOSING) for s, take in kept.items()},
+        left_out={source: len(groups[source]) - len(kept[source]) for source in groups},
+    )
 
 
-def matched(
-    groups: Mapping[str, Take], sizes: Mapping[str, int], drawing: Drawing
-) -> list[dict[str, Any]]:
-    """Every source at the size of the smallest."""
-    size = matched_size(sizes)
-    return [
-        row
-        for source, take in groups.items()
-        for row in drawing.rows(source, take, size, MATCHED_DRAWS)
-    ]
+def window_size(sizes: Sequence[Sizes], unit: Unit) -> int:
+    """The largest size at which every source keeps nine texts of ten, or the smallest allowed."""
+    tenths = [np.sort(own)[int(round(len(own) * (1 - KEPT), 9))] for own in sizes if len(own)]
+    return max(SHORTEST[unit], int(min(tenths, default=0)))
 
 
-def curve(
-    groups: Mapping[str, Take], sizes: Mapping[str, int], drawing: Drawing
-) -> list[dict[str, Any]]:
-    """Every source at every size of the curve that it can give."""
-    return [
-        row
-        for source, take in groups.items()
-        for size in curve_sizes(sizes, drawing.unit)
-        if size <= sizes[source]
-        for row in drawing.rows(source, take, size, CURVE_DRAWS)
-    ]
+def unequal(groups: Mapping[str, Take], sizes: Sizes, unit: Unit) -> bool:
+    """Whether sources differ in number or length of texts by more than a reader would see."""
+    counts = [len(take) for take in groups.values()]
+    lengths = [float(sizes[take].mean()) if len(take) else 0.0 for take in groups.values()]
+    matched = (counts,) if unit == "texts" else (counts, lengths)
+    return any(max(of) > 1.01 * min(of) for of in matched)
 
 
-def planned_draws(sizes: Mapping[str, int], unit: Unit) -> int:
-    """How many draws `matched` and `curve` will make, for a progress bar."""
-    points = curve_sizes(sizes, unit)
-    on_curve = sum(size <= own for own in sizes.values() for size in points)
-    return CURVE_DRAWS * on_curve + (MATCHED_DRAWS * len(sizes) if unequal(sizes) else 0)
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Texts in random orders that depend on the seed and on them, not on the order of the input.
+
+    Texts that answer what every source answers come first, and of these one of each doc_id, then
+    a second one and so on, doc_ids in the same order for all sources: what is compared stays
+    parallel. Of which source a text is does not matter, so that labels can be permuted.
+    """
+
+    places: Sizes
+    """By text: its place in an order that is not that of the input."""
+    keys: NDArray[np.uint64]
+    strata: NDArray[np.int64]
+    common: NDArray[np.bool_]
+    """By text: whether every source has texts of its doc_id."""
+    numbers: NDArray[np.uint64]
+    """By draw and text; those of doc_ids follow."""
+    of_strata: NDArray[np.uint64]
+
+    @classmethod
+    def of(
+        cls, places: Sizes, strata: NDArray[np.int64], groups: Mapping[str, Take], seed: int
+    ) -> Order:
+        keys = places.astype(np.uint64) + np.uint64((seed + 1) * 0xD1342543DE82EF95 % 2**64)
+        everywhere = np.unique(strata)
+        for take in groups.values():
+            everywhere = np.intersect1d(everywhere, strata[take])
+        common = np.isin(strata, everywhere[everywhere >= 0])
+        # A text without a doc_id is the only one that answers what it answers.
+        alone = -1 - np.arange(len(strata), dtype=np.int64)
+        kinds, number = np.unique(np.where(strata >= 0, strata, alone), return_inverse=True)
+        numbers = np.stack([_scrambled(keys, draw) for draw in range(CHOOSING + 1)])
+        least = np.full((len(numbers), len(kinds)), np.iinfo(np.uint64).max, np.uint64)
+        for of_draw, own in zip(least, numbers):
+            np.minimum.at(of_draw, number, own)
+        return cls(places, keys, number.astype(np.int64), common, numbers, least[:, number])
+
+    def canonical(self, take: Take) -> Take:
+        """The same texts as draws see them: not in the order of the input."""
+        return take[np.argsort(self.places[take], kind="stable")]
+
+    def first(self, take: Take, count: int, draw: int) -> Take:
+        """The first of these texts in the order of a draw, ascending."""
+        if len(take) <= count:
+            return take
+        own, strata = self.numbers[draw, take], self.strata[take]
+        by_stratum = np.lexsort((own, strata))
+        begins = np.append(True, np.diff(strata[by_stratum]) != 0)
+        turn = np.empty(len(take), np.int64)
+        turn[by_stratum] = np.arange(len(take)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        order = np.lexsort((own, self.of_strata[draw, take], turn, ~self.common[take]))
+        return np.asarray(np.sort(take[order[:count]]), np.int64)
+
+    def cut(self, texts: Take, sizes: Sizes, size: int, draw: int) -> Cut:
+        """One window of each text, at a random place."""
+        lengths = sizes[texts]
+        # Numbers of their own: where a window stands has nothing to do with who is drawn.
+        anywhere = _scrambled(self.keys[texts], CHOOSING + 1 + draw)
+        firsts = (anywhere % (lengths - size + 1).astype(np.uint64)).astype(np.int64)
+        return Cut(texts, firsts, lengths, size)
+
+
+def _scrambled(keys: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
+    """A random number for each key, another in each draw (splitmix64)."""
+    state = keys + np.uint64((draw + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(state ^ (state >> np.uint64(31)), np.uint64)

@@ -76,9 +76,10 @@ def permuted_differences(
     purpose: str,
     jobs: int = 1,
     advance: Advance = lambda amount: None,
+    among: Groups | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """value(a) - value(b) for every value, `count` times with the labels permuted."""
-    exchange = exchanges(a, b, strata)
+    exchange = exchanges(a, b, strata, among)
 
     def one(rng: np.random.Generator) -> Values:
         ours, theirs = exchange(rng)
@@ -88,16 +89,22 @@ def permuted_differences(
     return draws(one, count=count, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
 
 
-def exchanges(a: Take, b: Take, strata: Strata) -> Callable[[np.random.Generator], Groups]:
+def exchanges(
+    a: Take, b: Take, strata: Strata, among: Groups | None = None
+) -> Callable[[np.random.Generator], Groups]:
     """A function that gives two groups of the same sizes, with their labels permuted.
 
     Labels move within a doc_id that both groups share, and among all texts that share none.
+    `among`: groups that hold these; what is drawn is drawn for all of them, so that tests of the
+    whole and of a part belong together draw by draw.
     """
     pooled, labels = np.concatenate((a, b)), _labels(a, b)
     stratum = _exchanging(a, b, strata)
+    whole = pooled if among is None else np.concatenate(among)
+    place = np.argsort(whole)[np.searchsorted(np.sort(whole), pooled)]
 
     def exchange(rng: np.random.Generator) -> Groups:
-        shuffled = _shuffled_within(labels, stratum, rng)
+        shuffled = _shuffled_within(labels, stratum, rng.random(len(whole))[place])
         return np.sort(pooled[shuffled]), np.sort(pooled[~shuffled])
 
     return exchange
@@ -219,17 +226,6 @@ def _over_sources(p: NDArray[np.float64], sources: Sequence[str]) -> list[float]
     return corrected.tolist()
 
 
-def matched_p_value(permuted: NDArray[np.float64], observed: float) -> float:
-    """The same for a difference between length-matched values.
-
-    Permuted groups are of about equal length where doc_ids pair them, so their
-    differences are free of the effect of length; where they are not (unequal
-    numbers of texts), that effect is their mean, and is taken out.
-    """
-    permuted = permuted[~np.isnan(permuted)]
-    return _as_large(permuted - permuted.mean(), observed) if len(permuted) else float("nan")
-
-
 def _as_large(permuted: NDArray[np.float64], observed: float) -> float:
     """How often a permuted difference is as large as the observed one, which counts as one."""
     if np.isnan(observed) or len(permuted) == 0:
@@ -263,10 +259,9 @@ def _exchanging(a: Take, b: Take, strata: Strata) -> NDArray[np.int64]:
 
 
 def _shuffled_within(
-    labels: NDArray[np.bool_], stratum: NDArray[np.int64], rng: np.random.Generator
+    labels: NDArray[np.bool_], stratum: NDArray[np.int64], keys: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Labels permuted among the texts of each stratum; those without one are a stratum too."""
-    keys = rng.random(len(labels))
     by_stratum = np.argsort(stratum, kind="stable")
     by_key = np.lexsort((keys, stratum))
     shuffled = np.empty_like(labels)

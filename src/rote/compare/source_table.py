@@ -312,7 +312,8 @@ def _headlines(measure: str, names: Sequence[str]) -> Sequence[str]:
 
 def _matched(result: Result, notes: dict[str, None]) -> dict[tuple[str, str], float]:
     rows = result.tables.get("matched", ())
-    sizes = {row.get("words", row.get("texts")) for row in rows}
+    units = ("words", "sentences", "texts")
+    sizes = {next(row[unit] for unit in units if unit in row) for row in rows}
     if len(sizes) > 1:
         notes[
             f"{result.measure}: values at equal size are those of {min(sizes):,} to {max(sizes):,} "

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Row
-from rote.core.sample import Need, Sample, Take
+from rote.core.sample import Cut, Need, Sample, Take
 
 Values: TypeAlias = dict[str, float]
+Moves: TypeAlias = Literal["texts", "length", "both", "neither"]
 Progress: TypeAlias = Callable[[float], None]
 """Called with the share of the work done, 0 to 1, by work that may take long."""
 
@@ -82,8 +83,8 @@ class Value:
     name: str
     title: str
     higher: Literal["diverse", "repetitive", "neither"]
-    length_sensitive: bool
-    """Whether the number moves when only the amount of text changes."""
+    moves: Moves
+    """What it moves with, other things equal: how many texts there are, how long each one is."""
     share: bool = False
     """Whether it lies between 0 and 1, which an interval then does not leave."""
     of_texts: bool = False
@@ -92,6 +93,20 @@ class Value:
     """Whether it depends on which other sources there are: facets and runs do not compare."""
     tested: bool = True
     """Whether permuted groups have values of the same kind, so that a difference can be tested."""
+    size: bool = False
+    """Whether it is itself the length of texts, which equal lengths would leave nothing of."""
+
+    @property
+    def moves_with_texts(self) -> bool:
+        return self.moves in ("texts", "both")
+
+    @property
+    def moves_with_length(self) -> bool:
+        return self.moves in ("length", "both")
+
+    @property
+    def length_sensitive(self) -> bool:
+        return self.moves != "neither"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +130,8 @@ class Metric:
                     what could not work
     settle          (options, fields of the first record) -> options, for those whose default
                     depends on what the records hold
+    sizes, cut      for windows that are not cut from the sample: (rows, options) -> how long each
+                    text is, and (rows, windows, options) -> the rows of one window of each text
     """
 
     name: str
@@ -125,7 +142,9 @@ class Metric:
     rows: Callable[[Sample, Any, Work], Any]
     reduce: Callable[[Any, Take, Any, np.random.Generator], Values]
     citation: str
-    match: Literal["words", "texts"] | None
+    match: Literal["words", "sentences", "texts"] | None
+    """What sources of different size are compared by: as many windows of as many words or of as
+    many whole sentences, as many whole texts, or nothing."""
     standard_errors: Callable[[Any, Take, Any], Values] | None = None
     intervals: Callable[[Any, Take, Any, float], Mapping[str, tuple[float, float]]] | None = None
     interval_method: str = ""
@@ -135,6 +154,10 @@ class Metric:
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
     check: Callable[[Any, str], None] | None = None
     settle: Callable[[Any, Collection[str]], Any] | None = None
+    sizes: Callable[[Any, Any], NDArray[np.int64]] | None = None
+    cut: Callable[[Any, Cut, Any], Any] | None = None
+    whole: str = ""
+    """Why its texts are not cut to windows of equal length, if a value moves with their length."""
     order_matters: bool = False
     permutations: int = 499
     tested: bool = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from rote.core.layer import Layer, Offsets
 Take = NDArray[np.int64]
 """Numbers of the chosen texts, ascending: input order is kept."""
 
+Pieces: TypeAlias = tuple[Offsets, Offsets]
+"""Where pieces of a column begin and end."""
 
 SEVERAL = "\x1e"
 """Stands between the texts of a field that holds several, such as more than one reference."""
@@ -79,46 +82,88 @@ class Sample:
     def text(self, field: str | None = None) -> RawText:
         return self.raws[field]
 
-    def matched(self, order: Take, words: int) -> Sample:
-        """A sample of exactly `words` words: the first texts of a random order, the last one cut.
-
-        Columns that are not in the user's own words are cut at the same share of
-        the last text, to the nearest item.
-        """
-        total = np.cumsum(self.words[order])
-        count = int(np.searchsorted(total, words)) + 1
-        # Input order, as everywhere, but the text that is cut stands last.
-        chosen = np.append(np.sort(order[: count - 1]), order[count - 1])
-        last = int(self.words[chosen[-1]])
-        kept = last - int(total[count - 1] - words)
-        share = kept / last if last else 1.0
-        return self.take(chosen, last_share=share)
-
-    def take(self, chosen: Take, last_share: float = 1.0) -> Sample:
+    def take(self, chosen: Take) -> Sample:
         """The chosen texts, in the given order, as a sample of their own."""
-        words = self.words[chosen].copy()
-        if len(words):
-            words[-1] = round(int(words[-1]) * last_share)
         return Sample(
-            words=words,
-            layers={need: _take(layer, chosen, last_share) for need, layer in self.layers.items()},
-            raws={field: _take_raw(raw, chosen, last_share) for field, raw in self.raws.items()},
+            words=self.words[chosen],
+            layers={
+                need: _take(layer, _whole(layer.text_ends, chosen))
+                for need, layer in self.layers.items()
+            },
+            raws={
+                field: _take_raw(raw, _whole(raw.ends, chosen)) for field, raw in self.raws.items()
+            },
+        )
+
+    def windows(self, cut: Cut) -> Sample:
+        """A window of each chosen text, as a sample of their own.
+
+        Columns in other units than the words of the cut are cut at the same share of the text, to
+        the nearest item, bytes at whole characters. Spans stay those in the whole text, so they do
+        not fit the raw text of the window; fields of the record are not cut.
+        """
+        return Sample(
+            words=np.full(len(cut.texts), cut.size, np.int64),
+            layers={
+                need: _take(
+                    layer,
+                    _whole(layer.text_ends, cut.texts) if need.field else cut.of(layer.text_ends),
+                )
+                for need, layer in self.layers.items()
+            },
+            raws={
+                field: _take_raw(raw, _whole(raw.ends, cut.texts) if field else cut.of_bytes(raw))
+                for field, raw in self.raws.items()
+            },
         )
 
 
-def _pieces(ends: Offsets, chosen: Take, last_share: float) -> tuple[NDArray[np.int64], Offsets]:
-    """Item numbers of the chosen texts one after another, and where each text ends there."""
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))[chosen]
-    lengths = ends[chosen] - starts
-    if len(lengths):
-        lengths[-1] = round(int(lengths[-1]) * last_share)
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One window of each text: `size` words after the first `firsts[i]` of its `lengths[i]`."""
+
+    texts: Take
+    firsts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    size: int
+
+    def of(self, text_ends: Offsets) -> Pieces:
+        """Where the windows stand in a column whose texts end there."""
+        starts, ends = _whole(text_ends, self.texts)
+        items, words = ends - starts, np.maximum(self.lengths, 1)
+        first, last = (
+            (2 * place * items + words) // (2 * words)
+            for place in (self.firsts, self.firsts + self.size)
+        )
+        return starts + first, starts + last
+
+    def of_bytes(self, raw: RawText) -> Pieces:
+        """The same in raw text; a character is not cut in two."""
+        starts, ends = (places.copy() for places in self.of(raw.ends))
+        for places in (starts, ends):
+            for _ in range(3):
+                inside = np.flatnonzero(places < len(raw.data))
+                going_on = raw.data[places[inside]] & 0xC0 == 0x80
+                places[inside[going_on]] -= 1
+        return starts, ends
+
+
+def _whole(text_ends: Offsets, chosen: Take) -> Pieces:
+    starts = np.concatenate((np.zeros(1, np.int64), text_ends[:-1]))[chosen]
+    return starts, text_ends[chosen]
+
+
+def _items(pieces: Pieces) -> tuple[NDArray[np.int64], Offsets]:
+    """Item numbers of the pieces one after another, and where each piece ends there."""
+    starts, ends = pieces
+    lengths = ends - starts
     new_ends = np.cumsum(lengths)
     offset = np.repeat(starts - (new_ends - lengths), lengths)
     return np.arange(len(offset), dtype=np.int64) + offset, new_ends
 
 
-def _take(layer: Layer, chosen: Take, last_share: float) -> Layer:
-    items, text_ends = _pieces(layer.text_ends, chosen, last_share)
+def _take(layer: Layer, pieces: Pieces) -> Layer:
+    items, text_ends = _items(pieces)
     kept = len(layer.starts) > 0
     return replace(
         layer,
@@ -126,21 +171,21 @@ def _take(layer: Layer, chosen: Take, last_share: float) -> Layer:
         starts=layer.starts[items] if kept else layer.starts,
         ends=layer.ends[items] if kept else layer.ends,
         text_ends=text_ends,
-        sentence_ends=_take_sentences(layer, items),
+        sentence_ends=_take_sentences(layer, items, text_ends),
     )
 
 
-def _take_sentences(layer: Layer, items: NDArray[np.int64]) -> Offsets | None:
+def _take_sentences(layer: Layer, items: NDArray[np.int64], text_ends: Offsets) -> Offsets | None:
     """Where sentences end among the chosen items; a sentence that is cut ends where it is cut."""
     if layer.sentence_ends is None:
         return None
     last = np.zeros(len(layer.ids), bool)
     last[layer.sentence_ends - 1] = True
     ends = last[items]
-    ends[-1:] = True
+    ends[text_ends[text_ends > 0] - 1] = True
     return np.flatnonzero(ends) + 1
 
 
-def _take_raw(raw: RawText, chosen: Take, last_share: float) -> RawText:
-    items, ends = _pieces(raw.ends, chosen, last_share)
+def _take_raw(raw: RawText, pieces: Pieces) -> RawText:
+    items, ends = _items(pieces)
     return RawText(raw.data[items], ends)

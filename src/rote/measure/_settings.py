@@ -35,7 +35,10 @@ class Settings:
     permutations: int | None = option(
         None, "Permutations of each test against the reference; 0 leaves tests out"
     )
-    matched: bool = option(True, "Also give values at equal size, and a curve over sizes")
+    matched: bool = option(
+        True,
+        "Also give values at equal size (as many windows of equal length), and a curve over sizes",
+    )
     per_text: bool = option(False, "Also give the values of each text, where a measure has any")
     seed: int = option(0, "Seed of everything that is drawn at random")
     jobs: int = option(1, "How many cores to use; results do not depend on it")

@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 
 from rote.compare._resample import generator
 from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors
-from rote.compare.matching import Drawing, curve, matched, planned_draws, unequal
 from rote.compare.permutation import (
     PermutedTest,
     expected_difference,
     least_p,
-    matched_p_value,
     p_value,
     permuted_differences,
     shared_strata,
@@ -35,9 +33,11 @@ from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
 from rote.measure._correct import Tests, enough
+from rote.measure._matched import Matched, matched
 from rote.measure._settings import Settings
 
 _FEW_TEXTS = 10
+_MOVES = ("moves_with_texts", "moves_with_length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,12 @@ class _Run:
 
             work = study.work(progress, self.permutations())
             self.rows = metric.rows(study.sample, options, work)
+        self.equal: Matched | None = None
+        self.unmatched: list[str] = []
+        if self.settings.matched:
+            self.equal, self.unmatched = matched(
+                metric, options, study.sample, self.rows, work, study.order
+            )
 
     def reduce(self, take: Take, rng: np.random.Generator) -> Values:
         return self.metric.reduce(self.rows, take, self.options, rng)
@@ -121,11 +127,11 @@ class _Run:
     def result(self) -> Result:
         found = self.found_values()
         errors = self.standard_errors() if self.settings.interval else {}
-        equal = self.matched_tables()
-        comparisons, notes = self.comparisons(found, equal.get("matched", ()))
+        equal_values, equal, notes = self.at_equal_sizes()
+        comparisons, said = self.comparisons(found, equal_values)
         texts = self.text_table()
         if self.settings.per_text and not texts:
-            notes = [*notes, f"{self.metric.name} has no values of single texts for --per-text"]
+            said = [*said, f"{self.metric.name} has no values of single texts for --per-text"]
         return Result(
             measure=self.metric.name,
             signature=self.signature(),
@@ -143,7 +149,7 @@ class _Run:
                 **texts,
                 **self.further_tables(),
             },
-            notes=tuple(notes),
+            notes=(*notes, *said),
         )
 
     def found_values(self) -> dict[str, Values]:
@@ -263,7 +269,7 @@ class _Run:
         return max(self.metric.permutations, enough(len(self.study.groups) - 1))
 
     def comparisons(
-        self, found: Mapping[str, Values], equal_sizes: Sequence[Mapping[str, Any]]
+        self, found: Mapping[str, Values], equal_values: Mapping[str, Values]
     ) -> tuple[list[dict[str, Any]], list[str]]:
         """One row per source and value, and what has to be said about the tests."""
         reference, count = self.study.reference, self.permutations()
@@ -272,14 +278,15 @@ class _Run:
         if not getattr(self.rows, "resamplable", True):
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
         others = [source for source in self.study.groups if source != reference]
-        matched_means = {(row["source"], row["value"]): row["mean"] for row in equal_sizes}
         rows = []
-        total = count * len(others)
+        equal = self.equal if equal_values else None
+        total = count * len(others) * (2 if equal else 1)
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
             for source in others:
                 permuted = self.permuted(source, reference, advance)
                 pair = self.study.groups[source], self.study.groups[reference], self.study.strata
                 shared, least = shared_strata(*pair), least_p(*pair)
+                windows = equal.permuted(source, reference, count, advance) if equal else {}
                 for name in (v.name for v in self.values if v.tested and v.name in permuted):
                     row: dict[str, Any] = {
                         "source": source,
@@ -295,14 +302,12 @@ class _Run:
                     self.tests[source, name, "p"] = PermutedTest(
                         source, row["difference"] - middle, permuted[name] - middle, least
                     )
-                    if (source, name) in matched_means:
-                        gap = matched_means[source, name] - matched_means[reference, name]
+                    if equal and name in windows:
+                        gap = equal_values[source][name] - equal_values[reference][name]
                         row["matched_difference"] = gap
-                        row["matched_p"] = matched_p_value(permuted[name], gap)
-                        if not math.isnan(row["matched_p"]):
-                            self.tests[source, name, "matched_p"] = PermutedTest(
-                                source, gap, permuted[name] - np.nanmean(permuted[name]), least
-                            )
+                        row["matched_p"] = p_value(windows[name], gap)
+                        test = equal.test(source, reference, gap, windows[name])
+                        self.tests[source, name, "matched_p"] = test
                     rows.append(row)
         return rows, []
 
@@ -323,48 +328,26 @@ class _Run:
 
     # Equal sizes
 
-    def matched_tables(self) -> dict[str, list[dict[str, Any]]]:
-        unit = self.metric.match
-        moving = [value.name for value in self.values if value.length_sensitive]
-        if not self.settings.matched or unit is None or not moving:
-            return {}
-        sample = self.study.sample
-        sizes = {
-            source: int(sample.words[take].sum()) if unit == "words" else len(take)
-            for source, take in self.study.groups.items()
-        }
-        if not all(sizes.values()):
-            return {}
-
-        def draw_words(take: Take, size: int, rng: np.random.Generator) -> Values:
-            part = sample.matched(rng.permutation(take), size)
-            rows = self.metric.rows(part, self.options, Work())
-            everything = np.arange(len(part), dtype=np.int64)
-            return self.metric.reduce(rows, everything, self.options, rng)
-
-        def draw_texts(take: Take, size: int, rng: np.random.Generator) -> Values:
-            return self.resample(np.sort(rng.choice(take, size, replace=False)), rng)
-
-        draw = draw_words if unit == "words" else draw_texts
-        total = planned_draws(sizes, unit)
-        with self.study.reporter.stage(f"{self.metric.name}: equal sizes", total) as advance:
-            drawing = Drawing(
-                unit=unit,
-                draw=lambda take, size, rng: {
-                    name: value for name, value in draw(take, size, rng).items() if name in moving
-                },
-                seed=self.settings.seed,
-                jobs=self.settings.jobs,
-                advance=advance,
-            )
-            tables = {"curve": curve(self.study.drawn_from, sizes, drawing)}
-            if unequal(sizes):
-                tables["matched"] = matched(self.study.drawn_from, sizes, drawing)
-        return tables
+    def at_equal_sizes(
+        self,
+    ) -> tuple[dict[str, Values], dict[str, list[dict[str, Any]]], list[str]]:
+        """The values at equal size by source, their tables, and what has to be said of them."""
+        if self.equal is None:
+            return {}, {}, self.unmatched
+        found: dict[str, Values] = {}
+        with self.study.reporter.stage(f"{self.metric.name}: equal sizes", 2) as advance:
+            moving = [value.name for value in self.values if value.moves_with_texts]
+            tables = {"curve": list(self.equal.curve(moving))}
+            advance(1)
+            if self.equal.compared:
+                found = self.equal.by_source()
+                tables["matched"] = self.equal.table(found)
+            advance(1)
+        return found, tables, self.equal.notes()
 
     def value_table(self) -> list[dict[str, Any]]:
         """What each value is: a reader of the JSON need not know the measure."""
-        told = ("title", "higher", "length_sensitive", "relative")
+        told = ("title", "higher", "length_sensitive", *_MOVES, "relative")
         return [
             {"value": value.name, **{name: getattr(value, name) for name in told}}
             for value in self.values

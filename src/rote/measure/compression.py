@@ -4,9 +4,9 @@ The compression ratio of Shaib et al. (2024): what repeats, within a text or
 between texts, is stored once. On `--layer pos` it is the ratio CR-POS of their
 paper on syntactic templates.
 
-Direction: higher is more repetitive. Length: the ratio grows with the amount of
-text until the codec's memory is full, so compare groups of different size by the
-length-matched values. Order: gzip looks back 32 KiB, zstd (level 3) 2 MiB, xz
+Direction: higher is more repetitive. Length: the ratio grows with the number of texts
+and with their length until the codec's memory is full, so compare groups of different
+size by the values at equal length. Order: gzip looks back 32 KiB, zstd (level 3) 2 MiB, xz
 (preset 6) 8 MiB; texts farther apart than that do not see each other, so the order
 of the texts matters.
 
@@ -98,9 +98,11 @@ def value_name(codec: str, layer: str) -> str:
 
 def values(options: Options) -> tuple[Value, ...]:
     if options.layer == "text":
-        return tuple(Value(c, f"{c} compression ratio", "repetitive", True) for c in options.codecs)
+        return tuple(
+            Value(c, f"{c} compression ratio", "repetitive", "both") for c in options.codecs
+        )
     return tuple(
-        Value(value_name(c, options.layer), f"{c} ratio of {options.layer}", "repetitive", True)
+        Value(value_name(c, options.layer), f"{c} ratio of {options.layer}", "repetitive", "both")
         for c in options.codecs
     )
 

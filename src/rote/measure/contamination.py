@@ -100,12 +100,12 @@ class Rows:
 def values(options: Options) -> tuple[Value, ...]:
     short, long = options.n
     return (
-        Value("contaminated", "items that are contaminated", "repetitive", False, True),
-        Value("near", "items that are nearly there", "neither", False, True),
-        Value("touched", "items that are touched", "neither", False, True),
-        Value(f"found_{short}", f"{short}-grams of an item found", "repetitive", False, True),
-        Value(f"found_{long}", f"{long}-grams of an item found", "repetitive", False, True),
-        Value("longest", "longest run found, in words", "repetitive", True),
+        Value("contaminated", "items that are contaminated", "repetitive", "neither", True),
+        Value("near", "items that are nearly there", "neither", "neither", True),
+        Value("touched", "items that are touched", "neither", "neither", True),
+        Value(f"found_{short}", f"{short}-grams of an item found", "repetitive", "neither", True),
+        Value(f"found_{long}", f"{long}-grams of an item found", "repetitive", "neither", True),
+        Value("longest", "longest run found, in words", "repetitive", "length"),
     )
 
 
@@ -298,6 +298,7 @@ METRIC = Metric(
         "(2022), PaLM: Scaling Language Modeling with Pathways (70 % of 8-grams)"
     ),
     match=None,
+    whole="an item is looked up as a whole",
     standard_errors=standard_errors,
     intervals=intervals,
     interval_method="Wilson (shares of items), jackknife over items (means)",

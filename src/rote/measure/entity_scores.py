@@ -63,7 +63,13 @@ class Rows:
 def values(options: Options) -> tuple[Value, ...]:
     said = _EXPLAINED | (_OF_THE_PAPER if options.variant == "paper" else {})
     return tuple(
-        Value(name, f"{title}, {said[name]}", "neither", name == "entity_recall", share=True)
+        Value(
+            name,
+            f"{title}, {said[name]}",
+            "neither",
+            "length" if name == "entity_recall" else "neither",
+            share=True,
+        )
         for name, title in TITLES.items()
     )
 
@@ -143,6 +149,7 @@ METRIC = Metric(
         "Lexical Overlap in Train and Test Reference Summaries"
     ),
     match=None,
+    whole="a text is scored beside its whole document and reference",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

@@ -63,7 +63,7 @@ class Options:
 
 def values(options: Options) -> tuple[Value, ...]:
     title = "reference's sentences outside the source's balls"
-    return (Value("outside", title, "neither", False, share=True),)
+    return (Value("outside", title, "neither", "neither", share=True),)
 
 
 def needs(options: Options) -> tuple[Need, ...]:

@@ -6,7 +6,8 @@ ordered pairs of sentence BLEU-4 (smoothing `exp`, effective order, on a scale o
 to 1, as sacrebleu's `sentence_bleu`).
 
 Direction: higher is more repetitive. Length: the mean does not depend on how many
-texts there are, but longer texts score higher; texts without words are left out.
+texts there are, but longer texts score higher: compare groups of different length by
+the values at equal length. Texts without words are left out.
 
 All pairs of up to `KEPT_TEXTS` texts are kept in memory and any group is summed
 from them. Beyond that, each group's pairs are scored when first asked for, and
@@ -108,7 +109,7 @@ def given(options: Options) -> tuple[str, ...]:
 
 def values(options: Options) -> tuple[Value, ...]:
     return tuple(
-        Value(name, SCORES[name], "repetitive", True, share=True) for name in given(options)
+        Value(name, SCORES[name], "repetitive", "length", share=True) for name in given(options)
     )
 
 
@@ -269,7 +270,7 @@ METRIC = Metric(
         "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
         "Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
-    match=None,
+    match="words",
     standard_errors=standard_errors,
     notes=notes,
 )

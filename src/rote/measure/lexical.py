@@ -4,10 +4,10 @@ Unique-n is the lexical diversity of Guo, Shang and Clavel (2025): distinct / to
 fixed number of n-grams drawn from the group's texts. MATTR, MTLD and HD-D are
 taken of each text and averaged, as `lexicalrichness` computes them.
 
-Direction: higher is more diverse, for every value. Length: TTR, n-gram diversity
-and entropy move with the amount of text; Unique-n does so only while a group holds
-fewer n-grams than are drawn; MATTR, MTLD and HD-D do not depend on how many texts
-there are. Compare groups of different size by the length-matched values.
+Direction: higher is more diverse, for every value. Length: Unique-n, TTR, n-gram
+diversity and entropy move with the number of texts and with their length, MTLD and
+HD-D with their length alone, MATTR with neither. Compare groups of different size by
+the values at equal length. Punctuation marks count as words, as tokenizers give them.
 
 Variants. `exact`: the words of the chosen tokenizer and layer. `paper`: all
 values on the words of that paper's program (tokenizer `guo-2025`). `package`: only
@@ -17,7 +17,7 @@ joined, n-grams running across the joints; left unrounded here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ from rote.compare.intervals import mean_error
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Progress, Value, Values, Work, option
-from rote.core.sample import Need, Sample, Take
+from rote.core.sample import Cut, Need, Sample, Take
 
 UNIQUE_LENGTHS = (1, 2, 3)
 SHORT_FOR_MTLD = 50
@@ -50,6 +50,11 @@ class Options:
     window: int = option(50, "words in a window of MATTR")
     threshold: float = option(0.72, "type-token ratio at which a factor of MTLD is full")
     draws: int = option(42, "words drawn from a text for HD-D")
+    punctuation: bool = option(
+        True,
+        "count punctuation marks as words, as the tokenizer gives them",
+        sign=lambda counted: None if counted else "no",
+    )
 
     def __post_init__(self) -> None:
         if self.sample_ngrams < 1 or self.window < 1 or self.draws < 1:
@@ -87,21 +92,21 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    diversity = Value("ngram_diversity", "n-gram diversity", "diverse", True)
+    diversity = Value("ngram_diversity", "n-gram diversity", "diverse", "both")
     if options.variant == "package":
         return (diversity,)
     unique = (
-        Value(f"unique_{n}", f"Unique-{n}", "diverse", True, share=True) for n in UNIQUE_LENGTHS
+        Value(f"unique_{n}", f"Unique-{n}", "diverse", "both", share=True) for n in UNIQUE_LENGTHS
     )
     return (
         *unique,
-        Value("unique", "mean of Unique-1, 2, 3", "diverse", True, share=True),
-        Value("ttr", "type-token ratio", "diverse", True, share=True),
+        Value("unique", "mean of Unique-1, 2, 3", "diverse", "both", share=True),
+        Value("ttr", "type-token ratio", "diverse", "both", share=True),
         *((diversity,) if options.ngram_max else ()),
-        Value("mattr", "MATTR", "diverse", False, share=True),
-        Value("mtld", "MTLD", "diverse", False),
-        Value("hdd", "HD-D", "diverse", False, share=True),
-        Value("entropy", "entropy of words (bits)", "diverse", True),
+        Value("mattr", "MATTR", "diverse", "neither", share=True),
+        Value("mtld", "MTLD", "diverse", "length"),
+        Value("hdd", "HD-D", "diverse", "length", share=True),
+        Value("entropy", "entropy of words (bits)", "diverse", "both"),
     )
 
 
@@ -111,17 +116,43 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer = sample.layer(_need(options))
-    starts, ends = layer.text_starts, layer.text_ends
-    kinds = len(layer.vocabulary)
+    found = (layer.ids, layer.text_starts, layer.text_ends)
+    if not options.punctuation:
+        found = _words_alone(*found, layer.vocabulary)
+    return _rows(*found, len(layer.vocabulary), options, work.progress)
+
+
+def sizes(rows: Rows, options: Options) -> NDArray[np.int64]:
+    return rows.ends - rows.starts
+
+
+def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
+    """Of windows of the words that are counted."""
+    starts = rows.starts[windows.texts] + windows.firsts
+    ids = rows.ids[(starts[:, None] + np.arange(windows.size)).ravel()]
+    ends = np.arange(1, len(starts) + 1, dtype=np.int64) * windows.size
+    return _rows(ids, ends - windows.size, ends, rows.kinds, options, lambda share: None)
+
+
+def _rows(
+    ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
+) -> Rows:
     if options.variant == "package":
-        return Rows(layer.ids, starts, ends, kinds, {}, ())
+        return Rows(ids, starts, ends, kinds, {}, ())
     share = 0.5 if options.ngram_max > 1 else 1.0
-    texts = _texts(
-        layer.ids, starts, ends, kinds, options, lambda done: work.progress(share * done)
-    )
-    sets = _sets(layer.ids, starts, ends, kinds, options.ngram_max)
-    work.progress(1.0)
-    return Rows(layer.ids, starts, ends, kinds, texts, sets)
+    texts = _texts(ids, starts, ends, kinds, options, lambda done: progress(share * done))
+    sets = _sets(ids, starts, ends, kinds, options.ngram_max)
+    progress(1.0)
+    return Rows(ids, starts, ends, kinds, texts, sets)
+
+
+def _words_alone(
+    ids: Ids, starts: Offsets, ends: Offsets, vocabulary: Sequence[str]
+) -> tuple[Ids, Offsets, Offsets]:
+    """Without items that hold no letter and no digit."""
+    kept = np.array([any(map(str.isalnum, entry)) for entry in vocabulary], np.bool_)[ids]
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
+    return ids[kept], before[starts], before[ends]
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -291,4 +322,6 @@ METRIC = Metric(
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,
+    sizes=sizes,
+    cut=cut,
 )

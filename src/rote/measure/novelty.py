@@ -82,17 +82,17 @@ class Rows:
 def values(options: Options) -> tuple[Value, ...]:
     first, last = COVERING[0], COVERING[-1]
     return (
-        Value("creativity", f"creativity index (runs of {first} to {last})", "diverse", False),
+        Value("creativity", f"creativity index (runs of {first} to {last})", "diverse", "neither"),
         *(
-            Value(f"coverage_{n}", f"words in a copied run of {n}", "repetitive", False, True)
+            Value(f"coverage_{n}", f"words in a copied run of {n}", "repetitive", "neither", True)
             for n in _SHOWN_COVERAGE
         ),
         *(
-            Value(f"{name}_{n}", f"new {n}-grams of {_ITEMS[name]}", "diverse", False, True)
+            Value(f"{name}_{n}", f"new {n}-grams of {_ITEMS[name]}", "diverse", "neither", True)
             for name in options.layers.values()
             for n in options.n
         ),
-        Value("longest", "longest copied run in words", "repetitive", True),
+        Value("longest", "longest copied run in words", "repetitive", "length"),
     )
 
 
@@ -337,6 +337,7 @@ METRIC = Metric(
         "Language Models via Systematic Attribution of Machine Text against Web Text"
     ),
     match=None,
+    whole="a copied run that a window cuts is no longer the copied run",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

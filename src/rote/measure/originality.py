@@ -10,7 +10,7 @@ Direction: more original sentences are newer, more failing ones more repeated. L
 of texts does not matter, but a longer sentence holds more fragments, so it is more easily original
 and fails more easily; and everything depends on the size of the ground truth. Perplexity and BLEU
 stand beside them as what the paper calls insufficient: they see neither whose a fragment is nor
-whether one is new.
+whether one is new, and they move with the number of texts.
 
 Variants. `exact`: as defined, sources by document and author, duplicates kept. `paper`: equal
 sentences are removed first, then Algorithm 1 as printed, which counts windows and not sources.
@@ -132,12 +132,14 @@ COLUMNS = 17
 
 def values(options: Options) -> tuple[Value, ...]:
     return (
-        Value("original", "original sentences", "diverse", False, share=True),
-        Value("failing", "sentences that need a citation", "repetitive", False, share=True),
-        Value("new_fragments", "original fragments", "diverse", False, share=True),
-        Value("cited_fragments", "fragments that need a citation", "repetitive", False, share=True),
-        Value("perplexity", "perplexity under the index", "neither", False),
-        Value("bleu", "BLEU against the ground truth", "neither", False, share=True),
+        Value("original", "original sentences", "diverse", "neither", share=True),
+        Value("failing", "sentences that need a citation", "repetitive", "neither", share=True),
+        Value("new_fragments", "original fragments", "diverse", "neither", share=True),
+        Value(
+            "cited_fragments", "fragments that need a citation", "repetitive", "neither", share=True
+        ),
+        Value("perplexity", "perplexity under the index", "neither", "texts"),
+        Value("bleu", "BLEU against the ground truth", "neither", "texts", share=True),
     )
 
 
@@ -320,6 +322,6 @@ METRIC = Metric(
         "Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation; "
         "Papineni et al. (2002) for BLEU; Good (1953) for the unseen mass"
     ),
-    match=None,
+    match="texts",
     inputs=False,
 )

@@ -111,17 +111,17 @@ def settled(options: Options, fields: Collection[str]) -> Options:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    found = [Value("overlap", f"{options.n}-grams in TRAIN", "repetitive", False, share=True)]
+    found = [Value("overlap", f"{options.n}-grams in TRAIN", "repetitive", "neither", share=True)]
     for name in expanded(options.scores):
         shown = title(name)
         if options.placebo:
             said = f"{shown}, T_sim / T_nov, times the placebo's"
-            found.append(Value(f"{name}_{OVER_PLACEBO}", said, "neither", False, tested=False))
+            found.append(Value(f"{name}_{OVER_PLACEBO}", said, "neither", "neither", tested=False))
         titles = (f"{shown} in T_nov", f"{shown} in T_sim", "T_sim / T_nov", "rank correlation")
         for part, said in zip(_OF_A_SCORE, titles):
             said = said if shown in said else f"{shown}, {said}"
             share = is_made(name) and part in ("nov", "sim")
-            found.append(Value(f"{name}_{part}", said, "neither", False, share=share))
+            found.append(Value(f"{name}_{part}", said, "neither", "neither", share=share))
     return tuple(found)
 
 

@@ -66,9 +66,9 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     return (
-        Value("perplexity", "perplexity per token", "neither", True),
-        Value("bits_per_word", "bits per word", "neither", True),
-        Value("bits_per_byte", "bits per byte", "neither", True),
+        Value("perplexity", "perplexity per token", "neither", "length"),
+        Value("bits_per_word", "bits per word", "neither", "length"),
+        Value("bits_per_byte", "bits per byte", "neither", "length"),
     )
 
 
@@ -151,7 +151,8 @@ METRIC = Metric(
         "Jelinek, Mercer, Bahl and Baker (1977), Perplexity: a measure of the difficulty of speech "
         "recognition tasks"
     ),
-    match="texts",
+    match=None,
+    whole="a model would have to be asked again for every window",
     per_text=per_text,
     notes=notes,
     check=lambda options, signature: check([options.model] if options.model else []),

@@ -125,10 +125,10 @@ def values(options: Options) -> tuple[Value, ...]:
     for space in _chosen(options):
         name = SPACES[space]
         found += (
-            Value(f"{name}_precision", f"precision ({space})", "neither", True, share=True),
-            Value(f"{name}_recall", f"recall ({space})", "diverse", True, share=True),
-            Value(f"{name}_density", f"density ({space})", "neither", True),
-            Value(f"{name}_coverage", f"coverage ({space})", "diverse", True, share=True),
+            Value(f"{name}_precision", f"precision ({space})", "neither", "both", share=True),
+            Value(f"{name}_recall", f"recall ({space})", "diverse", "both", share=True),
+            Value(f"{name}_density", f"density ({space})", "neither", "both"),
+            Value(f"{name}_coverage", f"coverage ({space})", "diverse", "both", share=True),
         )
     return tuple(found)
 
@@ -324,6 +324,7 @@ METRIC = Metric(
         "and coverage"
     ),
     match=None,
+    whole="sentences are compared, and all samples are cut to as many of them already",
     notes=notes,
     tables=tables,
     check=check,

@@ -73,7 +73,7 @@ class Rows:
 def values(options: Options) -> tuple[Value, ...]:
     kind = {"f": "F"}.get(options.score, options.score)
     return tuple(
-        Value(name, f"{title} {kind}", "neither", True, share=True)
+        Value(name, f"{title} {kind}", "neither", "length", share=True)
         for name, title in TITLES.items()
     )
 
@@ -161,6 +161,7 @@ METRIC = Metric(
     reduce=reduce,
     citation="Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries",
     match=None,
+    whole="a text is scored beside its whole reference",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

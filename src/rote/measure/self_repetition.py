@@ -5,8 +5,8 @@ mean over texts of ln(1 + s), where s sums, over the text's distinct n-grams, th
 number of other texts in the group that hold the n-gram.
 
 Direction: higher is more repetitive. Length: the score grows with the number of
-texts, and with their length; compare groups of different size by the
-length-matched values (same number of texts).
+texts, and still more with their length; compare groups of different size by the
+values at equal length (as many windows of as many words).
 
 Variants. `exact`: the words of the chosen tokenizer and layer; a text with fewer
 than n words has no n-gram and is left out. `package`: as `diversity` 0.3.1: words
@@ -57,7 +57,9 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    return (Value("self_repetition", f"self-repetition of {options.n}-grams", "repetitive", True),)
+    return (
+        Value("self_repetition", f"self-repetition of {options.n}-grams", "repetitive", "both"),
+    )
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -113,6 +115,6 @@ METRIC = Metric(
         "Summarizers; Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the "
         "Measurement of Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
-    match="texts",
+    match="words",
     notes=notes,
 )

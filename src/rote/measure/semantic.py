@@ -5,8 +5,8 @@ where cos is that of their embeddings; exact, by the sum of all vectors, in time
 the number of sentences and not of pairs. Beside it the Vendi score (Friedman and Dieng, 2023), the
 number of different things said, and the mean distance of a sentence to the nearest other one.
 
-Direction: higher is more diverse. Length: the mean over pairs does not depend on how many
-sentences there are; the other two do.
+Direction: higher is more diverse. Length: all move with the number of texts, the mean over pairs a
+little (sentences of one text are more alike), the other two with the sentences of a text as well.
 
 Variants. `exact`: all sentences. `paper`: 2,000 sentences of each source, drawn at random.
 `package`: what `diversity` 0.3.1 computes, over whole texts: `remote_clique`, the mean cosine
@@ -17,7 +17,7 @@ unrounded here, and with the embedder chosen here (the package's own is Qwen3-Em
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,12 +27,12 @@ from rote.annotate import embeddings
 from rote.compare.pair_means import clustered_error, mean_similarity
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Value, Values, Work, option
-from rote.core.sample import Need, Sample, Take
+from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure._meaning import vectors as meaning
 from rote.measure._meaning.nearest import Neighbours
 from rote.measure._meaning.spread import sums_by_text, vendi
 from rote.measure._meaning.vectors import Choice, Embedded, Unit
-from rote.measure._sentences import Drop
+from rote.measure._sentences import Drop, Sentences
 
 PAPER_SENTENCES = 2_000
 RESAMPLED = 5_000
@@ -85,6 +85,10 @@ class Rows:
     """The vectors of all texts, their sum for each text, and who is near whom."""
 
     embedded: Embedded
+    sentences: Sentences
+    """Those that are measured: all that were embedded, or a window of each text."""
+    numbers: NDArray[np.int64]
+    """Which vectors are theirs."""
     sums: NDArray[np.float64]
     counts: NDArray[np.int64]
     neighbours: Neighbours
@@ -95,13 +99,13 @@ class Rows:
 def values(options: Options) -> tuple[Value, ...]:
     # Drawn sentences are as many of every source, but not of permuted groups of texts.
     whole = options.choice.count is None
-    nearest = Value("nearest", "distance to the nearest", "diverse", True, tested=whole)
+    nearest = Value("nearest", "distance to the nearest", "diverse", "both", tested=whole)
     if options.variant == "package":
-        return (Value("mean_distance", "mean cosine distance", "diverse", True), nearest)
+        return (Value("mean_distance", "mean cosine distance", "diverse", "texts"), nearest)
     return (
-        Value("semantic", "semantic diversity", "diverse", False, share=True),
+        Value("semantic", "semantic diversity", "diverse", "texts", share=True),
         nearest,
-        Value("vendi", "Vendi score", "diverse", True, tested=whole),
+        Value("vendi", "Vendi score", "diverse", "both", tested=whole),
     )
 
 
@@ -130,6 +134,8 @@ def arranged(found: Embedded, work: Work) -> Rows:
     texts = found.sentences.texts
     return Rows(
         embedded=found,
+        sentences=found.sentences,
+        numbers=np.arange(len(texts), dtype=np.int64),
         sums=sums_by_text(found.vectors, texts, len(counts)),
         counts=counts,
         neighbours=Neighbours(found.vectors, source_of[texts], work.reporter),
@@ -137,8 +143,27 @@ def arranged(found: Embedded, work: Work) -> Rows:
     )
 
 
+def sizes(rows: Rows, options: Options) -> NDArray[np.int64]:
+    return rows.counts
+
+
+def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
+    """Of as many sentences in a row from each text; vectors and their neighbours stay."""
+    starts = np.searchsorted(rows.sentences.texts, windows.texts) + windows.firsts
+    numbers = (starts[:, None] + np.arange(windows.size)).ravel()
+    texts = np.repeat(np.arange(len(starts), dtype=np.int64), windows.size)
+    own = rows.sentences
+    return replace(
+        rows,
+        sentences=Sentences(own.starts[numbers], own.ends[numbers], texts),
+        numbers=rows.numbers[numbers],
+        sums=sums_by_text(rows.embedded.vectors[rows.numbers[numbers]], texts, len(starts)),
+        counts=np.full(len(starts), windows.size, np.int64),
+    )
+
+
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    chosen = rows.embedded.sentences.of(take)
+    chosen = rows.numbers[rows.sentences.of(take)]
     found = _linear(rows, take, chosen, options)
     if options.variant != "package":
         found["vendi"] = vendi(rows.embedded.vectors[chosen])
@@ -149,7 +174,7 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
     """Without the Vendi score where a source is large: it is the one that takes long."""
     if rows.few:
         return reduce(rows, take, options, rng)
-    return _linear(rows, take, rows.embedded.sentences.of(take), options)
+    return _linear(rows, take, rows.numbers[rows.sentences.of(take)], options)
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
@@ -221,10 +246,12 @@ METRIC = Metric(
         "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language Models; "
         "Friedman and Dieng (2023), The Vendi Score; Reimers and Gurevych (2019), Sentence-BERT"
     ),
-    match="texts",
+    match="sentences",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,
     resample=resample,
     check=check,
+    sizes=sizes,
+    cut=cut,
 )

@@ -85,9 +85,9 @@ class Rows:
 def values(options: Options) -> tuple[Value, ...]:
     found = []
     if options.embedder != NONE:
-        found.append(Value("cosine", "cosine of embeddings", "neither", True))
+        found.append(Value("cosine", "cosine of embeddings", "neither", "length"))
     if options.bertscore is not None:
-        found += [Value(name, title, "neither", True) for name, title in BERTSCORE.items()]
+        found += [Value(name, title, "neither", "length") for name, title in BERTSCORE.items()]
     return tuple(found)
 
 
@@ -210,6 +210,7 @@ METRIC = Metric(
         "Text Generation with BERT"
     ),
     match=None,
+    whole="a text is scored beside its whole reference",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

@@ -5,9 +5,10 @@ of speech and dependencies, k the normalized Weisfeiler-Lehman kernel of depth 2
 1 - k over all pairs of sentences of a source. Pairs are never looked at: with unit vectors u the
 mean of k is (|sum of u|^2 - n) / (n (n - 1)), exact and linear in n. Pairs within a text count too.
 
-Direction: higher is more diverse. Length: the mean does not depend on how many sentences there
-are, but it falls steeply as they get longer. So there is a second value, with sentences weighted
-until all sources have the same lengths, and a table of the value among those of about equal length.
+Direction: higher is more diverse. Length: the mean rises a little with the number of texts
+(sentences of one text are more alike), and falls steeply as sentences get longer. So there is a
+second value, with sentences weighted until all sources have the same lengths, and a table of the
+value among those of about equal length.
 
 Variants. `exact`: all sentences. `paper`: 3,000 sentences of each source, drawn at random.
 """
@@ -106,13 +107,13 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     found = (
-        Value("wl", "syntactic diversity (WL)", "diverse", False, share=True),
-        Value("wl_matched", MATCHED, "diverse", False, share=True, relative=True),
-        Value("sentence_length", "mean sentence length in words", "neither", False),
+        Value("wl", "syntactic diversity (WL)", "diverse", "texts", share=True),
+        Value("wl_matched", MATCHED, "diverse", "texts", share=True, relative=True),
+        Value("sentence_length", "mean sentence length in words", "neither", "neither"),
     )
     if not options.edit_distance:
         return found
-    return (*found, Value("tree_edit", "mean tree edit distance", "diverse", False, share=True))
+    return (*found, Value("tree_edit", "mean tree edit distance", "diverse", "neither", share=True))
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -329,7 +330,7 @@ METRIC = Metric(
         "Models; Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt (2011) for the "
         "kernel; Zhang and Shasha (1989) for the edit distance"
     ),
-    match=None,
+    match="texts",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

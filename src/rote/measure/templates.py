@@ -5,9 +5,9 @@ any layer) in a source's texts. Their rate is the share of texts that hold at le
 templates per token says how many occurrences there are for each word; CR-POS how well the tags
 compress, apart from any template.
 
-Direction: higher is more repetitive. Length: a longer text holds a template more easily, and with
-more texts the same number of templates fills less of each. Compare groups of different size by
-the values at equal numbers of texts, and read the rate beside the mean length.
+Direction: higher is more repetitive. Length: a longer text holds a template more easily, templates
+per token moves with the length of texts too, and with more texts the same number of templates
+fills less of each. Compare groups of different size by the values at equal length.
 
 Variants. `exact`: an occurrence is a place where the tags stand. `paper`: as in the printed
 tables, a text holds a template if one of the template's word strings is a substring of the raw
@@ -44,15 +44,15 @@ _RESAMPLED_BYTES = 300_000
 def values(options: Options) -> tuple[Value, ...]:
     n = options.n
     return (
-        Value("cr", f"CR of {options.layer}", "repetitive", True),
-        Value("length", "mean length in words", "neither", False),
+        Value("cr", f"CR of {options.layer}", "repetitive", "both"),
+        Value("length", "mean length in words", "neither", "length", size=True),
         Value(
-            *("rate", f"texts with a template (n = {n})", "repetitive", True),
+            *("rate", f"texts with a template (n = {n})", "repetitive", "length"),
             share=True,
             of_texts=True,
         ),
-        Value("per_token", f"templates per token (n = {n})", "repetitive", True),
-        Value("distinct", f"different templates in a text (n = {n})", "repetitive", True),
+        Value("per_token", f"templates per token (n = {n})", "repetitive", "both"),
+        Value("distinct", f"different templates in a text (n = {n})", "repetitive", "both"),
     )
 
 
@@ -152,7 +152,7 @@ METRIC = Metric(
         "Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic Templates in "
         "Generated Text"
     ),
-    match="texts",
+    match="words",
     notes=notes,
     tables=tables,
     check=check,

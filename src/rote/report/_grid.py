@@ -206,7 +206,10 @@ def _mark(difference: float, verdict: Verdict, asked: bool) -> str:
 
 
 def _size(row: Any) -> str:
-    unit = "words" if "words" in row else "texts"
+    """What a value at equal size rests on; results of before windows had words or texts alone."""
+    unit = next(unit for unit in ("words", "sentences", "texts") if unit in row)
+    if "window" in row:
+        return f"{row['windows']:,} × {row['window']:,} {unit}"
     return f"{row[unit]:,} {unit}"
 
 

@@ -83,7 +83,7 @@ def _value_panels(results: Sequence[Result]) -> list[Any]:
 
 
 def curve_chart(results: Sequence[Result]) -> Any:
-    """How each length-sensitive value grows with the amount of text, one line per source."""
+    """How each value that moves with the number of texts grows, one line per source."""
     import altair as alt
 
     # A source has the same colour in every facet.
@@ -96,7 +96,9 @@ def curve_chart(results: Sequence[Result]) -> Any:
             chart = alt.concat(*panels, columns=3).resolve_scale(y="independent", x="independent")
             drawn.append((title, chart))
     if not drawn:
-        raise OptionError("no curve here: it needs --matched and a value that moves with length")
+        raise OptionError(
+            "no curve here: it needs --matched and a value that moves with the number of texts"
+        )
     return below_each_other(drawn)
 
 
@@ -121,7 +123,7 @@ def _curve_panels(result: Result, order: Sequence[str]) -> Iterator[Any]:
         ]
         if not data:
             continue
-        unit = "words" if "words" in data[0] else "texts"
+        unit = next(unit for unit in ("words", "sentences", "texts") if unit in data[0])
         x = alt.X(
             f"{unit}:Q",
             scale=alt.Scale(type="log", nice=False),

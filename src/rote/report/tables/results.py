@@ -162,7 +162,7 @@ def _shown_matched(cell: Cell | None) -> str:
     if cell is None or math.isnan(cell.matched):
         return ""
     spread = rounded_like(cell.matched_sd, cell.matched)
-    return f"{rounded(cell.matched)} ±{spread}{cell.matched_mark or ' '}"
+    return rounded(cell.matched) + (f" ±{spread}" if spread else "") + (cell.matched_mark or " ")
 
 
 def _heading(title: str, part: Result) -> Any:
@@ -186,8 +186,8 @@ def _legend(results: Sequence[Result]) -> list[str]:
         lines.append(f"{UNTESTED} not tested: a difference could not have been found")
     if any(row["length_sensitive"] for result in results for row in result.tables["values"]):
         lines.append(
-            "~ moves with the amount of text; the line below it, where there is one, compares "
-            "equal amounts (mean ± standard deviation of draws)"
+            "~ moves with the number of texts or their length; the line below it, where there is "
+            "one, compares as many windows of the same length (± standard deviation over draws)"
         )
     return lines
 

@@ -195,8 +195,12 @@ def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
         f"source by step-down maxima of the permuted differences {books.cite(_WESTFALL)} and over "
         f"sources {books.cite(_HOLM)}."
     )
-    if any(result.tables.get("matched") for result in results):
+    rows = [row for result in results for row in result.tables.get("matched", ())]
+    if any("window" in row for row in rows):
         yield (
-            "Values that move with the amount of text are also given at the size of the smallest "
-            "source (mean of 20 draws), with a test of their own."
+            "Values that move with the number or the length of texts are also given at equal size: "
+            "as many windows from every source, one of a text, all of the same length, with a "
+            "permutation test of their own."
         )
+    elif rows:
+        yield "Values that move with the number of texts are also given at equal numbers of them."

@@ -227,7 +227,7 @@ def _legend(
             "corrected over sources and values."
         )
     if any(row.length_sensitive for row in rows):
-        said.append("~ moves with the amount of text.")
+        said.append("~ moves with the number of texts or their length.")
     if any(not math.isnan(value.matched) for value in shown):
-        said.append("= the value at equal size, ± the spread of draws.")
+        said.append("= the value at equal size (windows × length), ± the spread of draws.")
     return " ".join(said)

@@ -1,0 +1,249 @@
+"""One measure at equal sizes: its values on windows, their spread, a curve, and the test.
+
+What is expensive is done once for the windows of all sources; a source, a draw of its windows and
+a permuted group are then arrays of text numbers, as in `_study`. The test permutes what is
+compared: windows, as many on each side as the values rest on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare._resample import generator
+from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
+from rote.compare.permutation import (
+    PermutedTest,
+    expected_difference,
+    least_p,
+    permuted_differences,
+)
+from rote.core.metric import Metric, Value, Values, Work
+from rote.core.progress import Advance, Silent
+from rote.core.sample import Sample, Take
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What windows are cut from: the texts, how long they are, and what is known of them whole."""
+
+    metric: Metric
+    options: Any
+    sample: Sample
+    rows: Any
+    work: Work
+    sizes: NDArray[np.int64]
+    order: Order
+
+    def cut(self, plan: Plan, draw: int) -> Any:
+        """The rows of one window of each text of a plan."""
+        if plan.size is None:
+            return self.rows
+        texts = plan.texts
+        cut = self.order.cut(texts, self.sizes, plan.size, draw)
+        if self.metric.cut is not None:
+            return self.metric.cut(self.rows, cut, self.options)
+        work = replace(
+            self.work,
+            groups={s: np.searchsorted(texts, take) for s, take in plan.groups.items()},
+            ids=[self.work.ids[text] for text in texts],
+            strata=self.work.strata[texts],
+            permutations=0,
+            progress=lambda share: None,
+            reporter=Silent(),
+        )
+        return self.metric.rows(self.sample.windows(cut), self.options, work)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A measure on the windows of a plan; `rows` are those of the first draw of windows."""
+
+    source: Source
+    plan: Plan
+    rows: Any
+    names: tuple[str, ...]
+    """The values that are compared at equal size."""
+    compared: bool
+    """Whether sources differ in size at all; if not, there is only a curve."""
+
+    def values(self, take: Take, rng: np.random.Generator) -> Values:
+        """Mean over the draws of as many windows from these texts as every source gives."""
+        windows = self.plan.windows
+        found = [
+            self._of(self.rows, self.source.order.first(take, windows, draw), rng)
+            for draw in range(self.plan.draws if len(take) > windows else 1)
+        ]
+        return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+    def by_source(self) -> dict[str, Values]:
+        """The values that are compared."""
+        return {
+            source: self.values(take, generator(self.source.work.seed, f"match {source}"))
+            for source, take in self.plan.groups.items()
+        }
+
+    def permuted(
+        self, source: str, reference: str, count: int, advance: Advance
+    ) -> dict[str, NDArray[np.float64]]:
+        """value(source) - value(reference), `count` times with the labels permuted.
+
+        The draws are those of the test of all texts: both are corrected as one family.
+        """
+        work, canonical = self.source.work, self.source.order.canonical
+        return permuted_differences(
+            self.values,
+            canonical(self.plan.groups[source]),
+            canonical(self.plan.groups[reference]),
+            strata=work.strata,
+            count=count,
+            seed=work.seed,
+            purpose=f"test {source} {reference}",
+            jobs=work.jobs,
+            advance=advance,
+            among=(canonical(work.groups[source]), canonical(work.groups[reference])),
+        )
+
+    def test(
+        self, source: str, reference: str, gap: float, permuted: NDArray[np.float64]
+    ) -> PermutedTest:
+        """A difference and its permuted ones, to be corrected with those of all values."""
+        groups, middle = self.plan.groups, expected_difference(permuted, gap)
+        least = least_p(groups[source], groups[reference], self.source.work.strata)
+        return PermutedTest(source, gap - middle, permuted - middle, least)
+
+    def table(self, found: Mapping[str, Values]) -> list[dict[str, Any]]:
+        """The values of `by_source`, and how far those of other draws spread."""
+        drawn = self._drawn_again()
+        return [
+            {
+                "source": source,
+                "value": name,
+                **self.plan.row(source, self.plan.windows),
+                "mean": value,
+                "sd": float(np.std([one[source][name] for one in drawn], ddof=1)),
+                "draws": len(drawn),
+            }
+            for source, values in found.items()
+            for name, value in values.items()
+        ]
+
+    def curve(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """These values over numbers of windows, for every source that has so many."""
+        work, order = self.source.work, self.source.order
+        for source, take in self.plan.groups.items():
+            for windows in self.plan.curve():
+                if windows > len(take):
+                    continue
+                rng = generator(work.seed, f"curve {source} {windows}")
+                found = [
+                    self._of(self.rows, order.first(take, windows, draw), rng)
+                    for draw in range(DRAWS)
+                ]
+                for name in (name for name in names if name in found[0]):
+                    column = np.array([one[name] for one in found])
+                    yield {
+                        "source": source,
+                        "value": name,
+                        **self.plan.row(source, windows),
+                        "mean": float(column.mean()),
+                        "sd": float(column.std(ddof=1)),
+                        "draws": DRAWS,
+                    }
+
+    def notes(self) -> list[str]:
+        """Which texts are left out."""
+        short = {source: count for source, count in self.plan.left_out.items() if count}
+        if not self.compared or not short:
+            return []
+        listed = ", ".join(f"{source} {count:,}" for source, count in short.items())
+        return [
+            f"{self.source.metric.name} at equal length: windows of {self.plan.size:,} "
+            f"{self.plan.unit}; texts left out because they are shorter: {listed}"
+        ]
+
+    def _of(self, rows: Any, take: Take, rng: np.random.Generator) -> Values:
+        """The values of the windows of these texts."""
+        metric = self.source.metric
+        numbers = np.searchsorted(self.plan.texts, take) if self.plan.size is not None else take
+        found = (metric.resample or metric.reduce)(rows, numbers, self.source.options, rng)
+        return {name: found[name] for name in self.names if name in found}
+
+    def _drawn_again(self) -> list[dict[str, Values]]:
+        """Every source's values in draws that take other windows of other texts each time."""
+        work, order = self.source.work, self.source.order
+
+        def drawn(draw: int) -> dict[str, Values]:
+            rows = self.rows if draw == 0 else self.source.cut(self.plan, draw)
+            return {
+                source: self._of(
+                    rows,
+                    order.first(take, self.plan.windows, draw),
+                    generator(work.seed, f"spread {source}", draw),
+                )
+                for source, take in self.plan.groups.items()
+            }
+
+        with ThreadPoolExecutor(work.jobs) as pool:
+            return list(pool.map(drawn, range(DRAWS)))
+
+
+def matched(
+    metric: Metric,
+    options: Any,
+    sample: Sample,
+    rows: Any,
+    work: Work,
+    places: NDArray[np.int64],
+) -> tuple[Matched | None, list[str]]:
+    """The measure at equal sizes; None where there is nothing to match, and why.
+
+    `places` are those of the texts in an order that is not that of the input.
+    """
+    names = compared_names(metric, options)
+    if metric.match is None or not names or not getattr(rows, "resamplable", True):
+        return None, []
+    sizes = _sizes(metric, options, sample, rows)
+    order = Order.of(places, work.strata, work.groups, work.seed)
+    plan = planned(work.groups, sizes, metric.match, order)
+    if plan is None:
+        return None, [_too_little(metric, work.groups, sizes)]
+    source = Source(metric, options, sample, rows, work, sizes, order)
+    compared = unequal(work.groups, sizes, metric.match)
+    return Matched(source, plan, source.cut(plan, 0), names, compared), []
+
+
+def compared_names(metric: Metric, options: Any) -> tuple[str, ...]:
+    """The values that move with what is matched: the number of texts, or their length too."""
+
+    def is_compared(value: Value) -> bool:
+        return value.moves_with_texts or (metric.match != "texts" and value.moves_with_length)
+
+    return tuple(v.name for v in metric.values(options) if is_compared(v) and not v.size)
+
+
+def _sizes(metric: Metric, options: Any, sample: Sample, rows: Any) -> NDArray[np.int64]:
+    """How long each text is, in the words (or sentences) that the measure counts."""
+    if metric.sizes is not None:
+        return metric.sizes(rows, options)
+    need = metric.needs(options)[0]
+    if metric.match != "words" or need.layer == "text":
+        return sample.words
+    layer = sample.layer(need)
+    return layer.text_ends - layer.text_starts
+
+
+def _too_little(metric: Metric, groups: Mapping[str, Take], sizes: NDArray[np.int64]) -> str:
+    if metric.match == "texts":
+        return f"{metric.name}: no values at equal size, which take {FEWEST} texts of each source"
+    least = SHORTEST[str(metric.match)]
+    short = [s for s, take in groups.items() if (sizes[take] >= least).sum() < FEWEST]
+    return (
+        f"{metric.name}: no values at equal length, which take {FEWEST} texts of {least} "
+        f"{metric.match} or more; too few in: {', '.join(short)}"
+    )
