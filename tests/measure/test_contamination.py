@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rote.core import plugins
 from rote.core.errors import OptionError
+from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import Settings
@@ -33,6 +34,14 @@ def corpus(tmp_path: Path) -> Path:
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "mill", "author": "Ada", "text": "Before. ' + PAGE + ' After."}\n')
     return path
+
+
+class Told(Silent):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
 
 
 def run(texts: Any, against: Path | str, **own: Any) -> Result:
@@ -250,6 +259,16 @@ def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Pat
         read=ReadOptions(text_field="sentence"),
     )[0]
     assert [row["words"] for row in found.tables["items"]] == [len(t.split()) for t in BIRDS]
+
+
+def test_items_without_a_source_are_not_said_to_have_one(tmp_path: Path, corpus: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in benchmarks()["winogrande"]))
+    told = Told()
+    measures = {"contamination": Options(against=str(corpus))}
+    compute(measures, [path], settings=Settings(permutations=0), reporter=told)
+    assert any(line.startswith("items of winogrande") for line in told.lines)
+    assert not [line for line in told.lines if "--by source" in line]
 
 
 def test_an_item_with_an_option_that_is_too_short_is_not_clean(

@@ -112,3 +112,9 @@ def test_a_curve_needs_equal_sizes() -> None:
     plain = rote.lexical(PLAIN, matched=False)
     with pytest.raises(OptionError, match="no curve"):
         figures.curve_chart([plain])
+
+
+def test_the_ends_of_an_interval_stand_in_brackets_as_they_are() -> None:
+    shown = rote.lexical(PLAIN[:12], tokenizer="whitespace").table()
+    assert " [0." in shown
+    assert "\\" not in shown

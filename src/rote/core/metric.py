@@ -8,6 +8,7 @@ what resampling repeats.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
@@ -192,7 +193,8 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
         types, said = _KINDS[allowed[0]]
         wrong = isinstance(value, bool) and allowed[0] is not bool
         if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
-            raise OptionError(f"{name} must be {said}{' or None' * none}, not {value!r}")
+            what = f"{said}{' or None' * none}"
+            raise OptionError(f"{name} must be {what}, not {reprlib.repr(value)}")
 
 
 def option(default: Any, help: str, **extra: Any) -> Any:

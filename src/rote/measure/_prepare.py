@@ -129,7 +129,7 @@ class Preparation:
             sets=[_written(document.meta.get(self.fields.within or "")) for document in documents],
             digests=[self._digest(document) for document in documents],
             texts=[hashed(document.text, 0) for document in documents],
-            fields=frozenset(documents[0].meta) if documents else frozenset(),
+            fields=_own_fields(documents[0], batch.label) if documents else frozenset(),
             seen=seen,
             inputs=self._inputs(batch),
         )
@@ -296,6 +296,12 @@ def _raw(texts: list[str]) -> RawText:
 
 def _group(document: Document, by: tuple[str, ...], label: str) -> str:
     return "|".join(str(document.meta[name]) for name in by) if by else label
+
+
+def _own_fields(document: Document, label: str) -> frozenset[str]:
+    """The fields of a record; not the source that was made of its file's name."""
+    meta = document.meta
+    return frozenset(name for name in meta if name != "source" or meta[name] != label)
 
 
 def _written(value: object) -> str | None:

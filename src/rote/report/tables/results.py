@@ -153,7 +153,7 @@ def _shown(cell: Cell | None) -> str:
     reach = rounded_like(cell.reach, cell.estimate)
     around = f" ±{reach}" if reach else ""
     if cell.ends:
-        around = r" \[" + " to ".join(cell.ends) + "]"
+        around = " [" + " to ".join(cell.ends) + "]"
     # A blank in place of the arrow keeps the digits in line.
     return rounded(cell.estimate) + around + (cell.mark or " ")
 

@@ -50,7 +50,7 @@ def _ranked(differing: Sequence[Contrast], told: int) -> list[Contrast]:
 
 
 def _is_length(one: Contrast) -> bool:
-    """Whether there is a difference that goes away at equal length."""
+    """Whether there is a difference that was not found at equal length."""
     return one.sure in ("sure", "likely") and one.at_equal_length == "not"
 
 
@@ -95,7 +95,7 @@ def _overall(
     if not ways or not any(counts.values()):
         text = f"No difference between {source} and {reference} was found"
         if by_length:
-            text += " that stays at equal length"
+            text += " at equal length"
         if differing:
             text += " in variety or repetition"
         elif len(defined) > 1:
@@ -106,7 +106,7 @@ def _overall(
     text = f"{source} is more {first} than {reference} in {counts[first]} of {len(ways)} respects"
     text += "".join(f" and more {way} in {counts[way]}" for way in others)
     same = len(ways) - sum(counts.values()) - gone
-    text += f"; in {gone} the difference goes away at equal length" if gone else ""
+    text += f"; in {gone} a difference was found, but not at equal length" if gone else ""
     text += f"; in {same} no difference was found." if same else "."
     main = "repetitive" if counts["repetitive"] >= counts["diverse"] else "diverse"
     mixed = counts["repetitive"] and counts["diverse"]
@@ -161,8 +161,8 @@ def _length(scene: Scene, one: Contrast) -> Statement:
     what = "lengths of sentences" if one.same else "length"
     text = (
         f"{one.source} {verb} than {scene.reference} "
-        f"({wording.pair(one.value, one.other, headline)}), but not at equal {what}: there it is "
-        f"{value} against {other} ({wording.p_value(_equal_p(one))})."
+        f"({wording.pair(one.value, one.other, headline)}), but at equal {what} no difference was "
+        f"found: {value} against {other} ({wording.p_value(_equal_p(one))})."
     )
     return replace(_statement(text, "length", one, one.difference), direction="", sure="not")
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class Statement:
     """A sentence in plain text; names of sources stand in it as they were given.
 
-    kind        overall (a source as a whole), difference, length (a difference that goes away at
-                equal length), none (no difference found), untested (could not have been found),
-                found (a finding that is no test against the reference), undefined, scope (what the
-                numbers can say at all)
+    kind        overall (a source as a whole), difference, length (a difference that was not
+                found at equal length), none (no difference found), untested (could not have been
+                found), found (a finding that is no test against the reference), undefined, scope
+                (what the numbers can say at all)
     direction   "more repetitive", "more diverse" or nothing
     sure        sure (test and interval), likely (the test alone), not, untested, or nothing where
                 it is no test
