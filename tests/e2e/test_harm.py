@@ -126,7 +126,8 @@ def test_what_means_harm_is_pasted_and_traced(app: Running, page: Page) -> None:
     assert overflow(page) <= 0
     page.get_by_role("link", name="Longest matches").click()
     matches = page.get_by_role("region", name="The text with its matches")
-    expect(matches).to_contain_text("script>window.harmed = 'script'</script>")
+    for shown in ("<script>", "window.harmed = 'script'</script>"):
+        expect(matches).to_contain_text(shown)
 
 
 def test_a_word_longer_than_a_text_may_be_is_cut_by_the_form_and_refused_without_it(
