@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rote
+from rote.compare.shares import wilson
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result
@@ -102,9 +103,10 @@ def test_within_is_the_mean_over_the_sets() -> None:
             for own in sets.values()
         ]
         assert result.values["ttr"] == pytest.approx(np.mean(values))
-        low, high = result.intervals["ttr"]
-        error = np.std(values, ddof=1) / math.sqrt(len(values))
-        assert (high - low) / 2 == pytest.approx(1.959964 * error)
+        # A share: Wilson's interval at as many texts as would have this standard error.
+        share, error = np.mean(values), np.std(values, ddof=1) / math.sqrt(len(values))
+        as_many = share * (1 - share) / error**2
+        assert result.intervals["ttr"] == pytest.approx(wilson(share * as_many, as_many, 0.95))
         assert result.texts == len(sets)
         assert result.words == 30 * 12
 
