@@ -60,15 +60,15 @@ def test_wilson_interval() -> None:
 
 def test_wilson_at_the_edges() -> None:
     z2 = 1.959963984540054**2
-    assert wilson(0, 10) == pytest.approx((0, z2 / (10 + z2)))
-    assert wilson(10, 10) == pytest.approx((10 / (10 + z2), 1))
-    assert all(map(math.isnan, wilson(0, 0)))
+    assert wilson(0, 10, 0.95) == pytest.approx((0, z2 / (10 + z2)))
+    assert wilson(10, 10, 0.95) == pytest.approx((10 / (10 + z2), 1))
+    assert all(map(math.isnan, wilson(0, 0, 0.95)))
 
 
 @given(st.integers(1, 200), st.data())
 def test_wilson_holds_the_share(total: int, data: st.DataObject) -> None:
     found = data.draw(st.integers(0, total))
-    low, high = wilson(found, total)
+    low, high = wilson(found, total, 0.95)
     assert 0 <= low <= found / total <= high <= 1
     # The ends solve |p - share| = z * sqrt(p (1 - p) / total).
     for end in (low, high):

@@ -244,7 +244,7 @@ def test_what_makes_no_sense_is_refused_before_the_work(tmp_path: Path) -> None:
     for arguments, said in (
         ((copa, "--perturbed", piqa, "--write", str(tmp_path / "x")), "nothing to write"),
         ((copa, "--perturbed", piqa, "--seed", "3"), "settled when they were made"),
-        ((copa, "--write", copa), "one of the inputs"),
+        ((copa, "--write", copa), "would write over what is read"),
         ((copa, "--write", out := str(tmp_path / "x"), "--log", out), "two outputs"),
         ((copa, piqa, "--write", str(tmp_path / "x")), "several forms"),
         ((copa, "--pos", "adverb"), "noun, verb"),

@@ -180,5 +180,5 @@ def test_the_documents_are_not_written_over(tmp_path: Path) -> None:
     held = source.read_bytes()
     error = CliRunner().invoke(rote, ["pseudo-summaries", str(source), "-o", str(source)]).exception
     assert isinstance(error, OptionError)
-    assert "one of the inputs" in str(error)
+    assert "would write over what is read" in str(error)
     assert source.read_bytes() == held

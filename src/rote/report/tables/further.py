@@ -58,12 +58,18 @@ _OWN: dict[str, dict[str, Printer]] = {
 """Measure -> its tables, in the order in which they are printed."""
 
 
+_NO_VALUES = ("style-memorization",)
+"""Whose table of texts says what was written, not values of each text."""
+
+
 def print_tables(result: Result, console: Any) -> None:
     """Print every further table of a result that there is a readable form for."""
     # What compares groups of different facets stands before what each facet has of its own.
     _print(result, {"sweep": _sweep}, console)
     for facet, part in split(result):
-        own = {**_OWN.get(result.measure, {}), "texts": _texts}
+        own = {**_OWN.get(result.measure, {})}
+        if result.measure not in _NO_VALUES:
+            own["texts"] = _texts
         if facet.title and any(part.tables.get(name) for name in own):
             console.print(_title(facet.title), highlight=False)
         _print(part, own, console)
