@@ -17,6 +17,7 @@ def wilson(found: float, total: float, level: float) -> tuple[float, float]:
     share, stretch = found / total, 1 + z * z / total
     middle = (share + z * z / (2 * total)) / stretch
     reach = z / stretch * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    low = 0.0 if found == 0 else middle - reach
-    high = 1.0 if found == total else middle + reach
+    # Rounding may leave an end just beyond.
+    low = 0.0 if found == 0 else max(middle - reach, 0.0)
+    high = 1.0 if found == total else min(middle + reach, 1.0)
     return low, high
