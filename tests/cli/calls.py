@@ -62,10 +62,11 @@ def writing(kind: Any) -> list[str]:
 
 
 class World:
-    """A folder of data; `changed` names one piece of it that is not as usual."""
+    """A folder of data; `changed` names one piece of it that is not as usual. Items are four, or
+    `times` as many, enough to predict answers from."""
 
-    def __init__(self, path: Path, changed: str = "") -> None:
-        self.path, self.changed = path, changed
+    def __init__(self, path: Path, changed: str = "", times: int = 1) -> None:
+        self.path, self.changed, self.goals = path, changed, GOALS * times
         other = " again" if changed == "texts" else ""
         self.texts = self.lines(
             "texts.jsonl",
@@ -129,7 +130,7 @@ class World:
                     "id": str(n), "goal": goal + again, "sol1": one, "sol2": two, "label": label,
                     "acc": (n + flipped) % 2, "member": n % 2,
                 }
-                for n, (goal, one, two, label) in enumerate(GOALS)
+                for n, (goal, one, two, label) in enumerate(self.goals)
             ],
         )  # fmt: skip
 

@@ -7,10 +7,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rote.compare.intervals import around, half_sample_errors, mean_error, pair_mean_error
+from rote.compare.intervals import (
+    around,
+    at_level,
+    half_sample_errors,
+    mean_error,
+    pair_mean_error,
+)
 from rote.compare.shares import wilson
 
 
@@ -89,6 +95,7 @@ def test_no_level_gives_no_interval() -> None:
     st.floats(0.5, 0.999),
     st.integers(1, 500),
 )
+@example(1e-06, 0.6207279443426408, 0.968704927635506, 5)
 def test_a_share_and_its_interval_stay_between_0_and_1(
     share: float, error: float, level: float, texts: int
 ) -> None:
@@ -97,6 +104,24 @@ def test_a_share_and_its_interval_stay_between_0_and_1(
     assert 0 <= low <= share <= high <= 1
     if share in (0, 1):
         assert high - low > 0
+
+
+@given(st.integers(0, 60), st.integers(1, 60), st.floats(0.5, 0.99), st.floats(0.5, 0.99))
+def test_an_interval_of_another_level_is_the_one_that_would_have_been_made(
+    found: int, more: int, was: float, level: float
+) -> None:
+    for right in (found, more):
+        total = found + more
+        ends = at_level(right / total, wilson(right, total, was), was, level, share=True)
+        assert ends == pytest.approx(wilson(right, total, level), abs=1e-6)
+    normal = at_level(3.0, around(3.0, 0.2, was), was, level)
+    assert normal == pytest.approx(around(3.0, 0.2, level))
+
+
+def test_an_interval_of_another_level_stays_lop_sided_and_a_share_within_its_bounds() -> None:
+    low, high = at_level(2.0, (1.0, 4.0), 0.5, 0.9)
+    assert (high - 2) / (2 - low) == pytest.approx(2)
+    assert at_level(0.7, (0.4, 1.0), 0.5, 0.99, share=True) == (0, 1)
 
 
 def test_a_share_of_independent_texts_is_wilsons() -> None:

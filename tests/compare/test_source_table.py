@@ -124,13 +124,13 @@ def test_unequal_lengths_are_said_where_values_move_with_them() -> None:
 
 
 def test_the_joined_table_is_a_result_that_can_be_read_again() -> None:
-    from rote.core.result import Interval
-
     found = table(LEXICAL, COMPRESSION)
-    result = found.result("x", {}, {}, interval=Interval(0.95, "none"), notes=["a note"])
+    result = found.result("x", {}, {}, method="none", notes=["a note"])
     again = Result.from_json(result.to_json())
     assert again.sources["a"].values["lexical.mtld"] == 60
     assert math.isnan(again.sources["a"].values["compression.gzip"])
     assert again.sources["a"].notes == ("no value of compression.gzip",)
     assert again.sources["a"].intervals["lexical.unique"] == pytest.approx((0.4, 0.6))
     assert again.notes == ("a note",)
+    assert again.interval is not None
+    assert (again.interval.level, again.interval.method) == (0.95, "none")

@@ -150,7 +150,7 @@ def _against(block: Floats, level: float, seed: int) -> Iterator[Pair]:
             Coefficient(r[b], *fisher_interval(r[b], sources, level), p_linear[b]),
             Coefficient(rho[b], *bonett_wright_interval(rho[b], sources, level), p_rank[b]),
             exact,
-            _no_interval(r[b], rho[b], sources),
+            _no_interval(r[b], rho[b], sources) if level else None,
             *_weakest(block[:, :, [0, b + 1]], r[b]),
         )
 
@@ -208,7 +208,7 @@ def _orders(sources: int, seed: int) -> NDArray[np.int64]:
 
 
 def _back_from_z(r: float, n: int, spread: float, level: float) -> tuple[float, float]:
-    if n < LEAST_FOR_INTERVAL or math.isnan(r) or 1 - abs(r) < 1e-12:
+    if not level or n < LEAST_FOR_INTERVAL or math.isnan(r) or 1 - abs(r) < 1e-12:
         return math.nan, math.nan
     reach = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(spread / (n - 3))
     return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)

@@ -36,8 +36,8 @@ from rote.compare.source_table import (
 )
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
-from rote.core.metric import option
-from rote.core.result import Interval, Result
+from rote.core.metric import check_options, option
+from rote.core.result import Result
 
 Correction = Literal["holm", "bh"]
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
@@ -73,14 +73,20 @@ class Options:
     correction: Correction = option(
         "holm", "Correct p-values for many pairs by Holm, or by Benjamini and Hochberg"
     )
+    interval: float | None = option(
+        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
+    )
     seed: int = option(0, "Seed of the random orders, with more than eight sources")
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def correlate(table: SourceTable, options: Options) -> Result:
     """Pearson and Spearman of every two columns over the sources of each facet."""
     parts = facet_parts(table, options.facet)
     table = without(
-        table,
+        table.at_level(options.interval),
         options.without,
         reference=options.with_reference,
         inputs=options.with_inputs,
@@ -114,8 +120,7 @@ def correlate(table: SourceTable, options: Options) -> Result:
         "p": f"all orders up to {EXACT} sources, else {DRAWS}",
         **chosen_settings(options),
     }
-    interval = Interval(table.level, METHOD)
-    return table.result("correlate", settings, tables, interval=interval, notes=notes)
+    return table.result("correlate", settings, tables, method=METHOD, notes=notes)
 
 
 def facet_parts(table: SourceTable, facet: Sequence[str]) -> list[Part]:

@@ -28,11 +28,12 @@ from rote.compare.source_table import (
     without,
 )
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import option
-from rote.core.result import Interval, Result
+from rote.core.metric import check_options, option
+from rote.core.result import Result
 
 Scale = Literal["auto", "linear", "log"]
 METHOD = "from the intervals of both values, taken as independent; over sources Student's t"
+_FEW = "an interval over sources needs two of them"
 _WIDE = 20
 
 
@@ -53,9 +54,13 @@ class Options:
     with_reference: bool = option(False, "Count the reference as a source like the others")
     with_inputs: bool = option(False, "Count the inputs (input documents) as a source")
     matched: bool = option(False, "Take the values at equal size, where a result has them")
+    interval: float | None = option(
+        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
+    )
     seed: int = option(0, "Seed of the random orders")
 
     def __post_init__(self) -> None:
+        check_options(self)
         if not self.over:
             raise OptionError("--over names the factor: a field that the results were made --by")
 
@@ -74,6 +79,7 @@ def factors(table: SourceTable, options: Options) -> Result:
             f"the results were made --by {options.factor} alone, so no source can be followed over "
             f"it: make them --by source,{options.factor}"
         )
+    table = table.at_level(options.interval)
     place = reference_field(table)
     kept = without(
         table,
@@ -134,9 +140,8 @@ def factors(table: SourceTable, options: Options) -> Result:
     groups = [[g for held in part.groups.values() for g in held.values()] for part in parts]
     notes = length_remarks(kept, groups, matched=options.matched)
     notes += study.remarks(parts, found)
-    interval = Interval(table.level, METHOD)
     described = replace(table, notes=kept.notes)
-    return described.result("factors", settings, tables, interval=interval, notes=notes)
+    return described.result("factors", settings, tables, method=METHOD, notes=notes)
 
 
 class _Study:
@@ -236,7 +241,7 @@ class _Study:
             "down": int((changes < 0).sum()),
             "p_sign": sign_test(changes.tolist()),
             "p_wilcoxon": wilcoxon_exact(changes.tolist()),
-            "note": None if len(changes) > 1 else "an interval over sources needs two of them",
+            "note": _FEW if self.table.level and len(changes) < 2 else None,
         }
 
     def agreement(self, part: Part, column: Column) -> Iterator[dict[str, Any]]:
@@ -362,8 +367,8 @@ def _slope(x: Any, y: Any, errors: Any) -> tuple[float, float]:
 
 
 def _mean_interval(values: Any, level: float) -> tuple[float, float]:
-    """Student's t interval of a mean; nan with fewer than two values."""
-    if len(values) < 2:
+    """Student's t interval of a mean; nan with fewer than two, or with no level."""
+    if len(values) < 2 or not level:
         return math.nan, math.nan
     from scipy.special import stdtrit
 

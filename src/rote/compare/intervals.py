@@ -94,8 +94,30 @@ def around(value: float, error: float, level: float, *, texts: int = 0) -> tuple
         if not room or error > _NO_ERROR:
             low, high = wilson(share * answers, answers, level)
             return min(low, share), max(high, share)
-    reach = NormalDist().inv_cdf((1 + level) / 2) * error
+    reach = quantile(level) * error
     return value - reach, value + reach
+
+
+def at_level(
+    value: float, ends: tuple[float, float], was: float, level: float, *, share: bool = False
+) -> tuple[float, float]:
+    """An interval of the level `was` at another level.
+
+    That of a share by Wilson's formula, from whose farther end follows how many answers there were;
+    elsewhere each side is stretched, so that what reaches farther on one side still does.
+    """
+    far = max(ends, key=lambda end: abs(end - value))
+    if share and 0 < far < 1 and far != value:
+        answers = quantile(was) ** 2 * far * (1 - far) / (far - value) ** 2
+        return wilson(value * answers, answers, level)
+    stretch = quantile(level) / quantile(was)
+    low, high = (value + stretch * (end - value) for end in ends)
+    return (max(low, 0.0), min(high, 1.0)) if share else (low, high)
+
+
+def quantile(level: float) -> float:
+    """How many standard errors an interval of this level reaches."""
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _deviation(values: NDArray[np.float64]) -> float:

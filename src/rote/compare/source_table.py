@@ -11,10 +11,9 @@ import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from statistics import NormalDist
 from typing import Any
 
-from rote.compare.intervals import around
+from rote.compare.intervals import at_level, quantile
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
 from rote.core.result import Interval, Result, Row, SourceResult
@@ -49,6 +48,7 @@ class Column:
     title: str
     higher: str = "neither"
     length_sensitive: bool = False
+    share: bool = False
     quality: bool = False
     headline: bool = True
     values: Mapping[str, float] = field(default_factory=dict)
@@ -63,6 +63,17 @@ class Column:
             errors={s: v for s, v in self.errors.items() if s in sources},
             intervals={s: v for s, v in self.intervals.items() if s in sources},
         )
+
+    def at_level(self, was: float, level: float) -> Column:
+        """With intervals of another level than they have; 0 leaves them out."""
+        if was == level:
+            return self
+        ends = {
+            source: at_level(self.values[source], own, was, level, share=self.share)
+            for source, own in self.intervals.items()
+            if level
+        }
+        return replace(self, intervals=ends)
 
     def and_of(self, other: Column, source: str) -> Column:
         """With what another column of the same name holds for a source."""
@@ -98,6 +109,13 @@ class SourceTable:
             )
         return dict(zip(self.by, parts))
 
+    def at_level(self, level: float | None) -> SourceTable:
+        """With intervals of this level, 0 for none; None leaves it as the results have it."""
+        if level is None:
+            return self
+        columns = tuple(column.at_level(self.level, level) for column in self.columns)
+        return replace(self, level=level, columns=columns)
+
     @property
     def fingerprint(self) -> str:
         """What went in: the sources, and every number known of them."""
@@ -111,7 +129,7 @@ class SourceTable:
         settings: Mapping[str, Any],
         tables: Mapping[str, Sequence[Row]],
         *,
-        interval: Interval,
+        method: str,
         notes: Iterable[str],
     ) -> Result:
         """What was found, with the table itself: a result like any other."""
@@ -121,6 +139,7 @@ class SourceTable:
                 "title": column.title,
                 "higher": column.higher,
                 "length_sensitive": column.length_sensitive,
+                "share": column.share,
             }
             for column in self.columns
         ]
@@ -138,7 +157,7 @@ class SourceTable:
             signature=Signature.of({"measure": measure, **settings, "results": self.fingerprint}),
             by=self.by,
             reference=self.reference,
-            interval=interval,
+            interval=Interval(self.level, method) if self.level else None,
             sources=sources,
             tables={"values": described, **tables},
             notes=tuple(dict.fromkeys((*self.notes, *notes))),
@@ -290,19 +309,20 @@ def _columns(
                 continue
             low, high = found.intervals[value]
             # An interval that was cut at 0 or 1 is shorter on that side.
-            errors[name] = max(high - estimate, estimate - low) / _z(own_level)
-            own = (low, high) if own_level == level else around(estimate, errors[name], level)
-            intervals[name] = own
-        yield Column(
+            errors[name] = max(high - estimate, estimate - low) / quantile(own_level)
+            intervals[name] = (low, high)
+        column = Column(
             name=value if "." in value else f"{result.measure}.{value}",
             title=row.get("title", value),
             higher=row.get("higher", "neither"),
             length_sensitive=bool(row.get("length_sensitive", False)),
+            share=bool(row.get("share", False)),
             headline=value in _headlines(result.measure, names),
             values=values,
             errors=errors,
             intervals=intervals,
         )
+        yield column.at_level(own_level, level)
 
 
 def _headlines(measure: str, names: Sequence[str]) -> Sequence[str]:
@@ -376,7 +396,3 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 
 def _equal(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=_SAME, abs_tol=_SAME)
-
-
-def _z(level: float) -> float:
-    return NormalDist().inv_cdf((1 + level) / 2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import NoneType
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -195,6 +195,15 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
         if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
             what = f"{said}{' or None' * none}"
             raise OptionError(f"{name} must be {what}, not {reprlib.repr(value)}")
+
+
+def check_options(options: Any) -> None:
+    """Refuses options of another type than they should be, and a level of intervals that is none;
+    where they are made, so that nobody can pass it by."""
+    check_types(type(options), {one.name: getattr(options, one.name) for one in fields(options)})
+    level = getattr(options, "interval", None)
+    if level is not None and not 0 <= level < 1:
+        raise OptionError(f"interval must be at least 0 and below 1, not {level}")
 
 
 def option(default: Any, help: str, **extra: Any) -> Any:

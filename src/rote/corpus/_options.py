@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rote.core.metric import check_options
+
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
@@ -32,3 +34,6 @@ class ReadOptions:
         default="stop", metadata={"help": "stop at bad input, or skip it and list what was skipped"}
     )
     encoding: str = field(default="utf-8", metadata={"help": "encoding of text, JSON and CSV"})
+
+    def __post_init__(self) -> None:
+        check_options(self)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.model import Charging, Decoding, Model
 from rote.core.progress import Advance, Reporter
 from rote.curate._generate.grid import grid
@@ -60,6 +60,7 @@ class GenerateOptions:
     most: int = option(0, "Take at most so many texts of each input; 0: all")
 
     def __post_init__(self) -> None:
+        check_options(self)
         for name, least in (("samples", 1), ("most", 0), ("reference_words", 0), ("words", 1)):
             if getattr(self, name) < least:
                 flag = "--" + name.replace("_", "-")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Progress, option
+from rote.core.metric import Progress, check_options, option
 from rote.curate.reading import Read
 
 Kind = Literal["limited", "random", "most-repeated"]
@@ -49,6 +49,9 @@ class LimitOptions:
     )
     random: bool = option(False, "Also as many texts drawn at random")
     sizes: tuple[int, ...] = option((), "Also samples of these sizes inside each subset")
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is read."""

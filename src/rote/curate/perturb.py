@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from rote.core.document import Document
 from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent
 from rote.corpus.items import Item
 from rote.curate._perturb import lexicons, senses
@@ -65,6 +65,7 @@ class PerturbOptions:
     seed: int = option(0, "seed of the draws")
 
     def __post_init__(self) -> None:
+        check_options(self)
         if not 0 <= self.sure <= 1:
             raise OptionError(f"sure is a share, 0 to 1, not {self.sure}")
         wrong = [pos for pos in self.pos if pos not in ("noun", "verb")]

@@ -138,7 +138,6 @@ def _several(
             hint = f": did you mean '{near[0]}'?" if near else ""
             raise OptionError(f"unknown option '{key}'{hint}")
         given[homes[key]][key] = _listed(value) if key == "by" else value
-    check_types(ReadOptions, given[ReadOptions])
     return compute(
         measures,
         _not_a_text(texts),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_types, option
+from rote.core.metric import check_options, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,7 @@ class Settings:
     jobs: int = option(1, "How many cores to use; results do not depend on it")
 
     def __post_init__(self) -> None:
-        check_types(type(self), {one.name: getattr(self, one.name) for one in fields(self)})
-        if not 0 <= self.interval < 1:
-            raise OptionError(f"interval must be at least 0 and below 1, not {self.interval}")
+        check_options(self)
         if self.jobs < 1:
             raise OptionError(f"jobs must be at least 1, not {self.jobs}")
         if self.sample is not None and self.sample < 1:

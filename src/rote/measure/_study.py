@@ -347,7 +347,7 @@ class _Run:
 
     def value_table(self) -> list[dict[str, Any]]:
         """What each value is: a reader of the JSON need not know the measure."""
-        told = ("title", "higher", "length_sensitive", *_MOVES, "relative")
+        told = ("title", "higher", "length_sensitive", *_MOVES, "share", "relative")
         return [
             {"value": value.name, **{name: getattr(value, name) for name in told}}
             for value in self.values

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 TYPES = ("auto", "float32", "bfloat16", "float16", "4bit")
@@ -35,6 +35,7 @@ class ModelOptions:
     yes: bool = option(False, "Do not ask before costs arise")
 
     def __post_init__(self) -> None:
+        check_options(self)
         # Also where the model takes no notice of them: a slip is not passed over in silence.
         for name, value, known in (
             ("device", self.device, DEVICES), ("dtype", self.dtype, TYPES)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import MissingExtra, OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -49,6 +49,7 @@ class ServeOptions:
     open: bool = option(True, "Open the app in the browser")
 
     def __post_init__(self) -> None:
+        check_options(self)
         if not 0 <= self.port < 65536:
             raise OptionError(f"port must lie between 0 and 65535, not {self.port}")
         for name in ("jobs", "at_once", "upload_limit"):

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.curate._perturb.checks import Floats, Pairs
@@ -53,6 +53,7 @@ class JudgeOptions:
     )
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.judge_items < 0:
             raise OptionError(f"judge_items must not be negative, not {self.judge_items}")
 

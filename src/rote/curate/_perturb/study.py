@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import mean_error, numbered, share_interval
 from rote.compare.intervals import around
-from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
 from rote.core.result import Interval, Result, Row, SourceResult
 from rote.core.signature import Signature
@@ -80,8 +79,7 @@ class CheckOptions:
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
-        if not 0 <= self.interval < 1:
-            raise OptionError(f"interval must be at least 0 and below 1, not {self.interval}")
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,13 @@ def study(
     }
     held = [name for name in VALUES if any(name in one.values for one in sources.values())]
     described = [
-        {"value": name, "title": VALUES[name], "higher": "neither", "length_sensitive": False}
+        {
+            "value": name,
+            "title": VALUES[name],
+            "higher": "neither",
+            "length_sensitive": False,
+            "share": name.startswith(_SHARES),
+        }
         for name in held
     ]
     return Result(

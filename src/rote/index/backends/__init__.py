@@ -15,7 +15,7 @@ from typing import Literal, Protocol, cast
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent
 from rote.index.answers import Counts
 from rote.index.grams import Grams
@@ -43,6 +43,9 @@ class BackendOptions:
         "https://api.infini-gram.io/", "Address that answers for infini-gram:NAME", metavar="URL"
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it")
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 class Backend(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 
 SUBWORDS = "subwords"
 BYTES_PER_PLACE = 17
@@ -32,6 +32,9 @@ class BuildOptions:
     author_field: str = option("author", "Field that names a document's author", metavar="FIELD")
     memory: int = option(4 * 2**30, "Memory that building may use; larger segments answer faster")
     jobs: int = option(1, "How many cores to use; results do not depend on it")
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

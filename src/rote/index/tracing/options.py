@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 
 VERBATIM, LEMMA, GAPPED = "verbatim", "lemma", "gapped"
 KINDS = (VERBATIM, LEMMA, GAPPED)
@@ -48,6 +48,7 @@ class TraceOptions:
     context: int = option(80, "Characters shown on either side of a place")
 
     def __post_init__(self) -> None:
+        check_options(self)
         for kind in self.kinds:
             if kind not in KINDS:
                 raise UnknownName("kind of match", kind, KINDS)

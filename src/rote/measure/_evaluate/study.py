@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.model import Model
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
@@ -37,8 +37,7 @@ class EvaluateOptions:
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
-        if not 0 <= self.interval < 1:
-            raise OptionError(f"interval must be at least 0 and below 1, not {self.interval}")
+        check_options(self)
         if not self.by:
             raise OptionError("items are grouped by at least one field, such as task")
 

@@ -126,7 +126,13 @@ def _baselines(rows: Sequence[Row], values: dict[str, float], notes: list[str]) 
 def described(sources: Mapping[str, SourceResult]) -> list[Row]:
     """What the values are, those alone that a group has."""
     return [
-        {"value": name, "title": title, "higher": higher, "length_sensitive": False}
+        {
+            "value": name,
+            "title": title,
+            "higher": higher,
+            "length_sensitive": False,
+            "share": name.startswith("accuracy"),
+        }
         for name, (title, higher) in VALUES.items()
         if any(name in one.values for one in sources.values())
     ]

@@ -202,6 +202,8 @@ def _out_of_fold(
         ]
     )
     found = _scores(margins, answers)
+    if not level:
+        return Predicted(*(Scored(float(value)) for value in found))
     rng = np.random.default_rng(seed)
     members = [np.flatnonzero(bases == base) for base in range(int(bases.max()) + 1)]
     again = []

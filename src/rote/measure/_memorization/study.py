@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import numbered
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.model import Model
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
@@ -50,17 +50,16 @@ class MemorizationOptions:
     by: tuple[str, ...] = option(("task",), "Fields that make a group: task, kind, any other")
     false_alarms: float = option(0.01, "Share of non-members that may be taken for members")
     seed: int = option(0, "Seed of the folds and of the neighbours")
-    interval: float = option(0.95, "Level of the intervals")
+    interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
+        check_options(self)
         if not 0 < self.k <= 1:
             raise OptionError(f"k is a share, above 0 and at most 1, not {self.k}")
         if self.n < 1:
             raise OptionError(f"n must be at least 1, not {self.n}")
         if not 0 < self.false_alarms < 1:
             raise OptionError(f"false_alarms is a share, above 0, not {self.false_alarms}")
-        if not 0 < self.interval < 1:
-            raise OptionError(f"interval must be above 0 and below 1, not {self.interval}")
         if not self.by:
             raise OptionError("items are grouped by at least one field, such as task")
 
@@ -132,7 +131,7 @@ def memorization(
         ),
         by=("model", *options.by),
         reference=None,
-        interval=Interval(options.interval, METHOD),
+        interval=Interval(options.interval, METHOD) if options.interval else None,
         sources=tables.sources(study),
         tables=tables.all_tables(study),
         notes=(*tables.notes(study), *_twice(items, groups)),

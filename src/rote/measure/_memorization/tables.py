@@ -44,7 +44,13 @@ def sources(study: Study) -> dict[str, SourceResult]:
 def all_tables(study: Study) -> dict[str, Sequence[Row]]:
     return {
         "values": [
-            {"value": a.name, "title": a.title, "higher": "neither", "length_sensitive": False}
+            {
+                "value": a.name,
+                "title": a.title,
+                "higher": "neither",
+                "length_sensitive": False,
+                "share": a.name == "tde_accuracy",
+            }
             for a in ATTACKS
         ],
         "prediction": list(_prediction(study)),
@@ -85,7 +91,8 @@ def _source(study: Study, model: str, own: NDArray[np.int64]) -> SourceResult:
         elif not math.isnan(error := mean_error(column, study.bases[own])):
             intervals[attack.name] = around(values[attack.name], error, study.options.interval)
     words = sum(len(study.items[i].instances()[0].split()) for i in own.tolist())
-    return SourceResult(len(own), words, values, intervals, tuple(lacking))
+    known = intervals if study.options.interval else {}
+    return SourceResult(len(own), words, values, known, tuple(lacking))
 
 
 def _why_not(attack: str) -> str:

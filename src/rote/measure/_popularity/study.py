@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rote.compare.clusters import numbered
 from rote.core.errors import InputError, OptionError
 from rote.core.facets import JOINT
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
@@ -69,8 +69,7 @@ class PopularityOptions:
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
-        if not 0 <= self.interval < 1:
-            raise OptionError(f"interval must be at least 0 and below 1, not {self.interval}")
+        check_options(self)
         if not 0 <= self.max_undefined <= 1:
             raise OptionError(f"max_undefined is a share, 0 to 1, not {self.max_undefined}")
         if not self.by:

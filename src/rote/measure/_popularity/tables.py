@@ -32,6 +32,7 @@ VALUES = {
     "accuracy_high": "accuracy, high popularity",
     "accuracy_difference": "high - low",
 }
+_SHARES = ("ahead", "accuracy", "accuracy_low", "accuracy_high")
 _PAPER = "advantage"
 """Given with variant paper alone."""
 _MANY_TIED = 0.1
@@ -46,7 +47,13 @@ def sources(study: Study) -> dict[str, SourceResult]:
 def all_tables(study: Study) -> dict[str, Sequence[Row]]:
     return {
         "values": [
-            {"value": name, "title": title, "higher": "neither", "length_sensitive": False}
+            {
+                "value": name,
+                "title": title,
+                "higher": "neither",
+                "length_sensitive": False,
+                "share": name in _SHARES,
+            }
             for name, title in VALUES.items()
             if name != _PAPER or study.options.variant == "paper"
         ],

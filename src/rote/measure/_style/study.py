@@ -19,7 +19,7 @@ from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.facets import JOINT
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 from rote.core.model import Model
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
@@ -53,14 +53,13 @@ class StyleOptions:
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.prompt < 1 or self.words < 1:
             raise OptionError("the prompt and what follows it have at least one word each")
         if self.sample is not None and self.sample < 1:
             raise OptionError(f"a sample has at least one text, not {self.sample}")
         if self.resamples < 2:
             raise OptionError(f"a spread needs at least 2 resamples, not {self.resamples}")
-        if not 0 <= self.interval < 1:
-            raise OptionError(f"interval must be at least 0 and below 1, not {self.interval}")
 
 
 @dataclass(frozen=True, slots=True)

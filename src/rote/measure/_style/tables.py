@@ -37,7 +37,13 @@ def sources(study: Study) -> dict[str, SourceResult]:
 def all_tables(study: Study) -> dict[str, Sequence[Row]]:
     return {
         "values": [
-            {"value": name, "title": title, "higher": "repetitive", "length_sensitive": False}
+            {
+                "value": name,
+                "title": title,
+                "higher": "repetitive",
+                "length_sensitive": False,
+                "share": True,
+            }
             for name, title in VALUES.items()
         ],
         "resamples": list(_resamples(study)),

@@ -38,12 +38,12 @@ def print_result(result: Result, console: Any) -> None:
     for title, pairs in (("with quality", with_quality), ("strongest", others[:_STRONGEST])):
         if pairs:
             console.print(_listed(title, pairs, facets=len(shown) > 1))
-    level = f"{result.interval.level:.0%}" if result.interval else ""
+    level = f"[ ] interval of {result.interval.level:.0%}; " if result.interval else ""
     corrected = dict(result.signature.settings).get("correction", "")
     for line in (
         "below the diagonal Pearson, above it Spearman, over sources; "
         f"* corrected p < {SIGNIFICANT} ({corrected}, over all pairs of a matrix)",
-        f"[ ] interval of {level}; p: share of the orders of the sources with as strong a "
+        f"{level}p: share of the orders of the sources with as strong a "
         "correlation; without one: Pearson without the source that holds it up the most",
     ):
         console.print(line, style="dim", highlight=False)

@@ -150,8 +150,9 @@ def _over_sources(result: Result) -> Iterator[Any]:
 
 
 def _legend(result: Result) -> Iterator[str]:
-    level = f"{result.interval.level:.0%}" if result.interval else ""
-    yield f"± reach of the {level} interval; ▲ ▼ the interval of the change does not hold 0"
+    if result.interval:
+        level = f"{result.interval.level:.0%}"
+        yield f"± reach of the {level} interval; ▲ ▼ the interval of the change does not hold 0"
     if any(defined(row["spearman"]) for row in result.tables["trends"]):
         yield (
             "per unit (doubling): slope of a straight line; rho: Spearman of value and level "

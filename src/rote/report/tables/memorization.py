@@ -20,7 +20,7 @@ from rote.report.tables._blocks import (
 _LINES = 40
 _PREDICTED = ("model", "group", "attack", "items", "majority", "logistic", "SVM", "coefficients")
 _HALVES = ("model", "group", "attack", "half", "items", "accuracy")
-_OVERLAP = ("of", "in", "n", "items", "share", "low", "high")
+_OVERLAP = ("of", "in", "n", "items", "share")
 _SHORT = {
     "tde_accuracy": "TDE",
     "tde_likelihood": "TDE lik.",
@@ -43,10 +43,14 @@ def print_result(result: Result, console: Any) -> None:
     ):
         beside = _side_by_side(members, ("model", "group", "members", "others"), value, form)
         _print(title, beside, console)
-    if members:
+    if members and result.interval:
         _say("intervals are in --json", console)
     title = "n-grams that members and others share with the training data: what separates them too"
-    print_rows(title, found["overlap"], _OVERLAP, console)
+    shown = [
+        {**row, "share": with_interval(row["share"], row["low"], row["high"], ".1%")}
+        for row in found["overlap"]
+    ]
+    print_rows(title, shown, _OVERLAP, console)
     print_rows(
         "right answers predicted from the scores: macro-F1 (AUC), on items not fitted",
         [_predicted(row) for row in found["prediction"][:_LINES]],

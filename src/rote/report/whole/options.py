@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rote.annotate import embeddings
 from rote.core.errors import OptionError
-from rote.core.metric import option
+from rote.core.metric import check_options, option
 
 PERMUTATIONS = 199
 """Of each test where the user names no number: the smallest p of five sources is 0.025 then."""
@@ -60,6 +60,7 @@ class ReportOptions:
     title: str | None = option(None, "Title of the report")
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.examples < 0:
             raise OptionError(f"examples must not be negative, not {self.examples}")
         if self.sentences < 10:

@@ -1,0 +1,102 @@
+"""Options over all commands: the level of intervals reaches every table, wrong types are named."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import rote.cli.commands
+import rote.cli.index
+from rote.core.errors import OptionError
+from rote.core.result import Result
+from tests.cli.calls import World, commands
+from tests.cli.test_outputs import done, refused
+from tests.measure.test_contract import bounds
+
+WITH_LEVEL = [n for n, c in commands().items() if any(p.name == "interval" for p in c.params)]
+WITHIN = {
+    "evaluate": (),
+    "popularity": ("groups", "accuracy"),
+    "memorization": ("prediction", "halves", "membership", "overlap", "frequency"),
+    "style-memorization": ("frequency",),
+    "perturb": ("answers", "judge"),
+    "correlate": ("correlations",),
+    "factors": ("cells", "trends", "changes"),
+}
+"""The tables with intervals of commands that are no measures; measures have a contract of their
+own."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("world"))
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path) -> None:
+    world = World(tmp_path, times=5)
+    further = {
+        "style-memorization": ["--frequency", "doc_id"],
+        "perturb": ["--judge", world.model.partition("=")[2]],
+    }
+    call = [*world.call(name), *further.get(name, []), "--interval"]
+    none, less, more = (
+        Result.from_json(done([*call, level, "--json"])) for level in ("0", "0.8", "0.95")
+    )
+    assert none.interval is None
+    assert not any(source.intervals for source in none.sources.values())
+    assert less.interval is not None
+    assert less.interval.level == 0.8
+    held = [(less.sources[s].intervals, more.sources[s].intervals) for s in more.sources]
+    pairs = [(one[value], other[value]) for one, other in held for value in other]
+    assert pairs
+    for table in more.tables:
+        assert not bounds(none.tables[table]), table
+        narrow, wide = bounds(less.tables[table]), bounds(more.tables[table])
+        assert len(narrow) == len(wide)
+        assert bool(wide) is (table in WITHIN[name]), table
+        pairs += zip(narrow, wide)
+    for (low, high), (lowest, highest) in pairs:
+        assert high - low < highest - lowest or highest == lowest
+    shown = done([*call, "0"])
+    assert not re.search(r"\[-?[\d.]+%?, |interval", shown)
+    # The spread over draws is no interval.
+    assert "±" not in shown or name == "style-memorization"
+    assert none.table()
+    assert none.figure().to_dict()
+
+
+@pytest.mark.parametrize("name", WITH_LEVEL)
+def test_a_level_that_is_none_is_refused_before_anything_is_read(name: str, world: World) -> None:
+    call = [name, world.texts] if name == "report" else world.call(name)
+    asked = [word.replace(".json", ".gone") for word in call]
+    for level in ("1", "-0.5", "nan"):
+        assert "interval must be at least 0 and below 1" in refused([*asked, "--interval", level])
+
+
+def options() -> list[type]:
+    """What commands are told, where Python can tell it too."""
+    found = {}
+    for room in (rote.cli.commands, rote.cli.index):
+        for module in pkgutil.iter_modules(room.__path__):
+            for one in vars(import_module(f"{room.__name__}.{module.name}")).values():
+                if isinstance(one, type) and is_dataclass(one) and ".cli." not in one.__module__:
+                    found[one.__module__, one.__name__] = one
+    return [kind for kind in found.values() if any("help" in f.metadata for f in fields(kind))]
+
+
+@pytest.mark.parametrize("kind", options())
+def test_an_option_of_another_type_is_named(kind: type) -> None:
+    hints = get_type_hints(kind)
+    needed = {"over": "temperature"} if "over" in hints else {}
+    plain = [name for name, hint in hints.items() if hint in (bool, int, float, str)]
+    assert plain
+    for name in plain:
+        with pytest.raises(OptionError, match=f"^{name} must be "):
+            kind(**{**needed, name: object()})
