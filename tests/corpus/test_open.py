@@ -143,7 +143,8 @@ def test_a_missing_file_suggests_its_neighbours(write, tmp_path):
     assert error.file == str(tmp_path / "storys.jsonl")
     assert f"Did you mean {tmp_path / 'stories.jsonl'}?" in str(error)
     assert "there is no folder" in str(refused(tmp_path / "no" / "x.jsonl"))
-    assert "[text]" in str(refused("Only one text, and a long one at that. " * 50))
+    # From Python, where a text may be meant, `rote.lexical` and the others say more.
+    assert "no such file" in str(refused("Only one text, and a long one at that. " * 50))
 
 
 def test_an_unknown_suffix_asks_for_the_format(write):
