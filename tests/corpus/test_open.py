@@ -240,3 +240,11 @@ def test_parquet_that_is_none(write):
     assert "not a whole Parquet file" in str(error)
     assert skipped(path)[0] == []
     assert "the file is empty" in str(complaint(write("b.parquet", b"")))
+
+
+@pytest.mark.parametrize("given", ["", [""], {"a": ""}])
+def test_an_empty_name_is_not_the_folder_that_one_is_in(given, tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("Not meant to be read.")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError):
+        list(open_corpus(given))

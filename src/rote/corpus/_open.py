@@ -87,6 +87,8 @@ class _Opening:
     def add_name(self, name: Name, source: str | None) -> None:
         text = str(name)
         reader, _, rest = text.partition(":")
+        if not text:
+            raise InputError("no input: the name is empty", remedy="Give a path, or . for here")
         if text == "-":
             self.items.append((self._stdin(), source))
         elif _is_named(text):
