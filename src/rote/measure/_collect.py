@@ -62,11 +62,16 @@ class Collected:
     @property
     def grouping(self) -> str:
         """Which texts are whose, answer the same prompt and form a set: what `fingerprint`, of
-        ids and texts, does not say."""
+        ids and texts, does not say. In which order they were read, and which others were, does not
+        matter."""
+        whose = np.full(len(self.ids), -1, np.int64)
         held = blake2b(digest_size=6)
-        for name, take in self.groups.items():
-            held.update(hashed(name, 0) + take.astype("<i8").tobytes())
-        for column in (self.strata, self.sets):
+        for number, name in enumerate(sorted(self.groups)):
+            held.update(hashed(name, 0))
+            whose[self.groups[name]] = number
+        canonical = np.argsort(self.order, kind="stable")
+        strata, sets = (_as_met(column[canonical]) for column in (self.strata, self.sets))
+        for column in (whose[canonical], strata, sets):
             held.update(column.astype("<i8").tobytes())
         return held.hexdigest()
 
@@ -102,6 +107,12 @@ class Collected:
     def _rank(self, text: int, seed: int) -> tuple[bytes, bytes]:
         parallel = self.doc_ids[self.strata[text]] if self.strata[text] >= 0 else self.ids[text]
         return hashed(parallel, seed), hashed(self.ids[text], seed)
+
+
+def _as_met(column: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same kinds, numbered as they come; -1 (none) stays."""
+    _, first, kind = np.unique(column, return_index=True, return_inverse=True)
+    return np.where(column < 0, -1, np.argsort(np.argsort(first))[kind])
 
 
 def collect(
