@@ -121,3 +121,9 @@ def test_an_index_is_built_and_opened(tmp_path: Path) -> None:
         rote.build_index(tmp_path / "IDX", tmp_path / "other")
     with pytest.raises(rote.UnknownName, match="did you mean 'layers'"):
         rote.build_index(["a"], tmp_path / "other", layer=("lower",))
+
+
+@pytest.mark.parametrize("by", [5, ("source", 5), None])
+def test_fields_that_are_no_names_are_refused(by: object) -> None:
+    with pytest.raises(rote.OptionError, match="by names fields"):
+        rote.lexical(["one two"], by=by)

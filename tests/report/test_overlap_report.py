@@ -99,10 +99,10 @@ def test_the_control_has_no_line_in_its_own_table() -> None:
 
 
 def test_trends_are_printed_under_each_source() -> None:
-    assert "3.00 (1.50 to 4.50)" in printed("trends", trends())
+    assert "3.00 ±1.50" in printed("trends", trends())
     shown = printed("trends", trends(controlled=True))
     assert "rise above control" in shown
-    assert "0.200 (0.100 to 0.300)" in shown
+    assert "0.200 ±0.100" in shown
     assert "< 0.001" in shown
 
 

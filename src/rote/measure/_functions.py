@@ -165,4 +165,6 @@ def _options_type(name: str) -> Any:
 
 def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
     """`by="a,b"` is as good as `by=("a", "b")`."""
+    if not isinstance(value, (str, Sequence)) or not all(isinstance(one, str) for one in value):
+        raise OptionError(f"by names fields, such as 'source' or ('task', 'source'), not {value!r}")
     return tuple(value.split(",")) if isinstance(value, str) else tuple(value)

@@ -45,8 +45,8 @@ When a model has answered both, compare them; each file says in a field what was
 \b
   rote perturb piqa.jsonl --perturbed piqa.perturbed.jsonl --correct olmo --corpus IDX -n 4
 
-Or let a model answer both here, with nouns, verbs and both replaced (tables 1, 2, 3, C and D of the
-paper), and another one judge whether they mean the same (table B):
+Or let a model answer both here, with nouns, verbs and both replaced (tables 1, 2, 3, C and D of
+Ruzzetti et al. 2026), and another one judge whether they mean the same (table B):
 
 \b
   rote perturb blimp.jsonl piqa.jsonl --model small=numpy:FOLDER --judge M --corpus IDX -n 4
@@ -100,7 +100,7 @@ class _Models:
         metavar="M1,M2,...",
     )
     each_pos: bool = option(
-        True, "With --model: also perturb nouns only and verbs only (tables C and D of the paper)"
+        True, "With --model: also perturb nouns only and verbs only (the authors' tables C and D)"
     )
 
 

@@ -55,7 +55,7 @@ class OriginalsOptions:
     layer: str = option("lower", "Layer in which fragments are compared")
     relax: int = option(1, "How many sources an original fragment may have")
     variant: Literal["exact", "paper"] = option(
-        "exact", "The definition, or Algorithm 1 of the paper as printed"
+        "exact", "The definition, or Algorithm 1 of Brooks and Youssef (2021) as printed"
     )
     edges: Literal["tags", "words"] | None = option(
         None,

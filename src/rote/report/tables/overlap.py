@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
@@ -206,19 +206,16 @@ def _by_bin(rows: Rows, result: Result, width: int, kind: str) -> Iterator[Rende
 def _reach(row: Mapping[str, Any] | None, kind: str) -> str:
     if row is None or not defined(row[kind]):
         return "–"
-    form = ".3f" if abs(row[kind]) < _LARGE else ".1f"
-    if not defined(row[f"{kind}_high"]):
-        return f"{row[kind]:{form}}"
-    low, high = row[f"{kind}_low"], row[f"{kind}_high"]
-    if lopsided(row[kind], low, high):
-        return f"{row[kind]:{form}} ({low:{form}} to {high:{form}})"
-    return f"{row[kind]:{form}} ±{(high - low) / 2:{form}}"
+    return _ranged(row, kind, ".3f" if abs(row[kind]) < _LARGE else ".1f")
 
 
 def _ranged(row: Mapping[str, Any], name: str, form: str) -> str:
+    """A number with its interval, written as in the table of values."""
     if not defined(row[name]):
         return "–"
-    ends: Sequence[float | None] = (row[f"{name}_low"], row[f"{name}_high"])
-    if not all(map(defined, ends)):
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if not (defined(low) and defined(high)):
         return format(row[name], form)
-    return f"{row[name]:{form}} ({ends[0]:{form}} to {ends[1]:{form}})"
+    if lopsided(row[name], low, high):
+        return f"{row[name]:{form}} [{low:{form}} to {high:{form}}]"
+    return f"{row[name]:{form}} ±{(high - low) / 2:{form}}"
