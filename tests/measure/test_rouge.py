@@ -16,6 +16,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 import rote
 from rote.annotate import words
+from rote.compare.shares import wilson
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.sample import SEVERAL, RawText
 from rote.measure._rouge import scores
@@ -258,11 +259,12 @@ def test_values_are_means_over_the_texts_of_a_source_and_columns_hold_the_texts(
     assert found.sources["texts"].values["rouge_1"] == pytest.approx(np.mean(column))
     assert found.interval is not None
     assert found.interval.method == "jackknife over texts"
-    # Standard error of the mean is sd / sqrt(3); a share does not leave 0 to 1.
-    low, high = found.sources["texts"].intervals["rouge_1"]
-    reach = 1.959964 * np.std(column, ddof=1) / np.sqrt(3)
-    assert low == pytest.approx(max(np.mean(column) - reach, 0), abs=1e-6)
-    assert high == pytest.approx(min(np.mean(column) + reach, 1), abs=1e-6)
+    # Standard error of the mean is sd / sqrt(3); Wilson's interval of as many answers as have it.
+    share, error = np.mean(column), np.std(column, ddof=1) / np.sqrt(3)
+    count = share * (1 - share) / error**2
+    assert found.sources["texts"].intervals["rouge_1"] == pytest.approx(
+        wilson(share * count, count, 0.95)
+    )
 
 
 def test_a_text_or_a_field_without_words_scores_0_and_that_is_said() -> None:
