@@ -80,7 +80,8 @@ def bins(rows: Rows, result: Result, width: int) -> Iterator[RenderableType]:
         own = [row for row in rows if row["score"] == score]
         for kind, explained in _KINDS.items():
             if kind in own[0]:
-                yield heading(score_title(score), explained)
+                reach = ", ± the reach of its interval, or both its ends" if result.interval else ""
+                yield heading(score_title(score), explained + reach)
                 yield from _by_bin(own, result, width, kind)
 
 
