@@ -34,6 +34,7 @@ def measure_facets(
     p-values are not corrected yet: `_correct.corrected` does it for all measures of a panel.
     """
     results, tests = [], Tests()
+    grouping = collected.grouping
     for facet in facets(collected.groups, settings.reference):
         part = _part(collected, facet)
         study = Study(
@@ -46,7 +47,7 @@ def measure_facets(
             reference=facet.reference,
             tokenizers=tokenizers,
             fingerprint=part.fingerprint,
-            grouping=collected.grouping,
+            grouping=grouping,
             reporter=reporter,
             order=part.order,
         )
