@@ -23,13 +23,13 @@ from rote.core.annotation import Annotation
 from rote.core.layer import concatenate
 from rote.corpus import Batch, open_corpus
 from rote.index.index import Index
-from rote.index.originality.algorithm1 import algorithm1
-from rote.index.originality.edges import edges_of_text
-from rote.index.originality.generated import citations, judge
-from rote.index.originality.originals import find_originals
-from rote.index.originality.reach import GroundTruth
-from rote.index.originality.sources import sources_of
 from rote.index.segments.segment import memory_segment
+from rote.search.originality.algorithm1 import algorithm1
+from rote.search.originality.edges import edges_of_text
+from rote.search.originality.generated import citations, judge
+from rote.search.originality.originals import find_originals
+from rote.search.originality.reach import GroundTruth
+from rote.search.originality.sources import sources_of
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 LAYERS = ("lower", "pos")

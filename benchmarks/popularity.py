@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from rote.corpus.items import Item, read_items
-from rote.index.backends import open_backend
 from rote.index.opening import open_index
 from rote.measure._popularity.scores import score
+from rote.search.backends import open_backend
 
 PEER_ITEMS = 500
 

@@ -46,9 +46,9 @@ from rote.corpus import open_corpus
 from rote.curate._perturb.lexicons import get
 from rote.index.index import Index
 from rote.index.opening import open_index
-from rote.index.tracing.evidence import Span
-from rote.index.tracing.options import KINDS, TraceOptions
-from rote.index.tracing.trace import Trace, trace
+from rote.search.trace.evidence import Span
+from rote.search.trace.options import KINDS, TraceOptions
+from rote.search.trace.trace import Trace, trace
 
 SHORTEST, LONGEST = 15, 40
 EDITED = 50, 200

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rote.core.signature import Signature
     from rote.corpus import Corpus, ReadOptions, open_corpus
     from rote.index.index import Index
-    from rote.index.language_model import BackOff
     from rote.index.opening import build_index, index_texts, open_index
     from rote.measure import Settings
     from rote.measure._functions import (
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
         syntactic,
         templates,
     )
+    from rote.search.model.back_off import BackOff
 
 _ROOMS = {
     "rote.core.document": ("Document",),
@@ -56,7 +56,7 @@ _ROOMS = {
     "rote.core.signature": ("Signature",),
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
     "rote.index.index": ("Index",),
-    "rote.index.language_model": ("BackOff",),
+    "rote.search.model.back_off": ("BackOff",),
     "rote.index.opening": ("build_index", "index_texts", "open_index"),
     "rote.measure": ("Settings",),
     "rote.measure._functions": (

@@ -15,7 +15,7 @@ from rote.core.errors import OptionError
 from rote.core.result import Result as Found
 from rote.index.opening import build_index
 from rote.report.figures import popularity as popularity_figures
-from tests.index.infini_gram_made import documented, served
+from tests.search.infini_gram_made import documented, served
 
 CORPUS = ["He opened the tin with a key.", "She opened the tin with a key again.", "With a spoon."]
 GOALS = [

@@ -138,11 +138,11 @@ def write_manifest(index: Path, held: dict[str, Any]) -> None:
 
 def questions(index: Index) -> list[Callable[[], Any]]:
     """Everything that an index can be asked, each by itself."""
-    from rote.index.asking.matches import forms, look_up, ordered
-    from rote.index.language_model import BackOff
-    from rote.index.originality.originals import find_originals
-    from rote.index.tracing.options import TraceOptions
-    from rote.index.tracing.trace import trace
+    from rote.search.model.back_off import BackOff
+    from rote.search.originality.originals import find_originals
+    from rote.search.rows.matches import forms, look_up, ordered
+    from rote.search.trace.options import TraceOptions
+    from rote.search.trace.trace import trace
 
     text = "The ferry was late again near the old quay. Nobody waited; the gull sang slowly."
     grams = [["the"], ["the", "old"], ["was", "late", ","], ["near", "the", "old", "quay"], ["."]]

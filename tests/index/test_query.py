@@ -19,7 +19,7 @@ from rote.core.errors import OptionError
 from rote.index import query
 from rote.index.columns.packed import Packed, pack
 from rote.index.columns.parts import Column, Vocabulary
-from rote.index.querying import plan, tables
+from rote.index.query import plan, tables
 from tests.index import twins
 
 Token = dict[str, str]

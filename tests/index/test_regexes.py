@@ -12,7 +12,7 @@ import pytest
 
 from rote.core.errors import OptionError
 from rote.index import query
-from rote.index.querying.regexes import NotARegex, matches, regex
+from rote.index.query.regexes import NotARegex, matches, regex
 
 EVIL = [
     "(a+)+", "(a+)+b", "(a*)*b", "(a*a*)*b", "(a|a)*b", "(a|aa)+b", "(a|a?)+b", "(a|b|ab)*c",
@@ -37,7 +37,7 @@ import json, sys
 from rote.core.errors import OptionError
 from rote.index import query
 from rote.index.columns.parts import Vocabulary
-from rote.index.querying.tables import matching
+from rote.index.query.tables import matching
 
 evil, words = json.load(sys.stdin)
 vocabulary = Vocabulary.of(sorted(words))

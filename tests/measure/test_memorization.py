@@ -19,7 +19,6 @@ from rote.core.model import Continuation
 from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
-from rote.index.backends import open_backend
 from rote.measure._memorization import attacks
 from rote.measure._memorization.known import overlap_of_groups
 from rote.measure._memorization.scores import score
@@ -27,6 +26,7 @@ from rote.measure._memorization.study import MemorizationOptions, memorization
 from rote.models.backends.fake import Fake
 from rote.report.figures import memorization as figures
 from rote.report.tables import memorization as tables
+from rote.search.backends import open_backend
 
 # A model that was trained on "a b c d e f" and little else.
 LEARNT = {"": {"a": 0.9, "x": 0.1}} | {

@@ -21,7 +21,7 @@ from rote.measure import Settings
 from rote.measure._against import annotator_signature, check_against, longest_in, open_against
 from rote.measure._compute import compute
 from rote.measure.novelty import COVERING, MOST, Options, covered_words, held_ngrams
-from tests.index import tracing_twins as twins
+from tests.search import trace_twins as twins
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
 NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."

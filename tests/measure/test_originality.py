@@ -23,16 +23,16 @@ from rote.core.sample import Need, RawText, Sample
 from rote.corpus import open_corpus
 from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
-from rote.index.language_model import BackOff
-from rote.index.originality.reach import GroundTruth
-from rote.index.originality.sources import sources_of
 from rote.measure import Settings
 from rote.measure import originality as measure
 from rote.measure._compute import compute
 from rote.measure._originality import bleu as bleus
 from rote.measure.originality import Options
-from tests.index import originality_twins as twins
-from tests.index.originality_twins import Text
+from rote.search.model.back_off import BackOff
+from rote.search.originality.reach import GroundTruth
+from rote.search.originality.sources import sources_of
+from tests.search import originality_twins as twins
+from tests.search.originality_twins import Text
 
 QUICK = Settings(permutations=9, per_text=True)
 Truth = Sequence[Mapping[str, Any]]

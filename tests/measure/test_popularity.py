@@ -19,7 +19,6 @@ from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
 from rote.index.answers import Counts
-from rote.index.backends import Backend, BackendOptions, open_backend
 from rote.index.grams import Grams
 from rote.index.opening import build_index
 from rote.measure._popularity.accuracy import HIGH, LOW, NEITHER, Share, difference, halves, tenths
@@ -27,6 +26,7 @@ from rote.measure._popularity.deciles import Deciles, Scale
 from rote.measure._popularity.scores import score
 from rote.measure._popularity.study import PopularityOptions, popularity
 from rote.measure._popularity.windows import windows
+from rote.search.backends import Backend, BackendOptions, open_backend
 from tests.measure import popularity_twin as twin
 
 

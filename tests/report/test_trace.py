@@ -14,9 +14,9 @@ from rich.console import Console
 
 from rote.corpus import open_corpus
 from rote.index.opening import index_texts
-from rote.index.tracing.options import TraceOptions
-from rote.index.tracing.trace import Trace, trace
 from rote.report.texts.trace import page, summary, terminal
+from rote.search.trace.options import TraceOptions
+from rote.search.trace.trace import Trace, trace
 
 PASSAGE = "the gardener buried eleven spoons beneath the pear tree before the bailiffs came here"
 CORPUS = [

@@ -22,7 +22,7 @@ _KINDS = {
     "cli.commands": "command",
     "corpus": "format",
     "corpus.items": "benchmark",
-    "index.backends": "backend",
+    "search.backends": "backend",
     "models.backends": "model backend",
 }
 _PACKAGE = Path(__file__).resolve().parent.parent

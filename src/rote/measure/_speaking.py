@@ -28,7 +28,7 @@ class Named:
 def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`index:FOLDER`, or a model of one of the backends."""
     if named.startswith(_INDEX):
-        from rote.index.speaking import open_speaker
+        from rote.search.model.speaker import open_speaker
 
         folder = named.removeprefix(_INDEX)
         if not folder.partition("#")[0]:

@@ -36,9 +36,9 @@ from rote.measure._sentences import Sentences, sentences_of
 
 if TYPE_CHECKING:
     from rote.index.index import Index
-    from rote.index.originality.edges import Rule
-    from rote.index.originality.generated import Verdicts
-    from rote.index.originality.reach import GroundTruth
+    from rote.search.originality.edges import Rule
+    from rote.search.originality.generated import Verdicts
+    from rote.search.originality.reach import GroundTruth
 
 # Words and tags say where a fragment may begin and end, whatever layer it is looked up in.
 _WORDS, _TAGS = Need("word"), Need("pos")
@@ -50,7 +50,7 @@ def _unsigned(setting: object) -> None:
 
 
 def _signed_authors(authors: str) -> str:
-    from rote.index.originality.authors import signed_authors
+    from rote.search.originality.authors import signed_authors
 
     return signed_authors(authors)
 
@@ -151,7 +151,7 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if options.authors:
-        from rote.index.originality.authors import read_given
+        from rote.search.originality.authors import read_given
 
         read_given(options.authors)
     if options.against:
@@ -165,14 +165,14 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     sentences = sentences_of(layer)
     if not options.against:
         return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
-    from rote.index.originality.algorithm1 import algorithm1
-    from rote.index.originality.authors import read_given
-    from rote.index.originality.edges import edges_of_text, rule_for
-    from rote.index.originality.generated import judge
-    from rote.index.originality.reach import GroundTruth
-    from rote.index.originality.sources import sources_of
     from rote.measure._against import open_against
     from rote.measure._originality.bleu import matches
+    from rote.search.originality.algorithm1 import algorithm1
+    from rote.search.originality.authors import read_given
+    from rote.search.originality.edges import edges_of_text, rule_for
+    from rote.search.originality.generated import judge
+    from rote.search.originality.reach import GroundTruth
+    from rote.search.originality.sources import sources_of
 
     index = open_against(options.against, (options.layer, "pos"), work.reporter)
     given = read_given(options.authors) if options.authors else None
@@ -215,7 +215,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 def _bits(index: Index, layer: Layer) -> Sums:
     """What every word costs under the index's own language model; nothing is no model."""
-    from rote.index.language_model import BackOff
+    from rote.search.model.back_off import BackOff
 
     if not index.items_held(layer.name):
         return np.full(len(layer.ids), np.nan)

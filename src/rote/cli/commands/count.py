@@ -56,9 +56,9 @@ class Phrase:
 
 
 def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
-    from rote.index.asking.counting import COUNT_COLUMNS
     from rote.index.folders.folder import read_manifest
     from rote.index.query import is_plain
+    from rote.search.rows.counts import COUNT_COLUMNS
 
     options, output = build(CountOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after
@@ -104,8 +104,8 @@ def _counted(
     index: Index, phrases: Sequence[Phrase], layer: str, options: CountOptions
 ) -> list[dict[str, Any]]:
     """One row for each phrase, all counted at once."""
-    from rote.index.asking.counting import counted, cut
     from rote.index.grams import Grams
+    from rote.search.rows.counts import counted, cut
 
     texts = [phrase.text for phrase in phrases]
     if options.items:
@@ -121,9 +121,9 @@ def _counted(
 
 def _matched(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
     """The row of a query, which names its layers itself."""
-    from rote.index.asking.counting import matched
     from rote.index.index import DEFAULT
     from rote.index.query import parse
+    from rote.search.rows.counts import matched
 
     default = layers[0] if layers else DEFAULT
     check_layers(index, parse(phrase.text, default).layers)

@@ -202,9 +202,9 @@ def _trace(path: Path, page: Path, jobs: int, console: Console, reporter: Termin
     from rote.core.files import write_atomically
     from rote.corpus import open_corpus
     from rote.index.opening import open_index
-    from rote.index.tracing.options import TraceOptions
-    from rote.index.tracing.trace import trace
     from rote.report.texts import trace as shown
+    from rote.search.trace.options import TraceOptions
+    from rote.search.trace.trace import trace
 
     chapters = list(islice(open_corpus(["bible:asv"]), _TRACED))
     index = open_index(path, reporter)

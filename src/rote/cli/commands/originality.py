@@ -108,8 +108,8 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
 
 
 def _accept(verdicts: Iterable[Row], call: Call) -> None:
-    from rote.index.originality.authors import read_given
     from rote.measure._originality.accepting import accept
+    from rote.search.originality.authors import read_given
 
     path, authors = Path(call.given["against"]), call.given["authors"]
     given = read_given(authors) if authors else None

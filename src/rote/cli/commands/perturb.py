@@ -19,8 +19,8 @@ from rote.core.metric import option
 from rote.curate._perturb.judge import JudgeOptions
 from rote.curate._perturb.study import CheckOptions
 from rote.curate.perturb import PerturbOptions
-from rote.index.backends import BackendOptions
 from rote.models.options import ModelOptions
+from rote.search.backends import BackendOptions
 
 if TYPE_CHECKING:
     from rote.core.model import Model
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rote.curate._perturb.checks import Pairs
     from rote.curate._perturb.study import Spoken
     from rote.curate.perturb import Perturbed
-    from rote.index.backends import Backend
+    from rote.search.backends import Backend
 
 _HELP = """Replace nouns and verbs of test items by synonyms, and check what that changed.
 
@@ -106,9 +106,9 @@ class _Models:
 
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus.items import read_records
-    from rote.index.backends import open_backend
     from rote.report.figures import perturb as perturb_figures
     from rote.report.tables import perturb as perturb_tables
+    from rote.search.backends import open_backend
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
     output.form()  # a contradiction is noticed before the work, not after

@@ -21,7 +21,7 @@ from rote.core.metric import option
 
 if TYPE_CHECKING:
     from rote.index.answers import Place
-    from rote.index.asking.matches import Found
+    from rote.search.rows.matches import Found
 
 _HELP = """Search an index: every match with the text around it, its document and author.
 
@@ -57,15 +57,15 @@ class SearchOptions:
 
 
 def run(idx: Path, query: str, **given: Any) -> None:
-    from rote.index.asking.matches import COLUMNS, look_up, row_of
     from rote.index.query import is_plain, parse
+    from rote.search.rows.matches import COLUMNS, look_up, row_of
 
     options, output = build(SearchOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
     reporter = TerminalReporter(output.quiet)
-    index = opened(idx, reporter, "rote.index.querying.match")
+    index = opened(idx, reporter, "rote.index.query.match")
     asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*asked, *options.show])
     # Any order but that of the documents takes all matches.
@@ -85,7 +85,7 @@ def _shown(found: Found, options: SearchOptions, reporter: TerminalReporter) -> 
     """The places that are shown, in the order asked for."""
     import numpy as np
 
-    from rote.index.asking.matches import ordered
+    from rote.search.rows.matches import ordered
 
     limit = min(options.limit or found.total, found.total)
     if options.sort == "random":

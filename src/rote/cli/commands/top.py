@@ -35,7 +35,7 @@ class TopOptions:
 
 
 def run(idx: Path, **given: Any) -> None:
-    from rote.index.asking.counting import FREQUENT_COLUMNS, frequent
+    from rote.search.rows.counts import FREQUENT_COLUMNS, frequent
 
     options, output = build(TopOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after

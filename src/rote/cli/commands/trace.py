@@ -15,11 +15,11 @@ from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import option
 from rote.corpus import ReadOptions
-from rote.index.tracing.options import TraceOptions
+from rote.search.trace.options import TraceOptions
 
 if TYPE_CHECKING:
-    from rote.index.tracing.evidence import Span
-    from rote.index.tracing.trace import Trace
+    from rote.search.trace.evidence import Span
+    from rote.search.trace.trace import Trace
 
 _HELP = """Where a text comes from: its spans that a corpus holds, word for word or nearly.
 
@@ -52,8 +52,8 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
     from rote.core.signature import Signature
     from rote.corpus import open_corpus
-    from rote.index.tracing.trace import trace
     from rote.measure._against import WITHOUT, open_against, signed_against
+    from rote.search.trace.trace import trace
 
     options, output = build(TraceOptions, given), build(Output, given)
     output.form(page=True)  # a contradiction is noticed before the work, not after

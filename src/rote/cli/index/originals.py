@@ -24,9 +24,9 @@ from rote.core.metric import option
 
 if TYPE_CHECKING:
     from rote.index.index import Index
-    from rote.index.originality.edges import Rule
-    from rote.index.originality.originals import Fragment
-    from rote.index.originality.sources import Sources
+    from rote.search.originality.edges import Rule
+    from rote.search.originality.originals import Fragment
+    from rote.search.originality.sources import Sources
 
 _HELP = """Count, and list, the original fragments of an index's own sentences.
 
@@ -80,14 +80,14 @@ class OriginalsOptions:
 
 
 def run(idx: Path, **given: Any) -> None:
-    from rote.index.originality.edges import rule_for
+    from rote.search.originality.edges import rule_for
 
     options, output = build(OriginalsOptions, given), build(Output, given)
     output.form()  # a contradiction is noticed before the work, not after
     _check(options)
     reporter = TerminalReporter(output.quiet)
     kernels = "_reach" if options.variant == "exact" else "_algorithm1"
-    index = opened(idx, reporter, f"rote.index.originality.{kernels}")
+    index = opened(idx, reporter, f"rote.search.originality.{kernels}")
     rule = options.edges or rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
     asked = {"layer": options.layer, "variant": options.variant, "edges": rule}
@@ -122,9 +122,9 @@ def _by_definition(
     file: TextIO | None,
     reporter: TerminalReporter,
 ) -> Listing:
-    from rote.index.originality.authors import read_given
-    from rote.index.originality.originals import find_originals
-    from rote.index.originality.sources import sources_of
+    from rote.search.originality.authors import read_given
+    from rote.search.originality.originals import find_originals
+    from rote.search.originality.sources import sources_of
 
     given = read_given(options.authors) if options.authors else None
     sources = sources_of(index, options.document_field, given)
@@ -163,7 +163,7 @@ def _by_algorithm(
     file: TextIO | None,
     reporter: TerminalReporter,
 ) -> Listing:
-    from rote.index.originality.algorithm1 import algorithm1
+    from rote.search.originality.algorithm1 import algorithm1
 
     found = algorithm1(index, options.layer, rule=rule)
     rows, original = found.by_length(reporter)

@@ -13,11 +13,11 @@ from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.core.sample import RawText
 from rote.corpus.items import Item
-from rote.index.backends import Backend
 from rote.index.grams import Grams
 from rote.measure._popularity.deciles import Scale
 from rote.measure._popularity.scores import score
 from rote.measure._popularity.study import correctness
+from rote.search.backends import Backend
 
 Floats = NDArray[np.float64]
 NO_EMBEDDER = "none"

@@ -23,8 +23,8 @@ from rote.curate._perturb import checks, tables
 from rote.curate._perturb.answering import Answers, Told
 from rote.curate._perturb.checks import Floats, Pairs
 from rote.curate._perturb.replacing import Replacement
-from rote.index.backends import Backend
 from rote.measure._popularity.deciles import Scale
+from rote.search.backends import Backend
 
 VALUES = {
     "changed": "items that changed",

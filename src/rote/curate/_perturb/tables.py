@@ -18,7 +18,7 @@ from rote.curate._perturb import checks
 from rote.curate._perturb.answering import Told
 from rote.curate._perturb.checks import Floats, Pairs
 from rote.curate._perturb.replacing import Replacement
-from rote.index.backends import Backend
+from rote.search.backends import Backend
 
 Groups = Mapping[str, NDArray[np.int64]]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Layer
-from rote.index.tracing.runs import Runs, shared_runs
+from rote.search.trace.runs import Runs, shared_runs
 
 if TYPE_CHECKING:
     from rote.index.index import Index

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
 from rote.corpus.items import Item
-from rote.index.backends import Backend
 from rote.index.grams import Grams, window_starts
 from rote.measure._popularity.scores import score as popularity
+from rote.search.backends import Backend
 
 Floats = NDArray[np.float64]
 _SAID = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}

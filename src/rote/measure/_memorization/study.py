@@ -21,11 +21,11 @@ from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
 from rote.corpus.items import Item, fingerprint
-from rote.index.backends import Backend
 from rote.measure._groups import in_order
 from rote.measure._memorization import known, tables
 from rote.measure._memorization.scores import Neighbours, Scores, score
 from rote.measure._popularity.study import correctness, groups_of
+from rote.search.backends import Backend
 
 METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
 

@@ -16,7 +16,7 @@ from rote.core.result import Row
 
 if TYPE_CHECKING:
     from rote.core.progress import Reporter
-    from rote.index.originality.authors import Given
+    from rote.search.originality.authors import Given
 
 CITATION = "citation"
 # A sentence ends at a blank line, whatever stands before it.
@@ -104,7 +104,7 @@ def _document(
 
 def _is_known(name: str, authors: Sequence[str], given: Given | None) -> bool:
     """Whether a name stands for one of the authors of the ground truth."""
-    from rote.index.originality.authors import merge
+    from rote.search.originality.authors import merge
 
     found = merge([*authors, name], given)
     own = set(found.of.get(name, ()))

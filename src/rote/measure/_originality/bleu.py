@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rote.core.layer import Layer
 from rote.index.counting.batch import ranges_of
 from rote.index.grams import Grams
-from rote.index.originality.reach import GroundTruth
-from rote.index.originality.stretches import Suffixed
+from rote.search.originality.reach import GroundTruth
+from rote.search.originality.stretches import Suffixed
 
 LONGEST = 4
 # Places of an n-gram that are looked at before it is asked whether that was enough.

@@ -9,8 +9,8 @@ from rote.core.metric import Comparison
 from rote.core.result import Row
 
 if TYPE_CHECKING:
-    from rote.index.originality.reach import GroundTruth
     from rote.measure.originality import Options
+    from rote.search.originality.reach import GroundTruth
 
 _LONGEST_SHOWN = 12
 
@@ -19,7 +19,7 @@ def ground_tables(
     ground: GroundTruth, comparison: Comparison, options: Options
 ) -> dict[str, Sequence[Row]]:
     """`ground_truth`, `merged_authors`, and `incompleteness` if asked for."""
-    from rote.index.originality.edges import rule_for
+    from rote.search.originality.edges import rule_for
 
     sources, authors = ground.sources, ground.sources.authors
     found: dict[str, Sequence[Row]] = {
@@ -60,7 +60,7 @@ def _incompleteness(ground: GroundTruth, comparison: Comparison, options: Option
     Of all occurrences of fragments, those that stand once; a ground truth in which nothing is
     repeated says that nearly everything is still missing. The last row is about all lengths.
     """
-    from rote.index.originality.originals import find_originals
+    from rote.search.originality.originals import find_originals
 
     found = find_originals(
         ground.index,

@@ -20,8 +20,8 @@ from rote.measure._sentences import drawn
 
 if TYPE_CHECKING:
     from rote.core.sample import Take
-    from rote.index.originality.generated import Spans, Verdicts
     from rote.measure.originality import Options, Rows
+    from rote.search.originality.generated import Spans, Verdicts
 
 # A fragment of up to K sources is cited with all of them, but no more than these.
 _CITED = 5
@@ -140,7 +140,7 @@ def _fragments(
     rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: NDArray[np.bool_]
 ) -> dict[str, Sequence[Row]]:
     """The listed sentences with the fragments that decide, and each place that has to be cited."""
-    from rote.index.originality.generated import citations
+    from rote.search.originality.generated import citations
 
     assert rows.ground is not None
     ends, counted = rows.sentences.ends, verdicts.fragments
@@ -185,7 +185,7 @@ def _fragments(
 
 def _within(spans: Spans, ends: NDArray[np.int64], listed: NDArray[np.bool_]) -> Spans:
     """The fragments of the listed sentences."""
-    from rote.index.originality.generated import Spans
+    from rote.search.originality.generated import Spans
 
     kept = listed[np.searchsorted(ends, spans.starts, side="right")]
     return Spans(spans.starts[kept], spans.ends[kept])

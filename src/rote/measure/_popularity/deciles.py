@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
-from rote.index.backends import Backend
+from rote.search.backends import Backend
 
 PARTS = 10
 _SCHEMA = 1

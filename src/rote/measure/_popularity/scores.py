@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent
-from rote.index.backends import Backend
 from rote.index.grams import Grams
 from rote.measure._popularity.deciles import Deciles, Scale
 from rote.measure._popularity.windows import windows
+from rote.search.backends import Backend
 
 Scores = NDArray[np.float64]
 

@@ -26,11 +26,11 @@ from rote.core.progress import Reporter, Silent
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature
 from rote.corpus.items import Item, fingerprint
-from rote.index.backends import Backend
 from rote.measure._popularity import tables
 from rote.measure._popularity.accuracy import halves, tenths
 from rote.measure._popularity.deciles import Scale
 from rote.measure._popularity.scores import Scored, score
+from rote.search.backends import Backend
 
 METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins belong together"
 CORRECTNESS = ("acc", "exact_match", "acc_norm")

@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rote.index.tracing.evidence import Source, Span
-from rote.index.tracing.trace import Trace, TracedText
 from rote.report.texts.concordance import harmless
 from rote.report.texts.highlight import Span as Mark
 from rote.report.texts.highlight import marked, page_template, readable
+from rote.search.trace.evidence import Source, Span
+from rote.search.trace.trace import Trace, TracedText
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -14,10 +14,11 @@ from typing import Any
 from rote.core.errors import OptionError, UnknownName
 from rote.index import query as queries
 from rote.index.answers import Place
-from rote.index.asking import counting, groups
-from rote.index.asking.matches import Found, Sort, look_up, ordered, rows_in_blocks
 from rote.index.index import DEFAULT, Index
-from rote.index.querying.tables import checked
+from rote.index.query.tables import checked
+from rote.search.rows import counts as counting
+from rote.search.rows import groups
+from rote.search.rows.matches import Found, Sort, look_up, ordered, rows_in_blocks
 from rote.web.reading.indexes import OpenIndex
 
 MOST = 20_000

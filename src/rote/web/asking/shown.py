@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rote.core.errors import RoteError
-from rote.index.asking.counting import per_million
-from rote.index.asking.groups import DOCUMENT, tally
-from rote.index.asking.matches import Found, forms, row_of
 from rote.index.query import literal
+from rote.search.rows.counts import per_million
+from rote.search.rows.groups import DOCUMENT, tally
+from rote.search.rows.matches import Found, forms, row_of
 from rote.web.asking.asked import MOST, Question, find, groups_by, page_of, top
 from rote.web.reading.indexes import OpenIndex
 from rote.web.showing.links import document_link, link

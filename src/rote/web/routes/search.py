@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from rote.core.errors import RoteError
-from rote.index.asking.matches import COLUMNS, Sort
 from rote.report.tables.cells import rows_as_csv
+from rote.search.rows.matches import COLUMNS, Sort
 from rote.web.asking import answers
 from rote.web.asking.answers import json_response
 from rote.web.asking.asked import (

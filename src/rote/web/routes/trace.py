@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
-from rote.index.tracing.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
-from rote.index.tracing.trace import Trace, trace
+from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
+from rote.search.trace.trace import Trace, trace
 from rote.web.asking.answers import About, json_response
 from rote.web.kept.recent import recent_of
 from rote.web.reading.indexes import OpenIndex, index_of

@@ -16,12 +16,12 @@ from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.index.index import Index
-from rote.index.originality.edges import TAGS, Edges, edges_of_text, rule_for
-from rote.index.originality.generated import Spans, Verdicts, citations, judge
-from rote.index.originality.reach import GroundTruth
-from rote.index.originality.sources import sources_of
 from rote.measure._against import longest_in
 from rote.measure.novelty import COVERING, covered_words
+from rote.search.originality.edges import TAGS, Edges, edges_of_text, rule_for
+from rote.search.originality.generated import Spans, Verdicts, citations, judge
+from rote.search.originality.reach import GroundTruth
+from rote.search.originality.sources import sources_of
 from rote.web.reading.indexes import OpenIndex
 
 LAYER = "lower"

@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from rote.index.tracing.evidence import Span
-from rote.index.tracing.trace import Trace
 from rote.report.texts.highlight import Span as Mark
 from rote.report.texts.highlight import marked, readable
 from rote.report.texts.trace import documents_of, numbered, paragraphs_of, shown_span
+from rote.search.trace.evidence import Span
+from rote.search.trace.trace import Trace
 from rote.web.showing.links import document_link
 from rote.web.traced.judged import MOST_CITED, Fragment, Judged
 

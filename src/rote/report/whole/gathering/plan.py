@@ -151,8 +151,8 @@ def _lesser(plan: Planned) -> Planned | None:
 def check_given(options: ReportOptions) -> None:
     """Refuse at once a corpus or a training set that is not there."""
     from rote.corpus import open_corpus
-    from rote.index.backends import ROOM
     from rote.index.folders.folder import is_index
+    from rote.search.backends import ROOM
 
     if options.corpus and not is_index(Path(options.corpus)):
         backends = [plugins.load(ROOM, name) for name in plugins.members(ROOM)]

@@ -1,0 +1,282 @@
+"""The query language of `rote search`: text in, a tree out, and the doors to the search itself.
+
+    "of" "the"      [pos="JJ"]{1,3} [lemma="dog"]      ("a" | "the") []? "man" within s
+
+`parse` makes a `Query` (`tree.py`), `str` of it gives the canonical form. `find` and
+`count` run it over the columns of one segment; how is decided in `plan.py`, the work is
+done in `match.py`. docs/queries.md is the guide for users.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.index.columns.packed import Packed
+from rote.index.columns.parts import Column
+from rote.index.query import plan
+from rote.index.query.automaton import automaton
+from rote.index.query.regexes import NotARegex
+from rote.index.query.tables import Memo, checked
+from rote.index.query.tree import (
+    SIGNS,
+    And,
+    Chain,
+    Condition,
+    Either,
+    Item,
+    Not,
+    Or,
+    Pattern,
+    Query,
+    Repeat,
+    Test,
+    check_layers,
+    error_at,
+    not_aligned,
+)
+
+__all__ = ["Memo", "Query", "check", "count", "find", "is_plain", "parse"]
+
+_T = TypeVar("_T")
+_MOST_NESTED = 50
+_FOLDED = "lower"
+_TOKEN = 'a string in quotes, a token in brackets such as [pos="JJ"], or a group in parentheses'
+_CONDITION = 'a condition such as pos="JJ"'
+
+
+def is_plain(text: str) -> bool:
+    """Whether this is a plain phrase for the tokenizer: there is no quote and no bracket in it."""
+    return not any(sign in text for sign in '"[')
+
+
+def literal(items: Sequence[str], layer: str) -> str:
+    """The query that matches these items of a layer and nothing else."""
+    escaped = (re.escape(item).replace('"', r"\"") for item in items)
+    return " ".join(f'[{layer}="{pattern}"]' for pattern in escaped)
+
+
+def parse(text: str, default_layer: str = _FOLDED) -> Query:
+    """Read a query; strings that stand alone are about the default layer."""
+    return _Reader(text, default_layer).query()
+
+
+def check(query: Query, frames: Mapping[str, str]) -> None:
+    """Refuse a query that fits no segment, before any is opened.
+
+    `frames` names for every layer the layer whose items it shares: `word` for those that
+    align with words, itself for those with items of their own (subwords, trees).
+    """
+    check_layers(query, frames)
+    first = query.layers[0]
+    for test in query.tests:
+        if frames[test.layer] != frames[first]:
+            raise not_aligned(query, test)
+    automaton(query)  # which refuses what needs too many states
+
+
+def find(
+    query: Query,
+    columns: Mapping[str, Column],
+    *,
+    sentence_last: Packed | None = None,
+    limit: int | None = None,
+    memo: Memo | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where it matches in one segment: places [start, end), one for each start, ascending.
+
+    `sentence_last` has a bit for each place, 1 at the last item of a sentence. `memo` belongs
+    to the segment and remembers what regular expressions matched in its vocabularies.
+    """
+    return plan.find(query, columns, sentence_last, limit, memo)
+
+
+def count(
+    query: Query,
+    columns: Mapping[str, Column],
+    *,
+    sentence_last: Packed | None = None,
+    memo: Memo | None = None,
+) -> int:
+    """How many matches `find` would give, for less."""
+    return plan.count(query, columns, sentence_last, memo)
+
+
+def _folded(pattern: str) -> str:
+    """In lower case but for what would change its meaning: \\S, \\W, (?P<name>...)."""
+    pieces = re.split(r"(\\.|\(\?P)", pattern, flags=re.DOTALL)
+    return "".join(piece if i % 2 else piece.lower() for i, piece in enumerate(pieces))
+
+
+class _Reader:
+    """Reads a query from left to right; each method reads one form and leaves `at` behind it."""
+
+    def __init__(self, text: str, default_layer: str) -> None:
+        self.text, self.default_layer = text, default_layer
+        self.at, self.depth = 0, 0
+
+    def query(self) -> Query:
+        pattern = self.either()
+        within = self.word() == "within"
+        if within:
+            self.at += len("within")
+            if not self.took(r"s\b|<s\s*/?>"):
+                self.expected("s, for sentences: within s")
+        self.space()
+        if self.at < len(self.text):
+            self.expected("a token, a quantifier, | or the end" if not within else "the end")
+        return Query(pattern, within, self.default_layer, self.text)
+
+    def either(self) -> Pattern:
+        parts = self.separated("|", self.chain)
+        flat = [p for part in parts for p in (part.parts if isinstance(part, Either) else (part,))]
+        return flat[0] if len(flat) == 1 else Either(tuple(flat))
+
+    def chain(self) -> Pattern:
+        parts: list[Pattern] = []
+        while not parts or (self.next() not in ("", "|", ")") and self.word() != "within"):
+            part = self.repeated()
+            parts += part.parts if isinstance(part, Chain) else (part,)
+        return parts[0] if len(parts) == 1 else Chain(tuple(parts))
+
+    def repeated(self) -> Pattern:
+        part = self.token()
+        start = self.at
+        sign = self.took(r"[?*+]|\{[^}]*\}?")
+        if not sign:
+            return part
+        least, most = SIGNS[sign] if sign in SIGNS else self.bounds(start, sign)
+        if self.next() in ("?", "*", "+", "{"):
+            self.fail("there is a quantifier already; put parentheses around what it belongs to")
+        return part if (least, most) == (1, 1) else Repeat(part, least, most)
+
+    def bounds(self, start: int, sign: str) -> tuple[int, int | None]:
+        given = re.fullmatch(r"\{\s*(\d*)\s*(,?)\s*(\d*)\s*\}", sign, re.ASCII)
+        if not given or not (given[1] or given[3]):
+            self.at = start
+            self.expected("how often, as in {2}, {1,3} or {2,}")
+        least = int(given[1] or 0)
+        most = (int(given[3]) if given[3] else None) if given[2] else least
+        if most is not None and not max(1, least) <= most:
+            self.at = start
+            self.fail("the largest number must be at least 1, and no smaller than the first")
+        return least, most
+
+    def token(self) -> Pattern:
+        sign = self.next()
+        if sign in ('"', "'"):
+            return Item(self.test(self.default_layer, self.at))
+        if self.took(r"\["):
+            if self.took(r"\]"):
+                return Item(None)
+            condition = self.some()
+            self.closed("]", "&, | or ]")
+            return Item(condition)
+        if self.took(r"\("):
+            pattern = self.nested(self.either)
+            self.closed(")", "a token, a quantifier, | or )")
+            return pattern
+        if sign == "<":
+            self.fail("structures in < > are not known; for sentences write: within s at the end")
+        if self.word():
+            self.expected(f"{_TOKEN} (a plain phrase has no quotes and brackets at all)")
+        self.expected(_TOKEN)
+
+    def some(self) -> Condition:
+        parts = self.separated("|", self.every)
+        flat = [p for part in parts for p in (part.parts if isinstance(part, Or) else (part,))]
+        return flat[0] if len(flat) == 1 else Or(tuple(flat))
+
+    def every(self) -> Condition:
+        parts = self.separated("&", self.condition)
+        flat = [p for part in parts for p in (part.parts if isinstance(part, And) else (part,))]
+        return flat[0] if len(flat) == 1 else And(tuple(flat))
+
+    def condition(self) -> Condition:
+        if self.took("!"):
+            part = self.nested(self.condition)
+            return part.part if isinstance(part, Not) else Not(part)
+        if self.took(r"\("):
+            inner = self.nested(self.some)
+            self.closed(")", "&, | or )")
+            return inner
+        self.space()
+        at = self.at
+        layer = self.took(r"[A-Za-z0-9][\w.-]*")
+        if not layer:
+            self.expected(_CONDITION)
+        relation = self.took(r"!?=")
+        if not relation:
+            self.expected("= or !=")
+        test = self.test(layer, at)
+        return test if relation == "=" else Not(test)
+
+    def test(self, layer: str, at: int) -> Test:
+        self.space()
+        start = self.at
+        raw = self.took(r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*'")
+        if not raw:
+            closing = "the closing quote" if self.next() in ('"', "'") else "a string in quotes"
+            self.at = len(self.text) if closing[0] == "t" else self.at
+            self.expected(closing)
+        pattern = raw[1:-1]
+        if raw[0] == "'":  # so that all patterns can stand in double quotes
+            pattern = re.sub(r'\\.|(")', lambda m: '\\"' if m[1] else m[0], pattern, flags=re.S)
+        flag = self.took(r"%\w*")
+        if flag and flag != "%c":
+            self.at -= len(flag)
+            self.expected("%c (ignore case), the only flag there is")
+        test = Test(layer, _folded(pattern) if layer == _FOLDED else pattern, bool(flag), at)
+        try:
+            checked(test)
+        except NotARegex as error:
+            self.at = start + 1 + error.at
+            self.fail(f"not a regular expression: {error}")
+        return test
+
+    def separated(self, sign: str, form: Callable[[], _T]) -> list[_T]:
+        parts = [form()]
+        while self.took(re.escape(sign)):
+            parts.append(form())
+        return parts
+
+    def nested(self, form: Callable[[], _T]) -> _T:
+        self.depth += 1
+        if self.depth > _MOST_NESTED:
+            self.fail(f"more than {_MOST_NESTED} parentheses inside each other")
+        found = form()
+        self.depth -= 1
+        return found
+
+    def closed(self, sign: str, otherwise: str) -> None:
+        if not self.took(re.escape(sign)):
+            self.expected(otherwise)
+
+    def space(self) -> None:
+        while self.text[self.at : self.at + 1].isspace():
+            self.at += 1
+
+    def next(self) -> str:
+        self.space()
+        return self.text[self.at : self.at + 1]
+
+    def word(self) -> str:
+        self.space()
+        found = re.compile(r"\w+").match(self.text, self.at)
+        return found[0] if found else ""
+
+    def took(self, form: str) -> str:
+        self.space()
+        found = re.compile(form, re.DOTALL).match(self.text, self.at)
+        self.at += len(found[0]) if found else 0
+        return found[0] if found else ""
+
+    def expected(self, what: str) -> NoReturn:
+        self.fail(f"expected {what}")
+
+    def fail(self, problem: str) -> NoReturn:
+        raise error_at(self.text, self.at, f"cannot read the query: {problem}")

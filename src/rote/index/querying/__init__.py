@@ -1,1 +1,0 @@
-"""The query language behind `rote search`: tree, plan, matching."""

@@ -1,0 +1,111 @@
+"""Where counts come from: one file each, known by the file's name.
+
+A backend cuts texts into its own tokens and says how often n-grams of them stand in its corpus.
+rote's own index is one backend, an index of somebody else, on disk or behind a web address,
+another. What a `--corpus` is, is seen from what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, cast
+
+from rote.core import plugins
+from rote.core.errors import OptionError, UnknownName
+from rote.core.layer import Layer
+from rote.core.metric import check_options, option
+from rote.core.progress import Reporter, Silent
+from rote.index.answers import Counts
+from rote.index.grams import Grams
+
+ROOM = "search.backends"
+
+
+@dataclass(frozen=True, slots=True)
+class BackendOptions:
+    """How a corpus is asked; not every backend heeds every option."""
+
+    count: Literal["occurrences", "documents"] = option(
+        "occurrences", "Count every occurrence, or the documents that hold an n-gram"
+    )
+    layer: str | None = option(
+        None, "Layer of rote's index: lower, or one of a tokenizer.json  [default: lower]"
+    )
+    tokenizer: str | None = option(
+        None,
+        "Tokenizer of an infini-gram index: the path of its tokenizer.json, or ids: texts are "
+        "numbers of tokens",
+        metavar="FILE",
+    )
+    api: str = option(
+        "https://api.infini-gram.io/", "Address that answers for infini-gram:NAME", metavar="URL"
+    )
+    jobs: int = option(1, "How many cores to use; results do not depend on it")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+class Backend(Protocol):
+    """A corpus that counts n-grams of its own tokens."""
+
+    @property
+    def name(self) -> str:
+        """Which kind of backend it is."""
+
+    @property
+    def tokenizer(self) -> str:
+        """Signature of whoever cuts the texts."""
+
+    @property
+    def index(self) -> str:
+        """The corpus by its name and, where it can be known, its content."""
+
+    @property
+    def count(self) -> str:
+        """What is counted: occurrences or documents."""
+
+    @property
+    def signature(self) -> str:
+        """All that a count depends on: backend, tokenizer, index and what is counted."""
+
+    def tokenize(self, texts: Sequence[str], reporter: Reporter) -> Layer:
+        """The tokens of some texts, with their characters where these can be known."""
+
+    def counts(self, grams: Grams, reporter: Reporter) -> Counts:
+        """How often each n-gram stands in the corpus; `grams` are made of such tokens."""
+
+
+class BackendModule(Protocol):
+    """What a file in this folder has to offer."""
+
+    def accepts(self, corpus: str) -> bool:
+        """Whether this names such a corpus."""
+
+    def opened(self, corpus: str, options: BackendOptions, reporter: Reporter) -> Backend:
+        """The corpus, ready to count."""
+
+
+def open_backend(
+    corpus: str, options: BackendOptions | None = None, reporter: Reporter | None = None
+) -> Backend:
+    """The backend of whatever this names: a folder, or infini-gram:NAME."""
+    options = options or BackendOptions()
+    if options.jobs < 1:
+        raise OptionError(f"jobs must be at least 1, not {options.jobs}")
+    for name in plugins.members(ROOM):
+        module = cast(BackendModule, plugins.load(ROOM, name))
+        if module.accepts(corpus):
+            return module.opened(corpus, options, reporter or Silent())
+    if ":" in corpus:
+        raise UnknownName("corpus", corpus, ("infini-gram:NAME",))
+    raise OptionError(
+        f"{corpus} is no corpus that counts: give an index of rote (`rote index build`), a folder "
+        "of infini-gram (tokenized.0, table.0, ...), or infini-gram:NAME for its web service"
+    )
+
+
+def signed(name: str, tokenizer: str, index: str, count: str) -> str:
+    """The signature of a backend, in one line."""
+    return f"{name} {index} {tokenizer} {count}"

@@ -1,0 +1,229 @@
+"""Counts by a folder of infini-gram (Liu et al. 2024), read as it is.
+
+A shard is three files: `tokenized.S`, the documents' tokens as little-endian numbers of 1, 2 or 4
+bytes, each document behind a separator (all bits set); `table.S`, the suffix array, one pointer
+for each token, as many bytes as the size of `tokenized.S` needs; `offset.S`, where each document
+begins, 8 bytes each. Nothing says how wide a token is, but the three sizes leave one possibility.
+Files are mapped, not read. Indexes of version 5 hold their documents backwards: a folder whose
+name begins with `v5` is asked for the n-grams backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.compiling import say_if_compiling
+from rote.core.errors import InputError
+from rote.core.layer import Layer
+from rote.core.progress import Reporter
+from rote.index.answers import Counts
+from rote.index.grams import Grams
+from rote.search.backends import BackendOptions, signed
+from rote.search.backends._token_ids import TokenIds, token_ids
+
+NAME = "infini-gram"
+WIDTHS = (1, 2, 4)
+_TEXT, _TABLE, _OFFSET = "tokenized", "table", "offset"
+_BACKWARDS = "v5"
+_PIECE = 10_000
+"""N-grams that a thread looks up before the next piece of progress."""
+_OCCURRENCES = 1 << 22
+"""Occurrences whose documents are looked up at a time."""
+_HASHED = 1 << 20
+_AS_BUILT = "Copy the folder again, or build it again with infini_gram.indexing"
+
+Bytes = NDArray[np.uint8]
+
+
+def accepts(corpus: str) -> bool:
+    return next(_shards(Path(corpus)), None) is not None
+
+
+def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> InfiniGram:
+    path = Path(corpus)
+    shards = tuple(_opened(path, end) for end in sorted(_shards(path)))
+    widths = {shard.token for shard in shards}
+    if len(widths) > 1:
+        raise InputError(
+            f"tokens are {' and '.join(map(str, sorted(widths)))} bytes wide in different shards",
+            file=corpus,
+            remedy=_AS_BUILT,
+        )
+    return InfiniGram(
+        shards=shards,
+        ids=token_ids(options.tokenizer, corpus),
+        index=f"{path.resolve().name}={_digest(shards)}",
+        count=options.count,
+        backwards=path.resolve().name.startswith(_BACKWARDS),
+        jobs=options.jobs,
+    )
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The files of one shard, mapped; `token` and `pointer` are their widths in bytes."""
+
+    text: Bytes
+    table: Bytes
+    offsets: NDArray[np.uint64]
+    token: int
+    pointer: int
+
+
+@dataclass(frozen=True)
+class InfiniGram:
+    """A folder of infini-gram."""
+
+    shards: tuple[Shard, ...]
+    ids: TokenIds
+    index: str
+    count: str = "occurrences"
+    backwards: bool = False
+    jobs: int = 1
+    name: str = NAME
+
+    @property
+    def tokenizer(self) -> str:
+        return self.ids.signature
+
+    @cached_property
+    def signature(self) -> str:
+        return signed(self.name, self.tokenizer, self.index, self.count)
+
+    def tokenize(self, texts: Sequence[str], reporter: Reporter) -> Layer:
+        return self.ids.layer(texts)
+
+    def counts(self, grams: Grams, reporter: Reporter) -> Counts:
+        say_if_compiling(reporter, "rote.search.backends._suffix_search")
+        queries, sizes, known = self._queries(grams)
+        total = np.zeros(len(grams), np.int64)
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        bounds = [*range(0, len(grams), _PIECE), len(grams)]
+        # Most of the time goes into waiting for the disk: threads wait at the same time.
+        with (
+            reporter.stage("counting", len(grams), "n-grams") as advance,
+            ThreadPoolExecutor(self.jobs) as pool,
+        ):
+
+            def piece(bound: tuple[int, int]) -> tuple[int, int, Counts]:
+                first, last = bound
+                part = queries[ends[first] : ends[last]]
+                held = sum(
+                    (self._held(shard, part, sizes[first:last]) for shard in self.shards),
+                    np.zeros(last - first, np.int64),
+                )
+                return first, last, held
+
+            for first, last, held in pool.map(piece, pairwise(bounds)):
+                total[first:last] = held
+                advance(last - first)
+        return np.where(known, total, 0)
+
+    def _queries(self, grams: Grams) -> tuple[Bytes, NDArray[np.int64], NDArray[np.bool_]]:
+        """All n-grams as bytes, their sizes, and which of them consist of known tokens."""
+        width = self.shards[0].token
+        numbers = self.ids.numbers(grams.vocabulary)
+        # The largest number is the separator's.
+        possible = (numbers >= 0) & (numbers < 2 ** (8 * width) - 1)
+        ids = grams.ids
+        if self.backwards:
+            starts = np.concatenate(([0], grams.ends[:-1]))[: len(grams)]
+            sizes = np.diff(grams.ends, prepend=0)
+            mirrored = np.repeat(starts + grams.ends - 1, sizes) - np.arange(len(ids))
+            ids = ids[mirrored]
+        tokens = np.where(possible, numbers, 0).astype(f"<u{width}")
+        places = np.concatenate(([0], np.cumsum(~possible[grams.ids])))
+        lengths = np.diff(grams.ends, prepend=0)
+        unknown = places[grams.ends] - places[grams.ends - lengths]
+        return tokens[ids].view(np.uint8), lengths * width, unknown == 0
+
+    def _held(self, shard: Shard, queries: Bytes, sizes: NDArray[np.int64]) -> Counts:
+        from rote.search.backends._suffix_search import search
+
+        ranks = search(shard.text, shard.table, shard.pointer, queries, sizes)
+        if self.count == "documents":
+            held = [_documents(shard, low, high) for low, high in ranks.tolist()]
+            return np.array(held, np.int64)
+        return np.asarray(ranks[:, 1] - ranks[:, 0])
+
+
+def _documents(shard: Shard, low: int, high: int) -> int:
+    """In how many documents the suffixes of these ranks begin."""
+    from rote.search.backends._suffix_search import pointers
+
+    if high - low < 2:
+        return high - low
+    seen = np.empty(0, np.int64)
+    for first in range(low, high, _OCCURRENCES):
+        places = pointers(shard.table, shard.pointer, first, min(first + _OCCURRENCES, high))
+        found = np.searchsorted(shard.offsets, places.astype(np.uint64), side="right")
+        seen = np.union1d(seen, found)
+    return len(seen)
+
+
+def _shards(path: Path) -> Iterator[str]:
+    """How the names of each shard's files end."""
+    if path.is_dir():
+        for file in path.glob(f"{_TEXT}*"):
+            end = file.name.removeprefix(_TEXT)
+            if (not end or end[0] == ".") and (path / f"{_TABLE}{end}").is_file():
+                yield end
+
+
+def _opened(path: Path, end: str) -> Shard:
+    text, table = (_mapped(path / f"{part}{end}", np.uint8) for part in (_TEXT, _TABLE))
+    offsets = _mapped(path / f"{_OFFSET}{end}", np.dtype("<u8"))
+    pointer = pointer_width(len(text))
+    fitting = [
+        width
+        for width in WIDTHS
+        if len(text) % width == 0 and len(table) == len(text) // width * pointer
+    ]
+    if not fitting:
+        raise InputError(
+            f"has {len(table):,} bytes, and no width of tokens fits {_TEXT}{end} "
+            f"({len(text):,} bytes)",
+            file=str(path / f"{_TABLE}{end}"),
+            remedy=_AS_BUILT,
+        )
+    token = fitting[0]
+    if not (text[:token] == 0xFF).all():
+        raise InputError(
+            "does not begin with the separator of documents",
+            file=str(path / f"{_TEXT}{end}"),
+            remedy=_AS_BUILT,
+        )
+    return Shard(text, table, offsets, token, pointer)
+
+
+def pointer_width(size: int) -> int:
+    """Bytes of a pointer into so many bytes: as many as its largest value needs."""
+    return max(1, -(-(size - 1).bit_length() // 8))
+
+
+def _mapped(path: Path, kind: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(np.memmap(path, kind, mode="r"))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be mapped ({why})", file=str(path), remedy=_AS_BUILT) from None
+
+
+def _digest(shards: Sequence[Shard]) -> str:
+    """Content by its sizes and beginnings: reading terabytes for a name would take hours."""
+    held = blake2b(digest_size=6)
+    for shard in shards:
+        held.update(len(shard.text).to_bytes(8, "little"))
+        held.update(shard.text[:_HASHED].tobytes())
+        held.update(shard.offsets[: _HASHED // 8].tobytes())
+    return held.hexdigest()

@@ -1,0 +1,161 @@
+"""Counts by the web service of infini-gram: `infini-gram:NAME`, NAME being one of its indexes.
+
+N-grams go out as `{"index", "query_type": "count", "query_ids"}`, one request each, since the
+service knows no batches; equal ones go out once, and every answer is kept on disk. Where no
+tokenizer.json is given the service cuts the texts too: the answer to `query` names its `token_ids`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rote.core.cache import Kept
+from rote.core.errors import InputError, OptionError
+from rote.core.layer import Layer
+from rote.core.progress import Reporter
+from rote.index.answers import Counts
+from rote.index.grams import Grams
+from rote.search.backends import BackendOptions, signed
+from rote.search.backends._asking import CONNECTIONS, Service
+from rote.search.backends._token_ids import IDS, UNKNOWN, TokenIds, token_ids
+
+NAME = "infini-gram-api"
+_PREFIX = "infini-gram:"
+_BATCH = 200
+"""Questions between two writings to disk."""
+_OPERATORS = (" AND ", " OR ")
+_WITH_TOKENIZER = "Give the tokenizer.json of the index with --tokenizer"
+
+
+def accepts(corpus: str) -> bool:
+    return corpus.startswith(_PREFIX)
+
+
+def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> InfiniGramApi:
+    index = corpus.removeprefix(_PREFIX)
+    if not index:
+        raise OptionError("which index? infini-gram:NAME, as in infini-gram:v4_pileval_llama")
+    if options.count != "occurrences":
+        raise OptionError("the web service of infini-gram counts occurrences, not documents")
+    given = token_ids(options.tokenizer, corpus) if options.tokenizer is not None else None
+    return InfiniGramApi(Service(options.api), index, given)
+
+
+@dataclass(frozen=True)
+class InfiniGramApi:
+    """One index of the service; without `ids` the service itself cuts texts into tokens."""
+
+    service: Service
+    index: str
+    ids: TokenIds | None = None
+    count: str = "occurrences"
+    name: str = NAME
+
+    @property
+    def tokenizer(self) -> str:
+        return self.ids.signature if self.ids else f"tokenizer of {self.index}"
+
+    @cached_property
+    def signature(self) -> str:
+        return signed(self.name, self.tokenizer, f"{self.index} {self.service.url}", self.count)
+
+    def tokenize(self, texts: Sequence[str], reporter: Reporter) -> Layer:
+        if self.ids:
+            return self.ids.layer(texts)
+        different = list(dict.fromkeys(texts))
+        for text in different:
+            if any(operator in text for operator in _OPERATORS):
+                raise InputError(
+                    f"the service takes AND and OR for operators, and a text holds them: {text!r}",
+                    remedy=_WITH_TOKENIZER,
+                )
+        keys = [b"t" + text.encode("utf-8", "replace") for text in different]
+
+        def cut(number: int) -> bytes:
+            answer = self._ask({"query": different[number]}, reporter)
+            return np.array(self._field(answer, "token_ids", list), "<u4").tobytes()
+
+        held = self._answers("cutting texts", keys, cut, reporter)
+        known = {text: np.frombuffer(held[key], "<u4") for text, key in zip(different, keys)}
+        parts = [known[text] for text in texts]
+        numbers = np.concatenate([np.empty(0, "<u4"), *parts])
+        vocabulary, ids = np.unique(numbers, return_inverse=True)
+        nowhere = np.empty(0, np.int32)  # the service does not say which characters they are
+        return Layer(
+            name="word",
+            ids=ids.astype(np.int32),
+            vocabulary=tuple(map(str, vocabulary.tolist())),
+            starts=nowhere,
+            ends=nowhere,
+            text_ends=np.cumsum([len(part) for part in parts], dtype=np.int64),
+        )
+
+    def counts(self, grams: Grams, reporter: Reporter) -> Counts:
+        numbers = (self.ids or TokenIds(IDS, IDS)).numbers(grams.vocabulary)
+        rows = np.split(numbers[grams.ids], grams.ends[:-1])
+        keys = [b"c" + row.astype("<i4").tobytes() for row in rows]
+        # A token without a number stands nowhere, and the service would refuse it.
+        asked = {key: row for key, row in zip(keys, rows) if UNKNOWN not in row}
+        questions = list(asked)
+
+        def counted(number: int) -> bytes:
+            answer = self._ask({"query_ids": asked[questions[number]].tolist()}, reporter)
+            if answer.get("approx"):
+                raise InputError("gives a count that is not exact", file=self.service.url)
+            return int(self._field(answer, "count", int)).to_bytes(8, "little")
+
+        held = self._answers("counting", questions, counted, reporter)
+        found = {key: int.from_bytes(answer, "little") for key, answer in held.items()}
+        return np.array([found.get(key, 0) for key in keys], np.int64)
+
+    def _ask(self, query: dict[str, Any], reporter: Reporter) -> dict[str, Any]:
+        question = {"index": self.index, "query_type": "count", **query}
+        return self.service.ask(question, reporter)
+
+    def _field(self, answer: dict[str, Any], name: str, kind: type) -> Any:
+        if not isinstance(answer.get(name), kind):
+            raise InputError(f"answers without '{name}': {answer}", file=self.service.url)
+        return answer[name]
+
+    def _answers(
+        self,
+        title: str,
+        keys: Sequence[bytes],
+        ask: Callable[[int], bytes],
+        reporter: Reporter,
+    ) -> dict[bytes, bytes]:
+        """The answer to each question, from the disk or from the service."""
+        with Kept("counts", f"{self.service.url}-{self.index}", reporter) as kept:
+            held = kept.read(keys)
+            missing = [number for number, key in enumerate(keys) if key not in held]
+            if not missing:
+                return held
+            known = f", {len(held):,} answers are kept from before" if held else ""
+            reporter.say(
+                f"{title}: {len(missing):,} requests to {self.service.url}, at most {CONNECTIONS} "
+                f"at a time{known}"
+            )
+            with reporter.stage(title, len(missing), "requests") as advance:
+                for some in _batches(missing):
+                    with ThreadPoolExecutor(CONNECTIONS) as pool:
+                        waiting = [(keys[number], pool.submit(ask, number)) for number in some]
+                        try:
+                            for key, answer in waiting:
+                                held[key] = answer.result()
+                                advance(1)
+                        finally:
+                            for _, answer in waiting:
+                                answer.cancel()
+                            kept.write((keys[n], held[keys[n]]) for n in some if keys[n] in held)
+        return held
+
+
+def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    for first in range(0, len(numbers), _BATCH):
+        yield numbers[first : first + _BATCH]

@@ -1,0 +1,203 @@
+"""The evidence for matched spans: how often, in how many documents, by whom, and some places.
+
+Counts are exact. Places are few, since a frequent match has thousands: in as many documents as
+possible, and first in those that other spans come from too, for a text that was copied mostly
+comes from one place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rote.index.answers import Place
+from rote.index.grams import Grams
+from rote.index.index import Index
+from rote.index.places import places_in
+from rote.search.trace.match import Copy, Edits, Match
+from rote.search.trace.options import VERBATIM, TraceOptions
+
+_CANDIDATES = 20
+"""Places of a span that are looked at to choose those that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place of a span in the corpus, in context; `runs` are the matched parts of `match`.
+
+    `same`: it is written as in the text, white space apart.
+    """
+
+    document: str
+    author: str | None
+    source: str | None
+    start: int
+    end: int
+    before: str
+    match: str
+    after: str
+    runs: tuple[tuple[int, int], ...]
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A matched span of a text: characters `start` to `end` of text `number`.
+
+    `runs` are its matched parts, in characters of the text. `occurrences`, `documents` and
+    `authors` are counts over the whole index; of a gapped span, and of one with words that were cut
+    otherwise, over its copies with as many words.
+    """
+
+    kind: str
+    number: int
+    id: str
+    start: int
+    end: int
+    text: str
+    words: int
+    bits: float
+    runs: tuple[tuple[int, int], ...]
+    match: Match
+    items: tuple[str, ...]
+    occurrences: int = 0
+    documents: int = 0
+    authors: int = 0
+    places: tuple[Source, ...] = ()
+
+    @property
+    def edits(self) -> Edits:
+        return self.match.edits
+
+    @property
+    def edit_rate(self) -> float:
+        """Edits over the length of the alignment: matched words and edits."""
+        edits = sum(self.edits)
+        return edits / (self.words + edits)
+
+    @property
+    def recased(self) -> bool:
+        """Whether a verbatim span is written with other capitals wherever it is shown."""
+        return self.kind == VERBATIM and not any(place.same for place in self.places)
+
+
+_Found = tuple[Place, "Copy | None"]
+
+
+def with_evidence(
+    index: Index, spans: Sequence[Span], layers: dict[str, str], options: TraceOptions
+) -> list[Span]:
+    """The spans with their counts and places; `layers`: in which layer each kind matches."""
+    counted = list(spans)
+    for kind, layer in layers.items():
+        numbers = [i for i, span in enumerate(spans) if span.kind == kind]
+        for i in (i for i in numbers if spans[i].match.copies):
+            counted[i] = _counted_copies(index, counted[i], layer)
+        numbers = [i for i in numbers if not spans[i].match.copies]
+        grams = Grams.of([spans[i].items for i in numbers])
+        columns = [
+            count(grams, layer).tolist()
+            for count in (index.counts, index.document_counts, index.author_counts)
+        ]
+        for i, occurrences, documents, authors in zip(numbers, *columns):
+            counted[i] = replace(
+                counted[i], occurrences=occurrences, documents=documents, authors=authors
+            )
+    candidates = [_candidates(index, span, layers[span.kind]) for span in spans]
+    weights: Counter[str] = Counter()
+    for span, found in zip(spans, candidates):
+        for document in {place.document for place, _ in found}:
+            weights[document] += span.words
+    return [
+        replace(
+            span,
+            places=tuple(
+                _shown(index, span, place, copy, options)
+                for place, copy in _chosen(found, weights, options.places)
+            ),
+        )
+        for span, found in zip(counted, candidates)
+    ]
+
+
+def _counted_copies(index: Index, span: Span, layer: str) -> Span:
+    documents: set[tuple[int, int]] = set()
+    authors: set[str] = set()
+    for segment, copies in _by_segment(span.match.copies).items():
+        held = index.segments[segment]
+        starts = np.array([copy.start for copy in copies], np.int64)
+        for holder in held.frame_of(layer).document_of(starts).tolist():
+            documents.add((segment, holder))
+            author = held.documents.author.of(holder)
+            authors.update(() if author is None else (author,))
+    return replace(
+        span,
+        occurrences=len(span.match.copies),
+        documents=len(documents),
+        authors=len(authors),
+    )
+
+
+def _candidates(index: Index, span: Span, layer: str) -> list[_Found]:
+    if not span.match.copies:
+        return [(place, None) for place in index.places(span.items, _CANDIDATES, layer)]
+    found: list[_Found] = []
+    for segment, copies in _by_segment(span.match.copies[:_CANDIDATES]).items():
+        starts = np.array([copy.start for copy in copies], np.int64)
+        ends = np.array([copy.end for copy in copies], np.int64)
+        places = places_in(index.segments[segment], segment, layer, starts, ends)
+        found += zip(places, copies)
+    return found
+
+
+def _by_segment(copies: Sequence[Copy]) -> dict[int, list[Copy]]:
+    found: dict[int, list[Copy]] = {}
+    for copy in copies:
+        found.setdefault(copy.segment, []).append(copy)
+    return found
+
+
+def _chosen(found: Sequence[_Found], weights: Counter[str], most: int) -> list[_Found]:
+    """First one place of each document, those with the most words of all spans in front."""
+    firsts: dict[str, _Found] = {}
+    rest: list[_Found] = []
+    for candidate in found:
+        document = candidate[0].document
+        if document in firsts:
+            rest.append(candidate)
+        else:
+            firsts[document] = candidate
+    ordered = sorted(firsts.values(), key=lambda one: -weights[one[0].document])
+    return [*ordered, *rest][:most]
+
+
+def _shown(
+    index: Index, span: Span, place: Place, copy: Copy | None, options: TraceOptions
+) -> Source:
+    context = index.context(place, options.context)
+    parts = _runs_in(index, place, copy) if copy is not None and copy.runs else ()
+    return Source(
+        document=place.document,
+        author=place.author,
+        source=place.source,
+        start=place.start,
+        end=place.end,
+        before=context.before,
+        match=context.match,
+        after=context.after,
+        runs=parts or ((0, len(context.match)),),
+        same="".join(context.match.split()) == "".join(span.text.split()),
+    )
+
+
+def _runs_in(index: Index, place: Place, copy: Copy) -> tuple[tuple[int, int], ...]:
+    """The characters of a copy's runs, counted from where it begins."""
+    spans = index.segments[copy.segment].frames["word"].spans
+    assert spans is not None
+    first = np.array([run[1] for run in copy.runs], np.int64)
+    last = np.array([run[1] + run[2] - 1 for run in copy.runs], np.int64)
+    starts, ends = spans.spans(first)[0], spans.spans(last)[1]
+    return tuple(zip((starts - place.start).tolist(), (ends - place.start).tolist()))

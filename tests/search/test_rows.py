@@ -1,0 +1,262 @@
+"""Matches, counts and groups as the shell and the browser show them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rote.core.document import Document
+from rote.core.errors import OptionError
+from rote.index.answers import Place
+from rote.index.index import Index
+from rote.index.opening import build_index, index_texts
+from rote.search.rows import found as arrays
+from rote.search.rows.counts import (
+    COUNT_COLUMNS,
+    FREQUENT_COLUMNS,
+    counted,
+    cut,
+    frequent,
+    has_authors,
+    matched,
+    per_million,
+)
+from rote.search.rows.groups import DOCUMENT, Groups, fields_of, groups_by, tally
+from rote.search.rows.matches import COLUMNS, forms, look_up, ordered, row_of, rows_in_blocks
+
+SORTS = ["place", "left", "right", "document", "form"]
+TEXT = st.lists(st.sampled_from(["a", "B", "b", ",", "cd", "A"]), min_size=1, max_size=12)
+SEGMENTS = st.lists(st.lists(TEXT, min_size=1, max_size=4), min_size=1, max_size=3)
+QUERIES = ["[]", "a", '"b"', '"a" []', '"a|b" []{0,2}', '[word="B"]']
+
+
+def joined(segments: list[list[list[str]]]) -> Index:
+    """An index in memory of several segments; documents are named as they are numbered there."""
+    made = [index_texts([" ".join(text) for text in texts]) for texts in segments]
+    return Index([one.segments[0] for one in made], lambda: made[0].recipe, layers=made[0].layers)
+
+
+# -- matches ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at_once", [1 << 16, 2])
+@settings(max_examples=40)
+@given(SEGMENTS, st.sampled_from(QUERIES), st.sampled_from(SORTS))
+def test_orders_and_tallies_are_those_of_a_plain_sort(
+    at_once: int, segments: list[list[list[str]]], query: str, sort: Any
+) -> None:
+    index = joined(segments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "_AT_ONCE", at_once)
+        found = look_up(index, query)
+        order = ordered(found.matches, sort)
+    places = index.search(query)
+    assert (found.total, found.limited) == (len(places), False)
+    assert found.documents == len({(place.segment, place.number) for place in places})
+
+    def form(place: Place) -> str:
+        return " ".join(index.context(place, 0).match.lower().split())
+
+    def words(place: Place) -> list[str]:
+        context = index.context(place, 1000)
+        if sort == "left":
+            return re.findall(r"\w+", context.before.lower())[::-1][:10]
+        return re.findall(r"\w+", context.after.lower())[:10]
+
+    counts = Counter(map(form, places))
+    keys: dict[str, Callable[[Place], Any]] = {
+        "place": lambda place: 0,
+        "left": words,
+        "right": words,
+        "document": lambda place: place.document,
+        "form": lambda place: (-counts[form(place)], form(place)),
+    }
+    assert found.matches.places(order) == sorted(places, key=keys[sort])
+    assert dict(forms(found.matches)) == dict(counts)
+    by_document = [segment.documents.ids() for segment in index.segments]
+    shown = Counter(place.document for place in places)
+    rows = tally(found.matches, Groups(by_document, dict.fromkeys(shown, 10)))
+    assert {row["group"]: row["matches"] for row in rows} == dict(shown)
+
+
+@settings(max_examples=40)
+@given(SEGMENTS, st.sampled_from(QUERIES), st.integers(1, 6))
+def test_a_limit_gives_the_first_matches_and_the_number_of_all(
+    segments: list[list[list[str]]], query: str, limit: int
+) -> None:
+    index = joined(segments)
+    found = look_up(index, query, limit=limit)
+    assert found.matches.places(ordered(found.matches, "place")) == index.search(query, limit)
+    assert found.total == len(index.search(query))
+    holding = {(place.segment, place.number) for place in index.search(query)}
+    if found.limited and query != "a":
+        assert found.documents is None  # all matches would have to be looked up
+    else:
+        assert found.documents == len(holding)
+
+
+@settings(max_examples=20)
+@given(SEGMENTS, st.sampled_from(QUERIES), st.integers(0, 5), st.integers(1, 20))
+def test_blocks_of_rows_are_the_rows_of_a_search(
+    segments: list[list[list[str]]], query: str, around: int, limit: int
+) -> None:
+    index = joined(segments)
+    blocks = rows_in_blocks(index, index.parse(query), around, limit)
+    assert [row for block in blocks for row in block] == [
+        row_of(place, index.context(place, around)) for place in index.search(query, limit)
+    ]
+
+
+def test_a_row_holds_every_column() -> None:
+    index = index_texts(["One old dog sat."])
+    (place,) = index.search("old dog")
+    row = row_of(place, index.context(place, 4))
+    assert tuple(row) == COLUMNS
+    assert list(row.values()) == ["0", None, None, 1, 4, 11, "One ", "old dog", " sat"]
+
+
+def test_beside_subwords_the_words_of_the_text_are_compared(tmp_path: Path) -> None:
+    """Pieces in their order would be `c`, `zz`, `##ab`, ...: no order that anybody looks for."""
+    texts = ["x zzab", "x c", "x Zza", "x b c", "x b, a"]
+    index = build_index(texts, tmp_path / "IDX", layers=("lower", f"subwords:{pieces(tmp_path)}"))
+    found = look_up(index, "x", "subwords")
+    places = found.matches.places(ordered(found.matches, "right"))
+    shown = [index.context(place, 20).after.strip() for place in places]
+    assert shown == ["b, a", "b c", "c", "Zza", "zzab"]
+
+
+def pieces(folder: Path) -> str:
+    """A tokenizer of words, letters and pairs of letters."""
+    pytest.importorskip("tokenizers")
+    known = ["[UNK]", *"abcxzZ,", "zz", "Zz", "##a", "##b", "##ab"]
+    model = {
+        "type": "WordPiece",
+        "vocab": {piece: number for number, piece in enumerate(known)},
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+    }
+    parts = ("truncation", "padding", "normalizer", "post_processor", "decoder")
+    whole = {
+        "version": "1.0",
+        "added_tokens": [],
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": model,
+        **dict.fromkeys(parts),
+    }
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(whole))
+    return str(path)
+
+
+# -- counts ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(SEGMENTS, st.lists(st.lists(st.sampled_from("abx"), min_size=1, max_size=3), max_size=5))
+def test_phrases_are_counted_as_by_hand(
+    segments: list[list[list[str]]], asked: list[list[str]]
+) -> None:
+    index = joined(segments)
+    texts = [[word.lower() for word in text] for part in segments for text in part]
+    phrases = [" ".join(words) for words in asked]
+    rows = counted(index, phrases, cut(index, phrases, "lower"), "lower")
+    assert len(rows) == len(phrases)
+    for row, words in zip(rows, asked):
+        assert tuple(row) == COUNT_COLUMNS
+        per_text = [
+            sum(text[i : i + len(words)] == words for i in range(len(text))) for text in texts
+        ]
+        assert (row["phrase"], row["items"]) == (" ".join(words), words)
+        assert row["occurrences"] == sum(per_text)
+        assert row["documents"] == sum(map(bool, per_text))
+        assert row["authors"] is None  # nobody said who wrote these
+        assert row["per_million"] == pytest.approx(sum(per_text) / sum(map(len, texts)) * 1e6)
+
+
+def test_a_phrase_without_items_is_refused() -> None:
+    index = index_texts(["a b"])
+    grams = cut(index, ["a", " "], "lower")
+    assert [len(grams[number]) for number in range(2)] == [1, 0]
+    with pytest.raises(OptionError, match="at least one item"):
+        counted(index, ["a", " "], grams, "lower")
+
+
+def test_a_query_is_counted_and_read_back() -> None:
+    row = matched(index_texts(["a b, a c", "b a"]), '"a" []')
+    assert tuple(row) == COUNT_COLUMNS
+    assert (row["occurrences"], row["query"], row["layer"]) == (2, '[lower="a"] []', "lower")
+    assert row["per_million"] == pytest.approx(2 / 7 * 1e6)
+    assert row["documents"] is row["authors"] is row["items"] is None
+
+
+@settings(max_examples=30)
+@given(SEGMENTS, st.integers(1, 3), st.integers(1, 8))
+def test_the_most_frequent_are_those_of_a_plain_count(
+    segments: list[list[list[str]]], n: int, k: int
+) -> None:
+    index = joined(segments)
+    texts = [[word.lower() for word in text] for part in segments for text in part]
+    counts: Counter[tuple[str, ...]] = Counter()
+    holding: Counter[tuple[str, ...]] = Counter()
+    for text in texts:
+        grams = [tuple(text[i : i + n]) for i in range(len(text) - n + 1)]
+        counts.update(grams)
+        holding.update(set(grams))
+    best = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+    rows = frequent(index, n, k)
+    assert [(tuple(row["items"]), row["count"]) for row in rows] == best
+    assert [row["rank"] for row in rows] == list(range(1, len(best) + 1))
+    for row in rows:
+        assert tuple(row) == FREQUENT_COLUMNS
+        assert row["documents"] == holding[tuple(row["items"])]
+        assert row["example"].lower().split() == row["items"]
+        assert row["per_million"] == pytest.approx(row["count"] / sum(map(len, texts)) * 1e6)
+    assert {row["example"] for row in frequent(index, n, k, examples=False)} <= {None}
+
+
+def test_where_places_are_not_sorted_there_are_no_examples() -> None:
+    (row,) = frequent(index_texts(["a a"]), 2, 5, "word")
+    assert (row["items"], row["example"]) == (["a", "a"], None)
+
+
+def test_of_nothing_there_is_no_share() -> None:
+    assert per_million(0, 0) is None
+    assert per_million(1, 4) == 250_000
+
+
+# -- groups ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Index:
+    given = [("a b a", "Ada", 1901), ("b b", "Bo", 1902), ("a", "", 1901)]
+    documents = [
+        Document(f"d{number}", text, {"author": author, "year": year, "tags": ["x"]})
+        for number, (text, author, year) in enumerate(given)
+    ]
+    return build_index(documents, tmp_path / "idx")
+
+
+def test_matches_are_grouped_by_any_plain_field(written: Index) -> None:
+    assert has_authors(written)
+    assert fields_of(written) == [DOCUMENT, "author", "year"]  # a list is no plain value
+    found = look_up(written, "a").matches
+
+    def rows(field: str) -> list[tuple[Any, ...]]:
+        listed = tally(found, groups_by(written, field))
+        return [(r["group"], r["matches"], r["documents"], r["words"]) for r in listed]
+
+    assert rows(DOCUMENT) == [("d0", 2, 1, 3), ("d2", 1, 1, 1)]
+    assert rows("author") == [("Ada", 2, 1, 3), ("", 1, 1, 1)]
+    assert rows("year") == [("1901", 3, 2, 4)]
+    (only,) = tally(found, groups_by(written, "year"))
+    assert only["per_million"] == pytest.approx(3 / 4 * 1e6)
