@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent
+from rote.core.record import Record
 from rote.core.result import Row
 from rote.core.sample import Cut, Need, Sample, Take
 
@@ -110,9 +111,9 @@ class Value:
         return self.moves != "neither"
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """The record. Functions take the options object as their last argument.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric(Record):
+    """The record of a measure of texts. Functions take the options object as their last argument.
 
     rows            (sample, options, work) -> anything; all texts of all sources
     reduce          (rows, take, options, rng) -> value name -> number (nan: undefined)
@@ -135,14 +136,10 @@ class Metric:
                     text is, and (rows, windows, options) -> the rows of one window of each text
     """
 
-    name: str
-    title: str
     values: Callable[[Any], tuple[Value, ...]]
     needs: Callable[[Any], tuple[Need, ...]]
-    options: type
     rows: Callable[[Sample, Any, Work], Any]
     reduce: Callable[[Any, Take, Any, np.random.Generator], Values]
-    citation: str
     match: Literal["words", "sentences", "texts"] | None
     """What sources of different size are compared by: as many windows of as many words or of as
     many whole sentences, as many whole texts, or nothing."""

@@ -1,0 +1,169 @@
+"""All that is known of a command: one record, in one file, found by the file's name.
+
+`Metric` (core/metric.py) is the record of a measure of texts, with rows and a reduction that the
+driver resamples. `Study`, below, is the record of anything else: questions about test items, about
+models, about saved results. From the record alone follow the command with its flags, the function
+`rote.NAME(...)`, the form in the app, the part of the report, the reference page, and the contract
+tests; nothing about it is listed anywhere else.
+
+    STUDY = Study(name="popularity", title="Popularity", options=Options, takes="items", run=run, …)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from rote.core import plugins
+from rote.core.chart import Chart
+from rote.core.errors import UnknownName
+from rote.core.progress import Reporter, Silent
+from rote.core.result import Interval, Row, SourceResult
+from rote.core.table import Table
+
+if TYPE_CHECKING:
+    from rote.core.metric import Metric
+
+ROOMS = ("measure",)
+"""Whose files are records."""
+Effort: TypeAlias = Literal["light", "medium", "heavy"]
+Section: TypeAlias = Literal["diversity", "patterns", "corpus", "references", "items", "others"]
+"""The part of a report that a result belongs to."""
+Takes: TypeAlias = Literal["texts", "items", "results", "index"]
+Options = TypeVar("Options")
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A value in words: `SOURCE more than REFERENCE: name a against b unit`."""
+
+    value: str
+    noun: str
+    more: str
+    less: str
+    name: str = ""
+    unit: str = ""
+    percent: bool = False
+    """A share, written as a percentage."""
+    ratio: bool = True
+    """Whether a relative difference means something; not so on a logarithmic scale."""
+    equal: str = ""
+    """The value that is the same at equal length of sentences, where the measure has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a report has to offer a measure: the fields of its records, and what was named."""
+
+    fields: Collection[str] = ()
+    reference: str | None = None
+    corpus: str | None = None
+    train: str | None = None
+    sentences: int = 2_000
+    embedder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What every command has: names and words, options, tables, figures."""
+
+    name: str
+    title: str
+    options: type
+    citation: str = ""
+    says: str | Callable[[Mapping[str, str]], str] = ""
+    """One sentence for a reader of the report: what the numbers are about. A function gets the
+    settings of the signature, where that depends on them."""
+    heading: str | Callable[[Mapping[str, str]], str] = ""
+    """What the report calls it, where that is not `title`."""
+    section: Section = "others"
+    place: int = 100
+    """Where it is shown among others of its section: small numbers first, then by name."""
+    layout: Sequence[Table] = ()
+    charts: Sequence[Chart] = ()
+    headlines: Sequence[Headline] = ()
+    """The values that a summary speaks of."""
+    main: Sequence[str] = ()
+    """The values that stand for it in the panel's figure and in `correlate`; default: the first."""
+    method: Callable[[Mapping[str, str]], str] | None = None
+    """From the settings of a signature, a sentence for the methods of a paper (no full stop)."""
+    effort: Effort = "medium"
+    panel: Sequence[Mapping[str, Any]] = ()
+    """The settings, each a measure of its own, with which it enters `rote diversity`."""
+    report: Callable[[Asked], Mapping[str, Any] | str] | None = None
+    """Its options in a report that has this to offer, or the reason why it is left out. Without it
+    a measure of texts is taken with its defaults, and a study is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a study: what was given to it, read and built by the driver.
+
+    `inputs` are what `takes` says: a corpus, a list of items, results, an opened index.
+    """
+
+    inputs: Any
+    options: Any
+    more: Mapping[type, Any] = field(default_factory=dict)
+    reporter: Reporter = field(default_factory=Silent)
+
+    def of(self, kind: type[Options]) -> Options:
+        """The options of one of the kinds that the record shares with others."""
+        found: Options = self.more[kind]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a study found; the driver adds level, fingerprints and signature, and makes the Result.
+
+    `signed` is what the signature says beside the options: models, corpora, fingerprints of the
+    data, by name and in order.
+    """
+
+    sources: Mapping[str, SourceResult]
+    values: Sequence[Row]
+    """The table `values` of the result: name, title and direction of each."""
+    by: tuple[str, ...]
+    signed: Mapping[str, Any]
+    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    interval: Interval | None = None
+    reference: str | None = None
+    comparisons: Sequence[Row] = ()
+    notes: Sequence[str] = ()
+    records: Sequence[Row] = ()
+    """The data set that was made, for those that make one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study(Record):
+    """A command that is no measure of texts.
+
+    `more` are options that it shares with others (how a model runs, how a corpus counts, how files
+    are read): the flags, the form and the keywords hold their fields as well.
+    """
+
+    takes: Takes
+    run: Callable[[Call], Findings]
+    more: Sequence[type] = ()
+    metavar: str = "FILE..."
+
+
+def names() -> list[str]:
+    """Every record there is, ours and those of other packages; nothing is imported."""
+    return list(dict.fromkeys(name for room in ROOMS for name in plugins.members(room)))
+
+
+def find(name: str) -> Metric | Study:
+    """The record of this name."""
+    module = module_of(name)
+    found: Metric | Study = getattr(module, "METRIC", None) or module.STUDY
+    return found
+
+
+def module_of(name: str) -> Any:
+    for room in ROOMS:
+        if name in plugins.members(room):
+            return plugins.load(room, name)
+    raise UnknownName("command", name, names())
