@@ -25,9 +25,9 @@ from typing import Any
 
 from rote.core.progress import Silent
 from rote.corpus.items import Record, read_records
-from rote.measure._evaluate.study import evaluate
 from rote.models.opening import open_model
 from rote.models.options import ModelOptions
+from rote.studies._evaluate.study import evaluate
 
 DEFAULT = Path("../shared/data")
 FILES = {

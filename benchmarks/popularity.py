@@ -20,8 +20,8 @@ import numpy as np
 
 from rote.corpus.items import Item, read_items
 from rote.index.opening import open_index
-from rote.measure._popularity.scores import score
 from rote.search.backends import open_backend
+from rote.studies._popularity.scores import score
 
 PEER_ITEMS = 500
 

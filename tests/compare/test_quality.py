@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rote.compare.quality import quality_columns, with_quality
 from rote.core.errors import InputError, UnknownName
-from tests.compare.saved import made, table
+from rote.studies._quality import quality_columns, with_quality
+from tests.studies.saved import made, table
 
 TABLE = table(made({name: {"unique": 0.5} for name in "abc"}))
 BY_TASK = table(made({f"wp|{name}": {"unique": 0.5} for name in "abc"}, by=("task", "model")))

@@ -15,10 +15,10 @@ from rote.core.metric import Metric
 from rote.corpus.items import Item, Record
 from rote.measure import Settings
 from rote.measure._compute import compute
-from rote.measure._evaluate.study import evaluate
-from rote.measure._memorization.study import MemorizationOptions, memorization
-from rote.measure._popularity.study import PopularityOptions, popularity
 from rote.models.backends.fake import Fake
+from rote.studies._evaluate.study import evaluate
+from rote.studies._memorization.study import MemorizationOptions, memorization
+from rote.studies._popularity.study import PopularityOptions, popularity
 from tests.measure.test_popularity import backend
 
 WORDS = "the a heron gull boat canal sang slept rose fell grey small never often twice".split()

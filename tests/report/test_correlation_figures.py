@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rote.compare.correlation_study import Options, correlate
-from rote.compare.source_table import Column
 from rote.core.result import Result
 from rote.report.figures import correlation as correlation_figures
 from rote.report.figures.results import save
 from rote.report.tables import correlation as correlation_tables
 from rote.report.tables.written import as_csv
-from tests.compare.saved import columns, made, table
+from rote.studies._source_table import Column
+from rote.studies.correlate import Options, correlate
+from tests.studies.saved import columns, made, table
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from rote.compare.factor_study import Options, factors
 from rote.core.result import Result
 from rote.report.figures import factors as factor_figures
 from rote.report.figures.results import save
 from rote.report.tables import factors as factor_tables
 from rote.report.tables.written import as_csv
-from tests.compare.saved import made, table
+from rote.studies.factors import Options, factors
+from tests.studies.saved import made, table
 
 
 def swept(*, human: tuple[str, ...] = ("none",), **options: Any) -> Result:

@@ -17,7 +17,7 @@ from rote.core.result import Result
 from rote.core.saved import read_results
 
 if TYPE_CHECKING:
-    from rote.compare.source_table import SourceTable
+    from rote.studies._source_table import SourceTable
 
 
 def results_argument() -> click.Argument:
@@ -41,7 +41,7 @@ def table_of(
     paths: Sequence[Path], values: Sequence[str], *, matched: bool, reporter: Reporter
 ) -> SourceTable:
     """The values of all results in these files side by side, and a remark on what is left out."""
-    from rote.compare.source_table import chosen, joined
+    from rote.studies._source_table import chosen, joined
 
     read = [(str(path), result) for path in paths for result in read_results(path)]
     whole = joined(read, matched=matched)

@@ -10,8 +10,8 @@ from rote.cli._derived import ValueOptions, deliver, results_argument, table_of
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._output import OutputOptions
 from rote.cli._progress import TerminalReporter
-from rote.compare.correlation_study import Options
 from rote.core.metric import option
+from rote.studies.correlate import Options
 
 _HELP = """Correlate measures with each other, and with quality, over the sources of saved results.
 
@@ -41,10 +41,10 @@ class QualityOptions:
 
 
 def run(results: tuple[Path, ...], **given: Any) -> None:
-    from rote.compare.correlation_study import correlate
-    from rote.compare.quality import with_quality
     from rote.report.figures import correlation as correlation_figures
     from rote.report.tables import correlation as correlation_tables
+    from rote.studies._quality import with_quality
+    from rote.studies.correlate import correlate
 
     quality, options = build(QualityOptions, given), build(Options, given)
     output = build(OutputOptions, given)

@@ -224,8 +224,8 @@ def _recall(model: str, passages: Path, console: Console, reporter: TerminalRepo
 
     from rote.corpus import open_corpus
     from rote.measure._speaking import open_models
-    from rote.measure._style.study import StyleOptions, style_memorization
     from rote.models.options import ModelOptions
+    from rote.studies._style.study import StyleOptions, style_memorization
 
     taken: Counter[str] = Counter()
     some = []

@@ -15,8 +15,8 @@ from rote.cli._places import LINES
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
-from rote.measure._evaluate.study import EvaluateOptions
 from rote.models.options import ModelOptions
+from rote.studies._evaluate.study import EvaluateOptions
 
 _HELP = """Put test items to language models, and say how well they do.
 
@@ -71,10 +71,10 @@ class _Files:
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.core.files import new_file
     from rote.curate.writing import json_line
-    from rote.measure._evaluate.study import check_fields, evaluate
     from rote.measure._speaking import open_models
     from rote.report.figures import evaluate as evaluate_figures
     from rote.report.tables import evaluate as evaluate_tables
+    from rote.studies._evaluate.study import check_fields, evaluate
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
     options = build(EvaluateOptions, given)

@@ -14,9 +14,9 @@ from rote.cli._output import OutputOptions
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
-from rote.measure._memorization.study import MemorizationOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
+from rote.studies._memorization.study import MemorizationOptions
 
 _HELP = """Whether a model recalls texts or test items, and what that explains.
 
@@ -64,11 +64,11 @@ class _Asked:
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus.items import read_items
     from rote.curate.neighbours import neighbour_maker
-    from rote.measure._memorization.study import memorization
     from rote.measure._speaking import open_models
     from rote.report.figures import memorization as memorization_figures
     from rote.report.tables import memorization as memorization_tables
     from rote.search.backends import open_backend
+    from rote.studies._memorization.study import memorization
 
     wanted, options = build(_Asked, given), build(MemorizationOptions, given)
     output = build(OutputOptions, given)

@@ -16,20 +16,20 @@ from rote.cli._places import LINES
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
-from rote.curate._perturb.judge import JudgeOptions
-from rote.curate._perturb.study import CheckOptions
 from rote.curate.perturb import PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
+from rote.studies._perturb.judge import JudgeOptions
+from rote.studies._perturb.study import CheckOptions
 
 if TYPE_CHECKING:
     from rote.core.model import Model
     from rote.core.result import Result
     from rote.corpus.items import Record
-    from rote.curate._perturb.checks import Pairs
-    from rote.curate._perturb.study import Spoken
     from rote.curate.perturb import Perturbed
     from rote.search.backends import Backend
+    from rote.studies._perturb.checks import Pairs
+    from rote.studies._perturb.study import Spoken
 
 _HELP = """Replace nouns and verbs of test items by synonyms, and check what that changed.
 
@@ -182,9 +182,9 @@ def _opened(given: dict[str, Any], reporter: TerminalReporter) -> _Opened:
 
 def _compared(records: Sequence[Record], call: _Call) -> Result:
     from rote.corpus.items import read_records
-    from rote.curate._perturb.checks import Pairs
     from rote.curate._perturb.records import in_order_of, matched
-    from rote.curate._perturb.study import study
+    from rote.studies._perturb.checks import Pairs
+    from rote.studies._perturb.study import study
 
     before = [record.item for record in records]
     others = list(read_records(call.wanted.perturbed))
@@ -202,11 +202,11 @@ def _compared(records: Sequence[Record], call: _Call) -> Result:
 
 
 def _made(records: Sequence[Record], call: _Call) -> Result:
-    from rote.curate._perturb.answering import in_place
-    from rote.curate._perturb.checks import Pairs
     from rote.curate._perturb.records import check_ids
-    from rote.curate._perturb.study import Done, study
     from rote.curate.perturb import perturb
+    from rote.studies._perturb.answering import in_place
+    from rote.studies._perturb.checks import Pairs
+    from rote.studies._perturb.study import Done, study
 
     options, checks = build(PerturbOptions, call.given), build(CheckOptions, call.given)
     models = build(ModelOptions, call.given)
@@ -244,10 +244,10 @@ def _spoken(
 ) -> Spoken:
     """What the models say that were named."""
     from rote.core.files import new_file
-    from rote.curate._perturb.answering import ask
-    from rote.curate._perturb.judge import judged
-    from rote.curate._perturb.study import Spoken
     from rote.curate.writing import json_line
+    from rote.studies._perturb.answering import ask
+    from rote.studies._perturb.judge import judged
+    from rote.studies._perturb.study import Spoken
 
     answers = same = None
     if call.models.answering:
@@ -277,8 +277,8 @@ def _write(records: Sequence[Record], made: Perturbed, wanted: _Files, correct: 
     from rote.core.files import new_file
     from rote.curate._perturb.records import written
     from rote.curate.writing import json_line
-    from rote.measure._evaluate.answers import ANSWERED
-    from rote.measure._popularity.study import CORRECTNESS
+    from rote.studies._evaluate.answers import ANSWERED
+    from rote.studies._popularity.study import CORRECTNESS
 
     if wanted.write:
         stale = (*CORRECTNESS, *ANSWERED, *((correct,) if correct else ()))

@@ -14,8 +14,8 @@ from rote.cli._output import OutputOptions
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
-from rote.measure._popularity.study import PopularityOptions
 from rote.search.backends import BackendOptions
+from rote.studies._popularity.study import PopularityOptions
 
 _HELP = """How popular test items are in a corpus, and whether popular ones are answered better.
 
@@ -56,10 +56,10 @@ class _Items:
 
 def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus.items import read_items
-    from rote.measure._popularity.study import popularity
     from rote.report.figures import popularity as popularity_figures
     from rote.report.tables import popularity as popularity_tables
     from rote.search.backends import open_backend
+    from rote.studies._popularity.study import popularity
 
     wanted, options = build(_Items, given), build(PopularityOptions, given)
     output = build(OutputOptions, given)

@@ -15,8 +15,8 @@ from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import option
 from rote.corpus import ReadOptions
-from rote.measure._style.study import StyleOptions
 from rote.models.options import ModelOptions
+from rote.studies._style.study import StyleOptions
 
 _HELP = """What a model recalls of its training text: word for word, or in the same grammar.
 
@@ -48,9 +48,9 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.corpus import open_corpus
     from rote.index.opening import open_index
     from rote.measure._speaking import open_models
-    from rote.measure._style.study import style_memorization
     from rote.report.figures import style as style_figures
     from rote.report.tables import style as style_tables
+    from rote.studies._style.study import style_memorization
 
     wanted, options = build(_Asked, given), build(StyleOptions, given)
     output = build(OutputOptions, given)

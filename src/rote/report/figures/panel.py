@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rote.compare.source_table import HEADLINES
 from rote.core.errors import OptionError
 from rote.core.facets import is_input
 from rote.core.result import Result
@@ -22,6 +21,7 @@ from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid
 from rote.report.figures._looks import REFERENCE
 from rote.report.figures._ticks import round_ticks
 from rote.report.texts.concordance import harmless
+from rote.studies._source_table import HEADLINES
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
 _ROLES = {

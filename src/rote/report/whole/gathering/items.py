@@ -51,8 +51,8 @@ def measured(
     inputs: Input, options: ReportOptions, settings: Settings, reporter: Reporter
 ) -> Found:
     """The popularity of the items, by the longest n-grams that enough of them hold."""
-    from rote.measure._popularity.study import PopularityOptions, popularity
     from rote.search.backends import BackendOptions, open_backend
+    from rote.studies._popularity.study import PopularityOptions, popularity
 
     every = list(read_items(_paths(inputs)))
     tasks = list(dict.fromkeys(item.task for item in every))

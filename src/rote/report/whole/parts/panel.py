@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rote.compare.source_table import HEADLINES
 from rote.core.result import Result
 from rote.measure import PANEL
 from rote.report._grid import GridRow, grid
@@ -13,6 +12,7 @@ from rote.report.whole._blocks import Block, Group, Listed, Part, Said
 from rote.report.whole.parts._figures import curves, panel_figure
 from rote.report.whole.parts._titles import says, title
 from rote.report.whole.parts.values import comparisons_table, sources_table, values_table
+from rote.studies._source_table import HEADLINES
 
 _NAMED = 8
 MEASURES = tuple(dict.fromkeys(name for name, _ in PANEL))

@@ -1,0 +1,311 @@
+"""What a study of memorization gives: mean scores, prediction, halves, membership, frequency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.clusters import mean_error, share_interval
+from rote.compare.correlation import bonett_wright_interval, spearman
+from rote.compare.intervals import around
+from rote.core.facets import JOINT
+from rote.core.result import Row, SourceResult
+from rote.studies._memorization.attacks import ATTACKS
+from rote.studies._memorization.known import overlap_of_groups
+from rote.studies._memorization.membership import separation
+from rote.studies._memorization.prediction import SPLITS, Predicted, Splits, predict
+from rote.studies._popularity.accuracy import HALVES, Share, halves
+
+if TYPE_CHECKING:
+    from rote.studies._memorization.study import Study
+
+Floats = NDArray[np.float64]
+_HALVED = ("tde_likelihood", "neighbours")
+"""The scores of the paper's table 4; a loss decides about the answer itself, so that halves by it
+would say nothing."""
+_FREQUENCIES = ("copies", "ips", "held")
+_FEW = 4
+EVERY = "all items"
+
+
+def sources(study: Study) -> dict[str, SourceResult]:
+    """The mean of every score over the right instances of each group, model by model."""
+    return {
+        JOINT.join((model, group)): _source(study, model, own)
+        for model in study.scores
+        for group, own in study.groups.items()
+    }
+
+
+def all_tables(study: Study) -> dict[str, Sequence[Row]]:
+    return {
+        "values": [
+            {
+                "value": a.name,
+                "title": a.title,
+                "higher": "neither",
+                "length_sensitive": False,
+                "share": a.name == "tde_accuracy",
+            }
+            for a in ATTACKS
+        ],
+        "prediction": list(_prediction(study)),
+        "halves": list(_halves(study)),
+        "membership": list(_membership(study)),
+        "overlap": list(_overlap(study)),
+        "frequency": list(_frequency(study)),
+        "items": list(_items(study)),
+    }
+
+
+def notes(study: Study) -> Iterator[str]:
+    """What a reader of the numbers must know."""
+    several = any(len(item.options) > 1 for item in study.items)
+    if several and np.isnan(study.correct).all():
+        yield (
+            "nobody says which items were answered rightly: `rote evaluate` does, and its results "
+            "can be given here"
+        )
+    single = sum(len(item.options) == 1 for item in study.items)
+    if single and not np.isnan(study.correct).all():
+        yield f"{single:,} items have one option: right and wrong scores are not both known"
+    if (study.member == 1).any() and not (study.member == 0).any():
+        yield "all items are members: nothing to tell them from"
+
+
+def _source(study: Study, model: str, own: NDArray[np.int64]) -> SourceResult:
+    values, intervals, lacking = {}, {}, []
+    for attack in ATTACKS:
+        column = study.scores[model].of_right(attack.name)[own]
+        defined = column[~np.isnan(column)]
+        values[attack.name] = float(defined.mean()) if len(defined) else math.nan
+        if not len(defined):
+            lacking.append(f"{attack.name}: {_why_not(attack.name)}")
+        elif attack.name == "tde_accuracy":
+            ends = share_interval(column, study.bases[own], study.options.interval)
+            intervals[attack.name] = ends
+        elif not math.isnan(error := mean_error(column, study.bases[own])):
+            intervals[attack.name] = around(values[attack.name], error, study.options.interval)
+    words = sum(len(study.items[i].instances()[0].split()) for i in own.tolist())
+    known = intervals if study.options.interval else {}
+    return SourceResult(len(own), words, values, known, tuple(lacking))
+
+
+def _why_not(attack: str) -> str:
+    return {
+        "neighbours": "no neighbours (--neighbours makes some)",
+        "min_k_plus": "this backend does not give the whole distribution",
+    }.get(attack, "no item has one, or nobody says which option is right")
+
+
+def _named(study: Study, model: str, group: str) -> dict[str, Any]:
+    fields = {} if group == EVERY else dict(zip(study.options.by, group.split(JOINT)))
+    return {"model": model, "group": group, **fields}
+
+
+def _prediction(study: Study) -> Iterator[Row]:
+    """Tables E to J: do the scores of the right and the wrong option predict right answers?"""
+    if np.isnan(study.correct).all():
+        return
+    for model, scores in study.scores.items():
+        for group, own in study.groups.items():
+            for attack in ATTACKS:
+                right = scores.of_right(attack.name)[own]
+                wrong = scores.of_wrong(attack.name)[own]
+                if np.isnan(right).all():
+                    continue
+                both = not np.isnan(wrong).all()
+                features = np.column_stack([right, wrong] if both else [right])
+                found = predict(
+                    features,
+                    ["right", "wrong"] if both else ["right"],
+                    study.correct[own],
+                    Splits(study.order[own], study.bases[own], study.options.interval),
+                    study.options.seed,
+                )
+                yield {
+                    **_named(study, model, group),
+                    "attack": attack.name,
+                    "items": found.items,
+                    "right": found.right,
+                    "majority_f1": found.majority_f1,
+                    **_predicted("logistic", found.logistic),
+                    **_predicted("svm", found.svm),
+                    "splits": SPLITS,
+                    "coefficients": [
+                        {"of": c.feature, "value": c.value, "error": c.error, "p": c.p}
+                        for c in found.coefficients
+                    ],
+                    "reason": found.reason,
+                }
+
+
+def _predicted(name: str, found: Predicted) -> dict[str, Any]:
+    return {
+        f"{name}_f1": found.macro_f1.value,
+        f"{name}_f1_low": found.macro_f1.low,
+        f"{name}_f1_high": found.macro_f1.high,
+        f"{name}_auc": found.auc.value,
+        f"{name}_auc_low": found.auc.low,
+        f"{name}_auc_high": found.auc.high,
+    }
+
+
+def _halves(study: Study) -> Iterator[Row]:
+    """Table 4: accuracy of the items with a low and with a high score."""
+    if np.isnan(study.correct).all():
+        return
+    for model, scores in study.scores.items():
+        for group, own in study.groups.items():
+            for attack in _HALVED:
+                if np.isnan(scores.of_right(attack)[own]).all():
+                    continue
+                several = scores.differences(attack)[own]
+                # A single option has nothing to be compared with: its score itself.
+                column = np.where(np.isnan(several), scores.of_right(attack)[own], several)
+                half = halves(column, np.zeros(len(own), np.int64))
+                for number, name in HALVES.items():
+                    part = own[half == number]
+                    share = Share.of(study.correct[part], study.bases[part])
+                    low, high = share.interval(study.options.interval)
+                    yield {
+                        **_named(study, model, group),
+                        "attack": attack,
+                        "half": name,
+                        "items": int((half == number).sum()),
+                        "accuracy": share.value,
+                        "low": low,
+                        "high": high,
+                    }
+
+
+def _membership(study: Study) -> Iterator[Row]:
+    """Members of each group against all non-members."""
+    others = np.flatnonzero(study.member == 0)
+    for model, scores in study.scores.items():
+        for group, own in study.groups.items():
+            members = own[study.member[own] == 1]
+            if not len(members) or not len(others):
+                continue
+            for attack in ATTACKS:
+                # Turned so that higher speaks for membership.
+                column = attack.sign * scores.of_right(attack.name)
+                found = separation(
+                    column[members],
+                    column[others],
+                    bases=(study.bases[members], study.bases[others]),
+                    alarms=study.options.false_alarms,
+                    level=study.options.interval,
+                )
+                if not found.members or not found.others:
+                    continue
+                yield {
+                    **_named(study, model, group),
+                    "attack": attack.name,
+                    "members": found.members,
+                    "others": found.others,
+                    "auc": found.auc,
+                    "auc_low": found.auc_interval[0],
+                    "auc_high": found.auc_interval[1],
+                    "found": found.found,
+                    "found_low": found.found_interval[0],
+                    "found_high": found.found_interval[1],
+                    "false_alarms": found.false_alarms,
+                }
+
+
+def _overlap(study: Study) -> Iterator[Row]:
+    """How much of members and others stands in the training data: what separates them for free."""
+    if np.isnan(study.member).all():
+        return
+    kinds = {"members": study.member == 1, "others": study.member == 0}
+    if study.frequencies is not None:
+        for kind, here in kinds.items():
+            held = study.frequencies.held[here]
+            yield _overlap_row(study, kind, "corpus", held, study.bases[here])
+        return
+    first = next(iter(study.scores.values()))
+    instances = [text for item in study.items for text in item.instances()]
+    answered = {kind: np.flatnonzero(here & (first.right >= 0)) for kind, here in kinds.items()}
+    texts = {kind: [instances[first.right[i]] for i in own] for kind, own in answered.items()}
+    shares = overlap_of_groups(texts["members"], texts["others"], study.options.n)
+    yield _overlap_row(study, "others", "members", shares, study.bases[answered["others"]])
+
+
+def _overlap_row(
+    study: Study, kind: str, held_in: str, shares: Floats, bases: NDArray[np.int64]
+) -> dict[str, Any]:
+    defined = shares[~np.isnan(shares)]
+    mean = float(defined.mean()) if len(defined) else math.nan
+    error = mean_error(shares, bases)
+    low, high = around(mean, error, study.options.interval, texts=len(defined))
+    return {
+        "of": kind,
+        "in": held_in,
+        "n": study.options.n,
+        "items": len(defined),
+        "share": mean,
+        "low": low,
+        "high": high,
+    }
+
+
+def _frequency(study: Study) -> Iterator[Row]:
+    """Does a score go with how often the item stands in the corpus?"""
+    if study.frequencies is None:
+        return
+    # Groups may be made by the frequency itself: only all items together vary in it then.
+    whole = {EVERY: np.arange(len(study.items))} if len(study.groups) > 1 else {}
+    for model, scores in study.scores.items():
+        for group, own in {**study.groups, **whole}.items():
+            for attack in ATTACKS:
+                column = scores.of_right(attack.name)[own]
+                for name in _FREQUENCIES:
+                    held = getattr(study.frequencies, name)[own]
+                    both = ~np.isnan(column) & ~np.isnan(held)
+                    if both.sum() < _FEW:
+                        continue
+                    rho = spearman(column[both], held[both])
+                    level = study.options.interval
+                    count = len(np.unique(study.bases[own][both]))
+                    low, high = bonett_wright_interval(rho, count, level)
+                    yield {
+                        **_named(study, model, group),
+                        "attack": attack.name,
+                        "frequency": name,
+                        "items": int(both.sum()),
+                        "spearman": rho,
+                        "low": low,
+                        "high": high,
+                    }
+
+
+def _items(study: Study) -> Iterator[Row]:
+    frequencies = study.frequencies
+    group_of = {i: name for name, own in study.groups.items() for i in own.tolist()}
+    for model, scores in study.scores.items():
+        # Once for all items: a column has as many entries as there are items.
+        right = {a.name: scores.of_right(a.name) for a in ATTACKS}
+        wrong = {f"{a.name}_wrong": scores.of_wrong(a.name) for a in ATTACKS}
+        for number, item in enumerate(study.items):
+            several = scores.right[number] >= 0 and len(scores.wrong[number])
+            yield {
+                **_named(study, model, group_of[number]),
+                "id": item.id,
+                "correct": _plain(study.correct[number]),
+                "member": _plain(study.member[number]),
+                **{
+                    name: None if frequencies is None else getattr(frequencies, name)[number]
+                    for name in _FREQUENCIES
+                },
+                **{name: column[number] for name, column in right.items()},
+                **({name: column[number] for name, column in wrong.items()} if several else {}),
+            }
+
+
+def _plain(value: float) -> bool | None:
+    return None if math.isnan(value) else bool(value)

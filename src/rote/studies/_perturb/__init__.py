@@ -1,0 +1,1 @@
+"""Whether perturbed items still say the same, and what the change did to answers."""

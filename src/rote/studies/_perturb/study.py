@@ -1,0 +1,312 @@
+"""The result of a perturbation: how far the items moved, and whether answers moved with them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.clusters import mean_error, numbered, share_interval
+from rote.compare.intervals import around
+from rote.core.metric import check_options, option
+from rote.core.progress import Reporter
+from rote.core.result import Interval, Result, Row, SourceResult
+from rote.core.signature import Signature
+from rote.corpus.items import fingerprint
+from rote.curate._perturb.replacing import Replacement
+from rote.search.backends import Backend
+from rote.studies._perturb import checks, tables
+from rote.studies._perturb.answering import Answers, Told
+from rote.studies._perturb.checks import Floats, Pairs
+from rote.studies._popularity.deciles import Scale
+
+VALUES = {
+    "changed": "items that changed",
+    "replaced": "words replaced",
+    "replaced_share": "share of nouns and verbs",
+    "rouge_l": "ROUGE-L with the original",
+    "cosine": "cosine with the original",
+    "bertscore": "BERTScore F with the original",
+    "judged_same": "same meaning by the judge",
+    "ips_before": "popularity before",
+    "ips_after": "popularity after",
+    "ips_change": "relative change",
+    "accuracy_before": "accuracy before",
+    "accuracy_after": "accuracy after",
+    "accuracy_change": "relative change of accuracy",
+}
+_SHARES = ("accuracy", "judged", "changed")
+_METHOD = "jackknife (means), Wilson (shares); twins belong together"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """How perturbed items are compared with the originals."""
+
+    n: int = option(7, "Tokens in an n-gram, for popularity", short="-n")
+    deciles: Path | None = option(
+        None,
+        "Deciles of the original items, from `rote popularity --save-deciles`; default: those of "
+        "the items given",
+        metavar="FILE",
+    )
+    max_undefined: float = option(0.1, "Largest share of instances that may be shorter than n")
+    embedder: str = option(
+        checks.NO_EMBEDDER,
+        "Embedder for the similarity in meaning: minilm (extra semantic), "
+        "sentence-transformers:NAME, none",
+    )
+    bertscore: str | None = option(
+        None,
+        "BERTScore with the original, by this model, such as roberta-large (extra bertscore)",
+        metavar="MODEL",
+    )
+    bertscore_layer: int | None = option(
+        None, "Layer of that model; known for those that bert-score names", metavar="N"
+    )
+    correct: str | None = option(
+        None,
+        "Field of both files that says whether an item was answered rightly (true or 1, false or "
+        "0); logs of lm-evaluation-harness have it as acc",
+        metavar="FIELD",
+    )
+    interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What is known of how the items were perturbed; empty where others did it."""
+
+    replacements: Sequence[Replacement] = ()
+    kept: Mapping[str, Counter[str]] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What models said: their answers, and what a judge thinks of each item (1 same, 0 not)."""
+
+    answers: Answers | None = None
+    same: Floats | None = None
+    judge: str = ""
+
+
+def study(
+    pairs: Pairs,
+    done: Done | None,
+    options: CheckOptions,
+    *,
+    backend: Backend | None,
+    reporter: Reporter,
+    spoken: Spoken | None = None,
+) -> Result:
+    """Everything that can be said with what is given.
+
+    Where the items were perturbed just now (`done`), only models that were asked here (`spoken`)
+    can have answered them; otherwise their own fields may say what was right.
+    """
+    spoken = spoken or Spoken()
+    columns = _columns(pairs, options, backend, reporter)
+    if spoken.same is not None:
+        columns["judged_same"] = spoken.same
+    tasks = np.array([item.task for item in pairs.before])
+    groups = {task: np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks.tolist())}
+    told = spoken.answers.told if spoken.answers else _given(pairs, done, options)
+    main = [one for one in told if one.pos == told[0].pos]
+    if len(main) == 1:
+        columns |= {"accuracy_before": main[0].before, "accuracy_after": main[0].after}
+    if done:
+        replaced = Counter((row.task, row.item) for row in done.replacements)
+        columns["replaced"] = np.array(
+            [float(replaced[item.task, item.id]) for item in pairs.before]
+        )
+    kinds = {task: _kind(pairs, own) for task, own in groups.items()}
+    names = [name for name in VALUES if name in columns]
+    bases = numbered([item.base for item in pairs.before])
+    rows: dict[str, Sequence[Row]] = {
+        "tests": tables.test_rows(columns, groups, main, bases),
+        "items": tables.item_rows(pairs, columns, names),
+    }
+    if told:
+        rows["answers"] = tables.answer_rows(told, groups, kinds, options.interval, bases)
+    if spoken.same is not None:
+        rows["judge"] = tables.judge_rows(spoken.same, groups, options.interval, bases)
+    if done:
+        rows["replacements"] = tables.replacement_rows(done.replacements, backend, reporter)
+        rows["kept"] = [
+            {"task": task, "why": why, "words": words}
+            for task, reasons in done.kept.items()
+            for why, words in reasons.most_common()
+        ]
+        if backend is not None:
+            rows["frequencies"] = tables.frequency_rows(rows["replacements"])
+    sources = {
+        task: _source(task, own, pairs, columns, done, options.interval)
+        for task, own in groups.items()
+    }
+    held = [name for name in VALUES if any(name in one.values for one in sources.values())]
+    described = [
+        {
+            "value": name,
+            "title": VALUES[name],
+            "higher": "neither",
+            "length_sensitive": False,
+            "share": name.startswith(_SHARES),
+        }
+        for name in held
+    ]
+    return Result(
+        measure="perturb",
+        signature=_signature(pairs, done, options, backend, spoken),
+        by=("task",),
+        reference=None,
+        interval=Interval(options.interval, _METHOD) if options.interval else None,
+        sources=sources,
+        tables={"values": described, **rows},
+        notes=(*_unanswered(spoken), *_undecided(spoken)),
+    )
+
+
+def _given(pairs: Pairs, done: Done | None, options: CheckOptions) -> tuple[Told, ...]:
+    """What fields of the items say about answers."""
+    if done is not None:
+        return ()
+    before = checks.answered(pairs.before, options.correct)
+    after = checks.answered(pairs.after, options.correct)
+    if not (np.isfinite(before).any() and np.isfinite(after).any()):
+        return ()
+    words = [checks.last_words(items) for items in (pairs.before, pairs.after)]
+    return (Told("", "", before, after, *words),)
+
+
+def _kind(pairs: Pairs, own: NDArray[np.int64]) -> str | None:
+    """Formal or functional, where all items of a task say the same."""
+    said = {pairs.before[n].meta.get("kind") for n in own.tolist()}
+    return said.pop() if len(said) == 1 else None
+
+
+def _unanswered(spoken: Spoken) -> list[str]:
+    if spoken.answers is None:
+        return []
+    count = Counter(
+        (row["source"], row["unanswered"]) for row in spoken.answers.rows if "unanswered" in row
+    )
+    return [
+        f"{name}: {number:,} times an item has no answer and does not count ({why})"
+        for (name, why), number in count.items()
+    ]
+
+
+def _undecided(spoken: Spoken) -> list[str]:
+    """A judge that says the same of everything may not be able to judge."""
+    told = spoken.same[np.isfinite(spoken.same)] if spoken.same is not None else np.empty(0)
+    if len(told) < 2 or len(set(told.tolist())) > 1:
+        return []
+    said = "same" if told[0] else "different"
+    return [f"the judge says '{said}' of all {len(told):,} items: it may not be able to judge"]
+
+
+def _columns(
+    pairs: Pairs, options: CheckOptions, backend: Backend | None, reporter: Reporter
+) -> dict[str, Floats]:
+    """Of each check one number per item."""
+    found = {"rouge_l": checks.rouge_l(pairs)}
+    found["changed"] = np.array(
+        [float(a.instances() != b.instances()) for a, b in zip(pairs.before, pairs.after)]
+    )
+    if options.embedder != checks.NO_EMBEDDER:
+        found["cosine"] = checks.cosine(pairs, options.embedder, reporter)
+    if options.bertscore:
+        found["bertscore"] = checks.bertscore(
+            pairs, options.bertscore, options.bertscore_layer, reporter
+        )
+    if backend is not None:
+        found["ips_before"], found["ips_after"] = checks.popularity(
+            pairs,
+            backend,
+            options.n,
+            scale=Scale.read(options.deciles) if options.deciles else None,
+            max_undefined=options.max_undefined,
+            reporter=reporter,
+        )
+    return found
+
+
+def _source(
+    task: str,
+    own: NDArray[np.int64],
+    pairs: Pairs,
+    columns: Mapping[str, Floats],
+    done: Done | None,
+    level: float,
+) -> SourceResult:
+    values: dict[str, float] = {}
+    intervals: dict[str, tuple[float, float]] = {}
+    notes = []
+    bases = numbered([pairs.before[n].base for n in own.tolist()])
+    for name, column in columns.items():
+        defined = column[own][~np.isnan(column[own])]
+        values[name] = float(defined.mean()) if len(defined) else math.nan
+        if not len(defined):
+            notes.append(f"{name}: no item has one")
+        elif level and name.startswith(_SHARES):
+            intervals[name] = share_interval(column[own], bases, level)
+        elif level and not math.isnan(error := mean_error(column[own], bases)):
+            intervals[name] = around(values[name], error, level)
+        if (lost := len(own) - len(defined)) and len(defined) and name != "judged_same":
+            notes.append(f"{name}: {lost:,} of {len(own):,} items have none")
+    for what in ("ips", "accuracy"):
+        if f"{what}_before" in values:
+            first, second = values[f"{what}_before"], values[f"{what}_after"]
+            values[f"{what}_change"] = (second - first) / first if first else math.nan
+            if not first:
+                notes.append(f"{what}_change: the value before is 0")
+    if done:
+        kept = sum(done.kept.get(task, Counter()).values())
+        replaced = sum(row.task == task for row in done.replacements)
+        values["replaced_share"] = replaced / (replaced + kept) if replaced + kept else math.nan
+        if not replaced + kept:
+            notes.append("replaced_share: there is no noun or verb")
+    words = sum(len(text.split()) for n in own.tolist() for text in pairs.before[n].instances())
+    return SourceResult(len(own), words, values, intervals, tuple(notes))
+
+
+def _signature(
+    pairs: Pairs,
+    done: Done | None,
+    options: CheckOptions,
+    backend: Backend | None,
+    spoken: Spoken,
+) -> Signature:
+    deciles = Scale.read(options.deciles).fingerprint if options.deciles else "own"
+    asked = spoken.answers.signatures.values() if spoken.answers else ()
+    return Signature.of(
+        {
+            "measure": "perturb",
+            **(done.settings if done else {}),
+            "embedder": options.embedder,
+            **(
+                {
+                    "n": options.n,
+                    "counts": backend.signature,
+                    "deciles": deciles,
+                }
+                if backend
+                else {}
+            ),
+            **({"bertscore": options.bertscore} if options.bertscore else {}),
+            **({"judge": spoken.judge} if spoken.judge else {}),
+            **({"models": tuple(asked)} if asked else {"correct": options.correct or "acc"}),
+            "items": fingerprint(pairs.before),
+            "perturbed": fingerprint(pairs.after),
+        }
+    )

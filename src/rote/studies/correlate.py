@@ -1,0 +1,291 @@
+"""Which measures go together, and which with quality? Correlations over sources, facet by facet.
+
+Each facet (a task, a genre) has its own matrix. Over several facets there is one more: of the
+same sources, numbers centred within each facet, so that a task that demands more variety of
+everybody does not look like a correlation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rote.compare.agreement import largest_block
+from rote.compare.correlation import (
+    DRAWS,
+    EXACT,
+    LEAST,
+    Coefficient,
+    Floats,
+    Pair,
+    pairs,
+    smallest_p,
+)
+from rote.compare.log_odds import benjamini_hochberg
+from rote.compare.permutation import holm
+from rote.core.errors import OptionError, UnknownName
+from rote.core.facets import JOINT, facets
+from rote.core.metric import check_options, option
+from rote.core.result import Result
+from rote.studies._source_table import (
+    Column,
+    SourceTable,
+    chosen_settings,
+    length_remarks,
+    without,
+)
+
+Correction = Literal["holm", "bh"]
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
+METHOD = "Fisher's z for Pearson, with the error of Bonett and Wright (2000) for Spearman"
+_NOISY = 0.5
+_SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A facet: its sources by the names that they have within it."""
+
+    title: str
+    sources: Mapping[str, str]
+
+    def only(self, kept: Container[str]) -> Part:
+        return Part(self.title, {s: own for s, own in self.sources.items() if s in kept})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which sources count, and how p-values are corrected; the shell's flags come from here."""
+
+    facet: tuple[str, ...] = option(
+        (),
+        "Fields of --by: correlate within each of their values (default: as the reference of the "
+        "results asks)",
+    )
+    without: tuple[str, ...] = option((), "Sources to leave out, or what a field of them holds")
+    with_reference: bool = option(False, "Count the reference as a source like the others")
+    with_inputs: bool = option(False, "Count the inputs (input documents) as a source")
+    matched: bool = option(False, "Take the values at equal size, where a result has them")
+    correction: Correction = option(
+        "holm", "Correct p-values for many pairs by Holm, or by Benjamini and Hochberg"
+    )
+    interval: float | None = option(
+        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
+    )
+    seed: int = option(0, "Seed of the random orders, with more than eight sources")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def correlate(table: SourceTable, options: Options) -> Result:
+    """Pearson and Spearman of every two columns over the sources of each facet."""
+    parts = facet_parts(table, options.facet)
+    table = without(
+        table.at_level(options.interval),
+        options.without,
+        reference=options.with_reference,
+        inputs=options.with_inputs,
+    )
+    parts = [part for part in (part.only(table.sizes) for part in parts) if part.sources]
+    _check(table, parts)
+    names = [column.name for column in table.columns]
+    rows: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
+    notes = length_remarks(table, [part.sources for part in parts], matched=options.matched)
+    for part in parts:
+        block = _block(table.columns, [list(part.sources)])
+        found = pairs(block, level=table.level, seed=options.seed)
+        own_rows = _rows(found, names, list(part.sources.values()), options.correction)
+        rows += [{"facet": part.title, **row} for row in own_rows]
+        own = [_described(column, part) for column in table.columns]
+        described += own
+        notes += _remarks(found, own, part, options.correction)
+    members = [
+        {"facet": part.title, "source": source, "name": own}
+        for part in parts
+        for source, own in part.sources.items()
+    ]
+    tables = {"members": members, "columns": described, "correlations": rows}
+    if len(parts) > 1:
+        pooled, said = _pooled(table, parts, options)
+        tables["pooled"], notes = pooled, [*notes, *said]
+    settings = {
+        "values": names,
+        "correction": CORRECTIONS[options.correction],
+        "p": f"all orders up to {EXACT} sources, else {DRAWS}",
+        **chosen_settings(options),
+    }
+    return table.result("correlate", settings, tables, method=METHOD, notes=notes)
+
+
+def facet_parts(table: SourceTable, facet: Sequence[str]) -> list[Part]:
+    """The facets: by the fields named, or else those that the reference makes."""
+    if not facet:
+        return [Part(own.title, own.names) for own in facets(table.sizes, table.reference)]
+    for name in facet:
+        if name not in table.by:
+            raise UnknownName("field of --by", name, table.by)
+    if set(facet) == set(table.by):
+        raise OptionError("--facet names all fields of --by: no field is left to name sources")
+    found: dict[str, dict[str, str]] = {}
+    for source in table.sizes:
+        held = table.fields(source)
+        title = JOINT.join(held[name] for name in facet)
+        own = JOINT.join(value for name, value in held.items() if name not in facet)
+        found.setdefault(title, {})[source] = own
+    return [Part(title, sources) for title, sources in found.items()]
+
+
+def _check(table: SourceTable, parts: Sequence[Part]) -> None:
+    if len(table.columns) < 2:
+        raise OptionError(
+            f"a correlation needs two columns: there is only "
+            f"{', '.join(c.name for c in table.columns) or 'none'}. Name others with --values, or "
+            "give results of other measures"
+        )
+    most = 0
+    for part in parts:
+        present = ~np.isnan(_block(table.columns, [list(part.sources)])[0])
+        together = present.T.astype(int) @ present.astype(int)
+        most = max(most, int((together - np.diag(np.diag(together))).max()))
+    if most == 0:
+        held = "; ".join(f"{c.name}: {', '.join(list(c.values)[:4])}" for c in table.columns[:4])
+        raise OptionError(
+            f"no source has two of the columns ({', '.join(table.files)}): are the sources named "
+            f"alike? {held}"
+        )
+    if most < LEAST:
+        raise OptionError(
+            f"at most {most} source{'s' * (most != 1)} have two of the columns: a correlation "
+            f"needs {LEAST}, and says little below 6"
+        )
+
+
+def _block(columns: Sequence[Column], facets: Sequence[Sequence[str]]) -> Floats:
+    """Facets x sources x columns."""
+    return np.array(
+        [[[c.values.get(s, math.nan) for c in columns] for s in sources] for sources in facets],
+        np.float64,
+    ).reshape(len(facets), len(facets[0]), len(columns))
+
+
+def _rows(
+    found: Sequence[Pair], names: Sequence[str], sources: Sequence[str], correction: Correction
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {
+            "a": names[pair.a],
+            "b": names[pair.b],
+            "n": pair.sources,
+            **_coefficient("pearson", pair.pearson),
+            **_coefficient("spearman", pair.spearman),
+            "exact": pair.exact,
+            "weakest": pair.weakest,
+            "weakest_without": None
+            if pair.weakest_without is None
+            else sources[pair.weakest_without],
+            "note": pair.reason,
+        }
+        for pair in found
+    ]
+    for name in ("pearson", "spearman"):
+        p = [row[f"{name}_p"] for row in rows]
+        corrected = holm(p) if correction == "holm" else benjamini_hochberg(np.array(p)).tolist()
+        for row, value in zip(rows, corrected):
+            row[f"{name}_p_corrected"] = value
+    return rows
+
+
+def _coefficient(name: str, found: Coefficient) -> dict[str, float]:
+    return {
+        name: found.estimate,
+        f"{name}_low": found.low,
+        f"{name}_high": found.high,
+        f"{name}_p": found.p,
+        f"{name}_p_corrected": math.nan,
+    }
+
+
+def _described(column: Column, part: Part) -> dict[str, Any]:
+    """A column over the sources of a facet; `noise`: the share of its variance that is error."""
+    held = [s for s in part.sources if not math.isnan(column.values.get(s, math.nan))]
+    numbers = np.array([column.values[s] for s in held])
+    errors = np.array([column.errors.get(s, math.nan) for s in held])
+    variance = float(numbers.var(ddof=1)) if len(held) > 1 else math.nan
+    known = len(held) > 1 and not np.isnan(errors).any() and variance > 0
+    return {
+        "facet": part.title,
+        "column": column.name,
+        "title": column.title,
+        "higher": column.higher,
+        "quality": column.quality,
+        "sources": len(held),
+        "mean": float(numbers.mean()) if len(held) else math.nan,
+        "sd": math.sqrt(variance) if variance >= 0 else math.nan,
+        "noise": min(1.0, float((errors**2).mean()) / variance) if known else math.nan,
+    }
+
+
+def _remarks(
+    found: Sequence[Pair],
+    described: Sequence[Mapping[str, Any]],
+    part: Part,
+    correction: Correction,
+) -> list[str]:
+    where = f"{part.title}: " if part.title else ""
+    tested = [pair for pair in found if not math.isnan(pair.pearson.p)]
+    if not tested:
+        return [f"{where}no correlation: {found[0].reason}"]
+    notes = [
+        f"{where}{row['column']} is there for {row['sources']} of {len(part.sources)} sources: "
+        "pairs with it leave out the others"
+        for row in described
+        if row["sources"] < len(part.sources)
+    ]
+    noisy = [row["column"] for row in described if row["noise"] > _NOISY]
+    if noisy:
+        notes.append(
+            f"{where}more than half of what sets the sources apart in {', '.join(noisy)} may be "
+            "chance (their intervals): correlations with it come out too small"
+        )
+    # Benjamini-Hochberg multiplies the smallest p-value less the more pairs share it.
+    least = min(smallest_p(pair.sources) for pair in tested)
+    if correction == "holm" and least * len(tested) >= _SIGNIFICANT:
+        notes.append(
+            f"{where}with {max(pair.sources for pair in tested)} sources and {len(tested)} pairs "
+            f"no corrected p-value can fall below {min(1.0, least * len(tested)):.2g}: look at "
+            "intervals, or name fewer --values"
+        )
+    return notes
+
+
+def _pooled(
+    table: SourceTable, parts: Sequence[Part], options: Options
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The sources that the facets share, centred within each facet.
+
+    Where facets have different sources, those facets and sources are taken that fill the most
+    cells together.
+    """
+    by_own = [{own: source for source, own in part.sources.items()} for part in parts]
+    every = list(dict.fromkeys(own for part in by_own for own in part))
+    present = np.array([[own in part for own in every] for part in by_own])
+    used, places = largest_block(present, least=LEAST)
+    if not used:
+        return [], [f"not pooled: no two facets share {LEAST} sources"]
+    shared = [every[place] for place in places]
+    block = _block(table.columns, [[by_own[facet][own] for own in shared] for facet in used])
+    found = pairs(block, level=table.level, seed=options.seed)
+    names = [column.name for column in table.columns]
+    rows = _rows(found, names, shared, options.correction)
+    titles = ", ".join(parts[facet].title for facet in used)
+    note = (
+        f"pooled over {titles}: the {len(shared)} sources that they share ({', '.join(shared)}), "
+        "centred within each; a source counts once, however many facets it stands in"
+    )
+    return [{"facets": len(used), **row} for row in rows], [note]

@@ -1,0 +1,377 @@
+"""What does a factor do: temperature, size, instruction tuning, quantization?
+
+For every source the trend of its values over the factor's levels; over sources, whether they
+change alike; and whether the order of the sources is the same at every level (Kendall's W).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from rote.compare.agreement import agreement, largest_block
+from rote.compare.correlation import LEAST, pairs, spearman
+from rote.compare.intervals import around
+from rote.compare.levels import Levels, ordered_levels
+from rote.compare.permutation import holm
+from rote.compare.signed import sign_test, wilcoxon_exact
+from rote.core.errors import OptionError, UnknownName
+from rote.core.metric import check_options, option
+from rote.core.result import Result
+from rote.studies._factor_parts import Part, factor_parts, reference_field
+from rote.studies._source_table import (
+    Column,
+    SourceTable,
+    chosen_settings,
+    length_remarks,
+    without,
+)
+
+Scale = Literal["auto", "linear", "log"]
+METHOD = "from the intervals of both values, taken as independent; over sources Student's t"
+_FEW = "an interval over sources needs two of them"
+_WIDE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The factor, its order, and which sources count; the shell's flags come from here."""
+
+    over: str | None = option(None, "The field of --by that is the factor", metavar="FIELD")
+    order: tuple[str, ...] = option((), "The levels in order, where they are not numbers")
+    pair: tuple[str, ...] = option((), "Two levels to compare, such as base,instruct")
+    scale: Scale = option(
+        "auto",
+        "Take numbers as they are or by their logarithm, with slopes per doubling; auto: by their "
+        f"logarithm where the largest is at least {_WIDE} times the smallest",
+    )
+    facet: tuple[str, ...] = option((), "Fields of --by whose values are looked at one by one")
+    without: tuple[str, ...] = option((), "Sources to leave out, or what a field of them holds")
+    with_reference: bool = option(False, "Count the reference as a source like the others")
+    with_inputs: bool = option(False, "Count the inputs (input documents) as a source")
+    matched: bool = option(False, "Take the values at equal size, where a result has them")
+    interval: float | None = option(
+        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
+    )
+    seed: int = option(0, "Seed of the random orders")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not self.over:
+            raise OptionError("--over names the factor: a field that the results were made --by")
+
+    @property
+    def factor(self) -> str:
+        """The factor, which is always named."""
+        return str(self.over)
+
+
+def factors(table: SourceTable, options: Options) -> Result:
+    """Trends, changes and agreement of every column over the levels of the factor."""
+    if options.factor not in table.by:
+        raise UnknownName("field of --by", options.factor, table.by)
+    if len(table.by) < 2:
+        raise OptionError(
+            f"the results were made --by {options.factor} alone, so no source can be followed over "
+            f"it: make them --by source,{options.factor}"
+        )
+    table = table.at_level(options.interval)
+    place = reference_field(table)
+    kept = without(
+        table,
+        options.without,
+        reference=options.with_reference or place == options.factor,
+        inputs=options.with_inputs,
+    )
+    found = [
+        fields[options.factor]
+        for fields in map(kept.fields, kept.sizes)
+        # The reference is drawn as a line of its own, and may have no level at all.
+        if place == options.factor or table.reference not in fields.values()
+    ]
+    levels = ordered_levels(found, options.factor, order=options.order, pair=options.pair)
+    if len(levels.names) < 2:
+        raise OptionError(
+            f"'{options.factor}' has only the level {', '.join(levels.names) or 'none'}: a factor "
+            "needs two"
+        )
+    study = _Study(kept, levels, options)
+    parts = factor_parts(table, kept, place, over=options.factor, facet=options.facet)
+    cells, trends, changes, agreements, neighbours = [], [], [], [], []
+    for part in parts:
+        of_part: list[dict[str, Any]] = []
+        for column, whole in zip(kept.columns, table.columns):
+            cells += list(study.cells(part, column, whole))
+            trends += list(study.trends(part, column))
+            of_part += list(study.change(part, column))
+            agreements += list(study.agreement(part, column))
+            neighbours += list(study.neighbours(part, column))
+        for row, p in zip(of_part, holm([row["p_wilcoxon"] for row in of_part])):
+            changes.append({**row, "p_corrected": p})
+    tables = {
+        "levels": [
+            {
+                "level": n,
+                "number": x,
+                "kind": levels.kind,
+                "unit": levels.unit,
+                "scale": study.scale,
+            }
+            for n, x in zip(levels.names, levels.numbers)
+        ],
+        "cells": cells,
+        "trends": trends,
+        "changes": changes,
+        "agreement": agreements,
+        "neighbours": neighbours,
+    }
+    settings = {
+        "values": [column.name for column in table.columns],
+        "over": options.factor,
+        "levels": levels.names,
+        "kind": levels.kind,
+        "scale": study.scale,
+        **chosen_settings(options),
+    }
+    groups = [[g for held in part.groups.values() for g in held.values()] for part in parts]
+    notes = length_remarks(kept, groups, matched=options.matched)
+    notes += study.remarks(parts, found)
+    described = replace(table, notes=kept.notes)
+    return described.result("factors", settings, tables, method=METHOD, notes=notes)
+
+
+class _Study:
+    """The rows of one factor, column by column."""
+
+    def __init__(self, table: SourceTable, levels: Levels, options: Options) -> None:
+        self.table, self.levels, self.options = table, levels, options
+        self.scale = _scale(levels, options.scale)
+        self.numbers = dict(zip(levels.names, levels.numbers))
+        if self.scale == "log":
+            self.numbers = {name: math.log2(number) for name, number in self.numbers.items()}
+
+    def cells(self, part: Part, column: Column, whole: Column) -> Iterator[dict[str, Any]]:
+        """Every value with its interval; those of the reference too."""
+        numbers = dict(zip(self.levels.names, self.levels.numbers))
+        kinds = ((part.groups, column, False), ({"": part.reference}, whole, True))
+        for groups, held, reference in kinds:
+            for source, by_level in groups.items():
+                for level, group in by_level.items():
+                    estimate = held.values.get(group, math.nan)
+                    if math.isnan(estimate) or (level not in numbers and not reference):
+                        continue
+                    low, high = held.intervals.get(group, (math.nan, math.nan))
+                    yield {
+                        "facet": part.title,
+                        "source": self.table.reference if reference else source,
+                        "level": level,
+                        "number": numbers.get(level, math.nan),
+                        "column": column.name,
+                        "estimate": estimate,
+                        "low": low,
+                        "high": high,
+                        "reference": reference,
+                    }
+
+    def trends(self, part: Part, column: Column) -> Iterator[dict[str, Any]]:
+        """Each source by itself: does the value rise or fall with the factor?"""
+        for source in part.groups:
+            held = self._held(part, source, column)
+            if not held:
+                continue
+            places = np.array([self.levels.names.index(level) for level in held], float)
+            numbers = np.array([self.numbers[level] for level in held])
+            values, errors = (np.array(list(column_)) for column_ in zip(*held.values()))
+            rho, p, reason = math.nan, math.nan, None
+            if self.levels.kind == "unordered":
+                reason = "the levels have no order: --order gives one"
+            elif len(held) < LEAST:
+                reason = f"{len(held)} level{'s' * (len(held) != 1)}: a trend needs {LEAST}"
+            else:
+                block = np.stack((places, values), axis=-1)[None]
+                pair = pairs(block, level=self.table.level, seed=self.options.seed)[0]
+                rho, p = pair.spearman.estimate, pair.spearman.p
+                reason = pair.reason if math.isnan(rho) else None
+            slope, slope_error = _slope(numbers, values, errors)
+            if self.levels.kind != "numeric":
+                slope = slope_error = math.nan
+            change, change_low, change_high = self._change(held)
+            low, high = around(slope, slope_error, self.table.level)
+            yield {
+                "facet": part.title,
+                "source": source,
+                "column": column.name,
+                "levels": len(held),
+                "spearman": rho,
+                "p": p,
+                "slope": slope,
+                "slope_low": low,
+                "slope_high": high,
+                "per": "doubling" if self.scale == "log" else "unit",
+                "first": self.levels.names[0],
+                "last": self.levels.names[-1],
+                "change": change,
+                "change_low": change_low,
+                "change_high": change_high,
+                "note": reason,
+            }
+
+    def change(self, part: Part, column: Column) -> Iterator[dict[str, Any]]:
+        """From the first level to the last, over the sources that have both."""
+        if self.levels.kind == "unordered":
+            return
+        found = [self._change(self._held(part, source, column))[0] for source in part.groups]
+        changes = np.array([change for change in found if not math.isnan(change)])
+        mean = float(changes.mean()) if len(changes) else math.nan
+        low, high = _mean_interval(changes, self.table.level)
+        yield {
+            "facet": part.title,
+            "column": column.name,
+            "first": self.levels.names[0],
+            "last": self.levels.names[-1],
+            "sources": len(changes),
+            "mean": mean,
+            "low": low,
+            "high": high,
+            "up": int((changes > 0).sum()),
+            "down": int((changes < 0).sum()),
+            "p_sign": sign_test(changes.tolist()),
+            "p_wilcoxon": wilcoxon_exact(changes.tolist()),
+            "note": _FEW if self.table.level and len(changes) < 2 else None,
+        }
+
+    def agreement(self, part: Part, column: Column) -> Iterator[dict[str, Any]]:
+        """Kendall's W: levels judge sources. Over the largest part of the cells without gaps."""
+        sources, grid = self._grid(part, column)
+        rows, places = largest_block(~np.isnan(grid))
+        levels = [self.levels.names[row] for row in rows]
+        row: dict[str, Any] = {
+            "facet": part.title,
+            "column": column.name,
+            "sources": [sources[place] for place in places],
+            "levels": levels,
+        }
+        if not rows:
+            reason = "no two sources have the same two levels"
+            yield {**row, "w": math.nan, "p": math.nan, "exact": True, "note": reason}
+            return
+        block = grid[np.ix_(rows, places)]
+        found = agreement(block, seed=self.options.seed, purpose=column.name)
+        yield {**row, "w": found.w, "p": found.p, "exact": found.exact, "note": found.reason}
+
+    def neighbours(self, part: Part, column: Column) -> Iterator[dict[str, Any]]:
+        """Spearman between each level and the next, over the sources that have both."""
+        if self.levels.kind == "unordered":
+            return
+        _, grid = self._grid(part, column)
+        for place, (level, following) in enumerate(zip(self.levels.names, self.levels.names[1:])):
+            both = ~np.isnan(grid[place]) & ~np.isnan(grid[place + 1])
+            enough = both.sum() >= LEAST
+            rho = spearman(grid[place][both], grid[place + 1][both]) if enough else math.nan
+            yield {
+                "facet": part.title,
+                "column": column.name,
+                "level": level,
+                "next": following,
+                "sources": int(both.sum()),
+                "spearman": rho,
+                "note": None if enough else f"fewer than {LEAST} sources have both",
+            }
+
+    def remarks(self, parts: Sequence[Part], found: Sequence[str]) -> Iterator[str]:
+        if self.levels.kind == "unordered":
+            yield (
+                f"the levels of {self.options.factor} ({', '.join(self.levels.names)}) are neither "
+                "numbers nor ordered by --order or --pair: no trends and changes, only the "
+                "agreement of the levels"
+            )
+        unused = [level for level in dict.fromkeys(found) if level not in self.numbers]
+        if unused:
+            yield f"levels that were not named are left out: {', '.join(unused)}"
+        for part in parts:
+            where = f"{part.title}: " if part.title else ""
+            lacking: dict[str, list[str]] = {}
+            for source, by_level in part.groups.items():
+                missing = [level for level in self.levels.names if level not in by_level]
+                if missing:
+                    lacking.setdefault(", ".join(missing), []).append(source)
+            for missing_levels, sources in lacking.items():
+                yield f"{where}no {self.options.factor} {missing_levels} of {', '.join(sources)}"
+            yield from self._gap_remarks(part, where)
+
+    def _gap_remarks(self, part: Part, where: str) -> Iterator[str]:
+        """Says what W rests on, where not on every cell."""
+        blocks: dict[str, list[str]] = {}
+        for column in self.table.columns:
+            judged = next(self.agreement(part, column))
+            used, sources = judged["levels"], judged["sources"]
+            whole = len(used) == len(self.levels.names) and len(sources) == len(part.groups)
+            if math.isnan(judged["w"]):
+                said = f"is undefined: {judged['note']}"
+            elif not whole:
+                said = "rests on the cells without gaps: "
+                said += f"{self.options.factor} {', '.join(used)} of {', '.join(sources)}"
+            else:
+                continue
+            blocks.setdefault(said, []).append(column.name)
+        for said, columns in blocks.items():
+            yield f"{where}W of {', '.join(columns)} {said}"
+
+    def _held(self, part: Part, source: str, column: Column) -> dict[str, tuple[float, float]]:
+        """The levels that a source has, in order, each with value and standard error."""
+        held = {}
+        for level in self.levels.names:
+            group = part.groups[source].get(level)
+            if group is not None and not math.isnan(column.values.get(group, math.nan)):
+                held[level] = (column.values[group], column.errors.get(group, math.nan))
+        return held
+
+    def _change(self, held: Mapping[str, tuple[float, float]]) -> tuple[float, float, float]:
+        first, last = self.levels.names[0], self.levels.names[-1]
+        if self.levels.kind == "unordered" or first not in held or last not in held:
+            return math.nan, math.nan, math.nan
+        (before, error), (after, other) = held[first], held[last]
+        change = after - before
+        return change, *around(change, math.hypot(error, other), self.table.level)
+
+    def _grid(self, part: Part, column: Column) -> tuple[list[str], np.ndarray[Any, Any]]:
+        """Levels x sources, nan where there is no number."""
+        sources = list(part.groups)
+        grid = np.full((len(self.levels.names), len(sources)), math.nan)
+        for place, source in enumerate(sources):
+            for level, (value, _) in self._held(part, source, column).items():
+                grid[self.levels.names.index(level), place] = value
+        return sources, grid
+
+
+def _scale(levels: Levels, wanted: Scale) -> str:
+    positive = levels.kind == "numeric" and levels.numbers[0] > 0
+    if wanted == "log" and not positive:
+        raise OptionError("--scale log needs a factor of numbers above 0")
+    wide = positive and levels.numbers[-1] >= _WIDE * levels.numbers[0]
+    return "log" if wanted == "log" or (wanted == "auto" and wide) else "linear"
+
+
+def _slope(x: Any, y: Any, errors: Any) -> tuple[float, float]:
+    """Least squares, and the standard error that the values' own errors give it."""
+    centred = x - x.mean()
+    size = float((centred**2).sum())
+    if size == 0:
+        return math.nan, math.nan
+    weights = centred / size
+    return float(weights @ y), float(np.sqrt(((weights * errors) ** 2).sum()))
+
+
+def _mean_interval(values: Any, level: float) -> tuple[float, float]:
+    """Student's t interval of a mean; nan with fewer than two, or with no level."""
+    if len(values) < 2 or not level:
+        return math.nan, math.nan
+    from scipy.special import stdtrit
+
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    reach = float(stdtrit(len(values) - 1, (1 + level) / 2)) * error
+    return float(values.mean()) - reach, float(values.mean()) + reach

@@ -1,0 +1,256 @@
+"""The study of memorization: scores of items, and what they are held against."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import spearmanr
+
+import rote
+from rote.cli.main import rote as command
+from rote.core.errors import InputError, OptionError
+from rote.core.model import Continuation
+from rote.core.progress import Silent
+from rote.core.result import Result
+from rote.corpus.items import Item
+from rote.models.backends.fake import Fake
+from rote.report.figures import memorization as figures
+from rote.report.tables import memorization as tables
+from rote.search.backends import open_backend
+from rote.studies._memorization import attacks
+from rote.studies._memorization.known import overlap_of_groups
+from rote.studies._memorization.scores import score
+from rote.studies._memorization.study import MemorizationOptions, memorization
+
+# A model that was trained on "a b c d e f" and little else.
+LEARNT = {"": {"a": 0.9, "x": 0.1}} | {
+    one: {other: 0.8, "x": 0.1, "y": 0.1} for one, other in zip("abcdef", "bcdefa")
+}
+MODEL = Fake(LEARNT | {"x": {"y": 0.5, "x": 0.5}, "y": {"x": 0.5, "y": 0.5}})
+MEMBER, OTHER = "a b c d e f", "x y x y x x"
+
+
+def item(text: str, number: int = 0, **meta: object) -> Item:
+    return Item(str(number), "texts", "", (text,), 0, "", meta)
+
+
+def choice(right: str, wrong: str, number: int = 0, **meta: object) -> Item:
+    return Item(str(number), "pairs", "", (right, wrong), 0, "", meta)
+
+
+def loss(text: str) -> float:
+    return attacks.loss(MODEL.score([Continuation("", text)])[0])
+
+
+def test_scores_are_those_of_right_and_wrong_options() -> None:
+    items = [choice(MEMBER, OTHER), item(OTHER), Item("2", "t", "", ("a", "b"), None)]
+    found = score(items, MODEL, 0.2, None, Silent())
+    assert found.of_right("loss")[:2] == pytest.approx([loss(MEMBER), loss(OTHER)])
+    assert math.isnan(found.of_right("loss")[2])
+    assert found.of_wrong("loss")[0] == pytest.approx(loss(OTHER))
+    assert math.isnan(found.of_wrong("loss")[1])
+    assert found.of_right("tde_accuracy")[:2].tolist() == [1, 0]
+    assert np.isnan(found.of_right("neighbours")).all()
+
+
+def test_differences_keep_their_sign_where_scores_are_negative() -> None:
+    found = score([choice(MEMBER, OTHER)], MODEL, 0.2, None, Silent())
+    right, wrong = found.of_right("tde_likelihood")[0], found.of_wrong("tde_likelihood")[0]
+    assert wrong < right < 0
+    assert found.differences("tde_likelihood")[0] == pytest.approx((right - wrong) / -right)
+    assert found.differences("tde_likelihood")[0] > 0
+
+
+def test_neighbours_are_asked_for_and_subtracted() -> None:
+    def near(texts: Sequence[str], reporter: object) -> list[list[str]]:
+        return [[text.replace("c", "x"), text.replace("d", "x")] for text in texts]
+
+    found = score([item(MEMBER)], MODEL, 0.2, near, Silent())
+    beside = [loss(MEMBER.replace("c", "x")), loss(MEMBER.replace("d", "x"))]
+    expected = loss(MEMBER) - sum(beside) / 2
+    assert found.of_right("neighbours")[0] == pytest.approx(expected)
+    assert expected < 0
+
+
+def known(**keywords: object) -> Result:
+    items = [
+        item(MEMBER, 0, member=True, repeats=4),
+        item("a b c d", 1, member=True, repeats=1),
+        item(OTHER, 2, member=False, repeats=0),
+        item("y y x", 3, member=False, repeats=0),
+    ]
+    return memorization(items, {"toy": MODEL}, MemorizationOptions(member="member", **keywords))
+
+
+def test_members_are_told_from_others_by_every_attack_that_works() -> None:
+    rows = {row["attack"]: row for row in known().tables["membership"]}
+    assert set(rows) == {a.name for a in attacks.ATTACKS} - {"neighbours"}
+    assert rows["loss"]["auc"] == 1  # lower for members, and turned
+    assert (rows["loss"]["members"], rows["loss"]["others"]) == (2, 2)
+    assert rows["loss"]["found"] == 1
+
+
+def test_groups_of_members_are_each_held_against_all_others() -> None:
+    rows = [r for r in known(by=("repeats",)).tables["membership"] if r["attack"] == "loss"]
+    assert {(row["group"], row["members"], row["others"]) for row in rows} == {
+        ("4", 1, 2),
+        ("1", 1, 2),
+    }
+
+
+def test_the_overlap_of_both_groups_is_reported(tmp_path: Path) -> None:
+    (row,) = known(n=2).tables["overlap"]
+    assert (row["of"], row["in"], row["share"]) == ("others", "members", 0)
+    assert overlap_of_groups(["A b c d"], ["x b c y", "a"], 2)[0] == pytest.approx(1 / 3)
+    assert np.isnan(overlap_of_groups(["a"], ["a"], 2)).all()
+    rote.build_index([MEMBER, MEMBER, "x y"], tmp_path / "index", layers=("lower",))
+    backend = open_backend(str(tmp_path / "index"))
+    items = [item(MEMBER, 0, member=1), item(OTHER, 1, member=0)]
+    options = MemorizationOptions(member="member", n=2)
+    result = memorization(items, {"toy": MODEL}, options, backend=backend)
+    shares = {row["of"]: row["share"] for row in result.tables["overlap"]}
+    assert shares == {"members": 1, "others": 2 / 5}  # x y, twice, of five
+    assert [row["copies"] for row in result.tables["items"]] == [2, 0]
+
+
+def test_scores_go_with_frequency_where_they_do(tmp_path: Path) -> None:
+    texts = [MEMBER] * 5 + [MEMBER[2:]] * 3 + [MEMBER[4:]] * 2 + ["x y x"]
+    rote.build_index(texts, tmp_path / "index", layers=("lower",))
+    backend = open_backend(str(tmp_path / "index"))
+    items = [item(text, n) for n, text in enumerate(dict.fromkeys([*texts, OTHER]))]
+    result = memorization(items, {"toy": MODEL}, MemorizationOptions(n=2), backend=backend)
+    rows = {(r["attack"], r["frequency"]): r["spearman"] for r in result.tables["frequency"]}
+    # Shorter runs stand inside longer ones, so their counts add up: 5, 8, 10, 1, 0.
+    copies = [row["copies"] for row in result.tables["items"]]
+    assert copies == [5, 8, 10, 1, 0]
+    own = [row["loss"] for row in result.tables["items"]]
+    assert rows["loss", "copies"] == pytest.approx(spearmanr(own, copies).statistic)
+
+
+def test_frequency_is_looked_at_over_all_items_where_groups_are_made_by_it(
+    tmp_path: Path,
+) -> None:
+    texts = [MEMBER, MEMBER[:7], MEMBER[:5], "x y x"]
+    rote.build_index(texts, tmp_path / "index", layers=("lower",))
+    backend = open_backend(str(tmp_path / "index"))
+    items = [item(text, n, repeats=n) for n, text in enumerate(texts)]
+    options = MemorizationOptions(n=2, by=("repeats",))
+    found = memorization(items, {"toy": MODEL}, options, backend=backend)
+    rows = [row for row in found.tables["frequency"] if row["frequency"] == "copies"]
+    assert {(row["group"], row["items"]) for row in rows} == {("all items", 4)}
+
+
+def test_right_answers_are_predicted_and_halved() -> None:
+    rng = np.random.default_rng(0)
+    items = []
+    for number in range(60):
+        right = " ".join(rng.choice(list("abcdef"), 6))
+        wrong = " ".join(rng.choice(list("xyabc"), 6))
+        better = loss(right) < loss(wrong)
+        acc = int(better if rng.random() < 0.8 else not better)
+        items.append(choice(right, wrong, number, acc=acc))
+    result = memorization(items, {"toy": MODEL})
+    rows = {row["attack"]: row for row in result.tables["prediction"]}
+    assert [one["of"] for one in rows["loss"]["coefficients"]] == ["right", "wrong"]
+    assert rows["loss"]["items"] == 60
+    share = max(rows["loss"]["right"], 60 - rows["loss"]["right"]) / 60
+    assert rows["loss"]["majority_f1"] == pytest.approx(share / (1 + share))
+    # Nobody made neighbours: there is nothing to halve by them.
+    assert {row["attack"] for row in result.tables["halves"]} == {"tde_likelihood"}
+    halves = [row for row in result.tables["halves"] if row["attack"] == "tde_likelihood"]
+    assert [row["half"] for row in halves] == ["low", "high"]
+    assert sum(row["items"] for row in halves) == 60
+    rows = result.tables["items"]
+    assert all(row["loss"] == pytest.approx(loss(i.instances()[0])) for row, i in zip(rows, items))
+    assert all(
+        row["loss_wrong"] == pytest.approx(loss(i.instances()[1])) for row, i in zip(rows, items)
+    )
+    again = Result.from_json(result.to_json())
+    assert "prediction" in figures.figures(again)
+    assert "macro-F1" in tables.as_text(again)
+
+
+def test_what_is_wrong_is_said_before_a_model_is_asked() -> None:
+    class Unasked:
+        signature, batch = "unasked", 1
+
+        def __getattr__(self, name: str) -> object:
+            raise AssertionError("asked")
+
+    with pytest.raises(InputError, match="'member'"):
+        memorization([item(MEMBER)], {"m": Unasked()}, MemorizationOptions(member="member"))
+    options = MemorizationOptions(member="m")
+    with pytest.raises(InputError, match="members are true"):
+        memorization([item(MEMBER, m="perhaps")], {"m": Unasked()}, options)
+    with pytest.raises(OptionError, match="k is a share"):
+        MemorizationOptions(k=0)
+    with pytest.raises(InputError, match="no items"):
+        memorization([], {"m": Unasked()})
+
+
+def test_the_command_scores_texts_and_draws_them(tmp_path: Path) -> None:
+    (tmp_path / "table.json").write_text(json.dumps(dict(MODEL.table)))
+    records = [
+        {"id": "m", "text": MEMBER, "member": True, "repeats": 4},
+        {"id": "n", "text": "a b c d", "member": True, "repeats": 4},
+        {"id": "o", "text": OTHER, "member": False, "repeats": 0},
+        {"id": "p", "text": "y y x", "member": False, "repeats": 0},
+    ]
+    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, records)))
+    call = ["memorization", str(tmp_path / "texts.jsonl"), "--by", "repeats", "--member", "member"]
+    call += ["--model", f"fake:{tmp_path / 'table.json'}"]
+    runner = CliRunner()
+    shown = runner.invoke(command, [*call, "--figure", str(tmp_path / "f.svg"), "-q"])
+    assert shown.exit_code == 0, shown.output
+    assert "members against non-members" in shown.output
+    assert (tmp_path / "f.svg").stat().st_size > 1000
+    told = json.loads(runner.invoke(command, [*call, "--json", "-q"]).output)
+    assert told["sources"]["table.json|4"]["values"]["tde_accuracy"] == 1
+    assert runner.invoke(command, call[:-2]).exit_code != 0
+
+
+def test_groups_that_are_numbers_stand_in_their_order_and_all_of_them_are_printed() -> None:
+    repeats = (64, 1, 0, 16, 2, 8, 4, 32)
+    items = [
+        item(MEMBER if times else OTHER, 10 * place + times, repeats=times)
+        for times in repeats
+        for place in range(3)
+    ]
+    result = memorization(
+        items, {"m": MODEL}, MemorizationOptions(member="repeats", by=("repeats",))
+    )
+    assert list(result.sources) == [f"m|{times}" for times in sorted(repeats)]
+    printed = tables.as_text(result, 100)
+    members = printed[printed.index("non-members: AUC") : printed.index("members found")]
+    lines = [line.split()[1] for line in members.splitlines() if line.startswith(" m ")]
+    assert lines == ["1", "2", "4", "8", "16", "32", "64"]
+
+
+def test_answers_of_several_models_in_one_file_are_mentioned() -> None:
+    twice = [choice(MEMBER, OTHER, 1, acc=1), choice(MEMBER, OTHER, 1, acc=0)]
+    assert any("more than once" in note for note in memorization(twice, {"m": MODEL}).notes)
+    once = [choice(MEMBER, OTHER, 1, acc=1), choice(MEMBER, OTHER, 2, acc=0)]
+    assert not any("more than once" in note for note in memorization(once, {"m": MODEL}).notes)
+    with pytest.raises(OptionError, match="n must be at least 1"):
+        MemorizationOptions(n=0)
+
+
+def test_the_command_names_models_and_refuses_a_place_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "next.json").write_text(json.dumps(LEARNT))
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps({"id": "1", "text": MEMBER}) + "\n")
+    asked = ["memorization", str(texts), "--model", f"own=fake:{tmp_path / 'next.json'}"]
+    done = CliRunner().invoke(command, [*asked, "--json", "-q"])
+    assert list(json.loads(done.stdout)["sources"]) == ["own|texts"]
+    for flag in ("-o", "--figure"):
+        error = (
+            CliRunner().invoke(command, [*asked, flag, str(tmp_path / "no" / "x.png")]).exception
+        )
+        assert isinstance(error, OptionError)
+        assert "make it first" in str(error)

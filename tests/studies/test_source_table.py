@@ -1,0 +1,136 @@
+"""Saved results side by side: what is joined, what is refused, what is said."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from rote.core.errors import OptionError, UnknownName
+from rote.core.result import Result
+from rote.studies._source_table import chosen, length_remarks, without
+from tests.studies.saved import made, table
+
+LEXICAL = made({"a": {"unique": (0.5, 0.1), "mtld": 60.0}, "b": {"unique": 0.6, "mtld": 70.0}})
+COMPRESSION = made({"b": {"gzip": 2.5}, "c": {"gzip": 2.0}}, measure="compression")
+
+
+def test_sources_with_the_same_name_are_joined() -> None:
+    found = table(LEXICAL, COMPRESSION)
+    assert list(found.sizes) == ["a", "b", "c"]
+    held = {column.name: column.values for column in found.columns}
+    assert held["lexical.mtld"] == {"a": 60, "b": 70}
+    assert held["compression.gzip"] == {"b": 2.5, "c": 2.0}
+    unique = found.columns[0]
+    assert unique.errors["a"] == pytest.approx(0.1 / 1.95996, abs=1e-5)
+    assert math.isnan(unique.errors["b"])
+
+
+def test_text_and_tags_of_a_panel_are_two_columns() -> None:
+    tags = made({"b": {"gzip_pos": 5.0}}, measure="compression")
+    names = [column.name for column in chosen(table(COMPRESSION, tags), ()).columns]
+    assert names == ["compression.gzip", "compression.gzip_pos"]
+
+
+def test_two_files_that_agree_are_one_and_that_disagree_are_refused() -> None:
+    assert table(LEXICAL, LEXICAL).columns == table(LEXICAL).columns
+    other = made({"a": {"unique": 0.7}})
+    with pytest.raises(OptionError, match=r"unique of 'a' is 0\.5 in 1\.json and 0\.7 in 2\.json"):
+        table(LEXICAL, other)
+
+
+def test_an_undefined_value_gives_way_to_a_defined_one() -> None:
+    nothing = made({"a": {"unique": math.nan}})
+    for results in ((nothing, LEXICAL), (LEXICAL, nothing)):
+        column = table(*results).columns[0]
+        assert column.values["a"] == 0.5
+        assert column.intervals["a"] == pytest.approx((0.4, 0.6))
+
+
+def test_fields_in_another_order_name_the_same_sources() -> None:
+    first = made({"wp|x": {"unique": 0.5}}, by=("task", "model"))
+    second = made({"x|wp": {"gzip": 2.0}}, by=("model", "task"), measure="compression")
+    assert list(table(first, second).sizes) == ["wp|x"]
+    assert table(first).fields("wp|x") == {"task": "wp", "model": "x"}
+    with pytest.raises(OptionError, match="does not consist of task, model"):
+        table(first).fields("wp|x|y")
+
+
+def test_other_settings_and_other_texts_are_said() -> None:
+    other = made({"c": {"unique": 0.4}}, settings={"layer": "word"})
+    notes = table(LEXICAL, other).notes
+    assert notes == (
+        "lexical.unique was made with different settings in 1.json and 2.json: layer none / word",
+    )
+
+
+def test_two_references_are_refused() -> None:
+    one, two = (made({"a": {"unique": 0.5}}, reference=name) for name in ("a", "b"))
+    with pytest.raises(OptionError, match=r"'a' in 1\.json, 'b' in 2\.json"):
+        table(one, two)
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ((), ["lexical.unique", "compression.gzip"]),
+        (("all",), ["lexical.unique", "lexical.mtld", "compression.gzip"]),
+        (("mtld", "compression"), ["lexical.mtld", "compression.gzip"]),
+        (("lexical.mtld",), ["lexical.mtld"]),
+    ],
+)
+def test_values_are_chosen_by_name(values: tuple[str, ...], names: list[str]) -> None:
+    found = chosen(table(LEXICAL, COMPRESSION), values)
+    assert [column.name for column in found.columns] == names
+
+
+def test_a_wrong_value_gets_a_suggestion() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'unique'"):
+        chosen(table(LEXICAL), ("uniqe",))
+
+
+def test_a_measure_without_a_known_headline_shows_its_first_value() -> None:
+    foreign = made({"a": {"first": 1.0, "second": 2.0}}, measure="foreign")
+    assert [column.name for column in chosen(table(foreign), ()).columns] == ["foreign.first"]
+
+
+def test_the_reference_and_inputs_do_not_count_unless_asked_for() -> None:
+    held = {name: {"unique": 0.5} for name in ("human", "x", "input documents", "y")}
+    whole = table(made(held, reference="human"))
+    kept = without(whole, (), reference=False, inputs=False)
+    assert list(kept.sizes) == ["x", "y"]
+    assert any("human" in note for note in kept.notes)
+    assert list(without(whole, ("y",), reference=True, inputs=True).sizes) == [
+        *("human", "x", "input documents")
+    ]
+    with pytest.raises(UnknownName, match="source 'z'"):
+        without(whole, ("z",), reference=True, inputs=True)
+
+
+def test_values_at_equal_size_come_without_intervals() -> None:
+    result = made({"a": {"unique": (0.5, 0.1)}, "b": {"unique": 0.6}}, matched={"a": 0.4})
+    column = table(result, matched=True).columns[0]
+    assert column.values == {"a": 0.4, "b": 0.6}
+    assert column.intervals == {}
+
+
+def test_unequal_lengths_are_said_where_values_move_with_them() -> None:
+    held = {"a": {"unique": 0.5}, "b": {"unique": 0.6}}
+    found = table(made(held, words={"a": 3_000, "b": 1_000}))
+    assert "3.0 times as many words" in length_remarks(found, [["a", "b"]], matched=False)[0]
+    assert length_remarks(found, [["a", "b"]], matched=True) == []
+    # They do not stand together.
+    assert length_remarks(found, [["a"], ["b"]], matched=False) == []
+
+
+def test_the_joined_table_is_a_result_that_can_be_read_again() -> None:
+    found = table(LEXICAL, COMPRESSION)
+    result = found.result("x", {}, {}, method="none", notes=["a note"])
+    again = Result.from_json(result.to_json())
+    assert again.sources["a"].values["lexical.mtld"] == 60
+    assert math.isnan(again.sources["a"].values["compression.gzip"])
+    assert again.sources["a"].notes == ("no value of compression.gzip",)
+    assert again.sources["a"].intervals["lexical.unique"] == pytest.approx((0.4, 0.6))
+    assert again.notes == ("a note",)
+    assert again.interval is not None
+    assert (again.interval.level, again.interval.method) == (0.95, "none")
