@@ -15,15 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError, RoteError
+from rote.core.http import Pace, Patience, Refused, _retry_after
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models import opening
 from rote.models.asking import generate_all, score_all
-from rote.models.endpoint.address import OPENAI, address
-from rote.models.endpoint.client import Client, Refused
+from rote.models.endpoint.address import OPENAI, address, client
 from rote.models.endpoint.cost import Estimate
 from rote.models.endpoint.model import Endpoint
-from rote.models.endpoint.pace import Pace, Patience, retry_after
 from rote.models.endpoint.spelling import lay
 from rote.models.options import ModelOptions
 from tests.models.endpoint_server import (
@@ -342,11 +341,11 @@ def test_waits_double_and_are_those_that_were_asked_for() -> None:
     patience = Patience(first=0.5, longest=60)
     assert [patience.wait(n, None) for n in (1, 2, 3, 9)] == [0.5, 1.0, 2.0, 60.0]
     assert [patience.wait(1, asked) for asked in (0.0, 7.0, 900.0, -3.0)] == [0.0, 7.0, 60.0, 0.0]
-    assert retry_after(None) is None
-    assert retry_after("soon") is None
-    assert retry_after("2.5") == 2.5
+    assert _retry_after(None) is None
+    assert _retry_after("soon") is None
+    assert _retry_after("2.5") == 2.5
     date = email.utils.formatdate(time.time() + 30, usegmt=True)
-    assert retry_after(date) == pytest.approx(30, abs=2)
+    assert _retry_after(date) == pytest.approx(30, abs=2)
 
 
 def test_requests_keep_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,17 +411,18 @@ def test_a_key_goes_nowhere_that_it_should_not(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_addresses() -> None:
-    found = address("http://localhost:8000/v1/#org/model")
-    assert (found.url, found.host, found.port) == ("http://localhost:8000/v1", "localhost", 8000)
-    assert (found.path, found.model, found.local) == ("/v1", "org/model", True)
-    assert address("https://example.org#m").port == 443
-    assert address("gpt-x").url == OPENAI
+    url, model = address("http://localhost:8000/v1/#org/model")
+    assert (url, model) == ("http://localhost:8000/v1", "org/model")
+    found = client(url, "NO_KEY")
+    assert (found.host, found.port, found.local) == ("localhost", 8000, True)
+    assert client("https://example.org", "NO_KEY").port == 443
+    assert address("gpt-x") == (OPENAI, "gpt-x")
     for wrong in (
         "http://localhost:8000/v1", "ftp://host#m", "localhost:8000#m", "http://host#",
         "http://name:secret@host/v1#m", "https://host/v1?key=secret#m", "http://host:port/v1#m",
     ):  # fmt: skip
         with pytest.raises(OptionError) as refused:
-            address(wrong)
+            client(address(wrong)[0], "NO_KEY")
         assert "secret" not in str(refused.value)
 
 
@@ -510,6 +510,6 @@ def test_tokens_that_spell_another_text_are_noticed() -> None:
 
 def test_a_client_does_not_show_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    client = Client(address("http://localhost:1/v1#m"), "OPENAI_API_KEY", Pace(0))
-    assert client.has_key
-    assert KEY not in repr(client)
+    made = client("http://localhost:1/v1", "OPENAI_API_KEY")
+    assert made.key == KEY
+    assert KEY not in repr(made)

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.errors import InputError, OptionError, RoteError, UnknownName
+from rote.core.http import Patience
 from rote.core.progress import Silent
 from rote.index.grams import Grams
 from rote.index.opening import build_index
-from rote.search.backends import BackendOptions, infini_gram_api, open_backend
-from rote.search.backends._asking import Service
+from rote.search.backends import BackendOptions, open_backend
 from rote.search.backends._suffix_search import pointers, search
 from rote.search.backends.infini_gram import pointer_width
 from tests.search.infini_gram_made import (
@@ -261,8 +261,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def opened(url: str, tokenizer: str | None = None, index: str = "v4_made") -> Any:
     options = BackendOptions(tokenizer=tokenizer, api=url)
-    backend = open_backend(f"infini-gram:{index}", options)
-    return infini_gram_api.InfiniGramApi(Service(url, 4, 0.001), index, backend.ids)  # type: ignore[attr-defined]
+    backend: Any = open_backend(f"infini-gram:{index}", options)
+    backend.service.patience = Patience(busy=4, unreachable=1, slow=4, first=0.001)
+    return backend
 
 
 def test_the_service_is_asked_once_for_each_ngram_and_never_again() -> None:
@@ -316,22 +317,25 @@ def test_a_busy_service_is_asked_again() -> None:
     with served(busy) as (url, questions):
         assert opened(url, "ids").counts(as_grams([[1, 2]]), told).tolist() == [3]
         assert len(questions) == 4
-    assert "does not answer (429 Too Many Requests: try again later): next try" in told.said[1]
+    assert "answers 429: try again later; next try in" in told.said[1]
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda q: (503, b"busy"), "does not answer after 4 tries .503 Service Unavailable"),
-        (lambda q: (400, {"error": "bad ids"}), "refuses to answer .400 Bad Request: bad ids"),
+        (
+            lambda q: (503, b"busy"),
+            "answers 503: busy; given up after 4 attempts",
+        ),
+        (lambda q: (400, {"error": "bad ids"}), "answers 400: bad ids"),
         (lambda q: (200, {"error": "too long"}), "answers with an error .too long"),
-        (lambda q: (200, b"<html>"), "no JSON object"),
+        (lambda q: (200, b"<html>"), "something else than JSON"),
         (lambda q: (200, {"counts": 3}), "answers without 'count'"),
         (lambda q: (200, {"count": 3, "approx": True}), "not exact"),
     ],
 )
 def test_what_the_service_says_is_told(answer: Answer, said: str) -> None:
-    with served(answer) as (url, _), pytest.raises(InputError, match=said) as caught:
+    with served(answer) as (url, _), pytest.raises(RoteError, match=said) as caught:
         opened(url, "ids").counts(as_grams([[1, 2]]), QUIET)
     assert url in str(caught.value)
 
@@ -353,7 +357,7 @@ def test_an_address_that_leads_nowhere_is_an_error_at_once(url: str) -> None:
         with served(documented) as (url, _):
             pass  # closed: connections are refused
     told = Told()
-    with pytest.raises(InputError, match="cannot be reached") as caught:
+    with pytest.raises(RoteError, match=r"cannot be reached|no web address") as caught:
         opened(url, "ids").counts(as_grams([[1]]), told)
     assert url in str(caught.value)
     assert "--api" in str(caught.value)
@@ -372,7 +376,7 @@ def test_answers_that_came_before_an_error_are_kept() -> None:
         return documented(question)
 
     with served(half) as (url, questions):
-        with pytest.raises(InputError, match="no more"):
+        with pytest.raises(RoteError, match="no more"):
             opened(url, "ids").counts(as_grams([[1, 2], [2, 3], [9, 9]]), QUIET)
         asked_before = len(questions)
         assert opened(url, "ids").counts(as_grams([[1, 2], [2, 3]]), QUIET).tolist() == [3, 1]

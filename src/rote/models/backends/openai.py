@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from rote.core.model import Model
 from rote.core.progress import Reporter
-from rote.models.endpoint.address import OPENAI, address
-from rote.models.endpoint.client import Client
+from rote.models.endpoint.address import OPENAI, address, client
 from rote.models.endpoint.cost import check_price
 from rote.models.endpoint.model import Endpoint
-from rote.models.endpoint.pace import Pace
 from rote.models.options import ModelOptions
 
 
@@ -21,11 +19,14 @@ def open_model(
     name: str, options: ModelOptions, reporter: Reporter, *, chat: bool = False
 ) -> Model:
     """`openai:URL#MODEL` or `openai:MODEL`"""
-    client = Client(address(name), options.key_variable, Pace(options.rate))
-    if client.has_key and client.address.url != OPENAI and not client.address.local:
-        reporter.say(f"the key in {options.key_variable} is sent to {client.address.host}")
+    url, model = address(name)
+    asking = client(url, options.key_variable, options.rate)
+    if asking.key and url != OPENAI and not asking.local:
+        reporter.say(f"the key in {options.key_variable} is sent to {asking.host}")
     return Endpoint(
-        client,
+        asking,
+        model,
+        options.key_variable,
         reporter,
         chat=chat,
         batch=options.batch,

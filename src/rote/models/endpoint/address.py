@@ -1,34 +1,18 @@
-"""`URL#MODEL`, or a model of OpenAI itself: where requests go, and for whom."""
+"""`URL#MODEL`, or a model of OpenAI itself: where requests go, for whom, and with which key."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
 from urllib.parse import urlsplit
 
 from rote.core.errors import OptionError
+from rote.core.http import Client, Pace
 
 OPENAI = "https://api.openai.com/v1"
-_LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """One model of one endpoint. `path` is what stands before `/completions`."""
-
-    url: str
-    secure: bool
-    host: str
-    port: int
-    path: str
-    model: str
-
-    @property
-    def local(self) -> bool:
-        return self.host in _LOCAL
-
-
-def address(name: str) -> Address:
-    """From what stands behind `openai:` in the name of a model."""
+def address(name: str) -> tuple[str, str]:
+    """The endpoint and the model, from what stands behind `openai:` in the name of a model."""
     url, sharp, model = name.rpartition("#")
     if not sharp:
         if "://" in name:
@@ -37,21 +21,26 @@ def address(name: str) -> Address:
     if not model:
         raise OptionError("which model? openai:URL#MODEL, or openai:MODEL for one of OpenAI")
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise OptionError(
-            f"'{url}' is no address of an endpoint: http://localhost:8000/v1 would be one"
-        )
     if parts.username is not None or parts.password is not None or parts.query:
         # What stands in an address ends up in signatures and results.
         raise OptionError(
             "an address must hold no password, key or query: name the environment variable that "
             "holds the key with --key-variable"
         )
-    secure = parts.scheme == "https"
-    try:
-        port = parts.port or (443 if secure else 80)
-    except ValueError:
-        raise OptionError(f"'{url}' has no valid port") from None
-    path = parts.path.rstrip("/")
-    return Address(f"{parts.scheme}://{parts.netloc}{path}", secure, parts.hostname, port, path,
-                   model)  # fmt: skip
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", model
+
+
+def client(url: str, key_variable: str, rate: float = 0.0) -> Client:
+    """Who asks the endpoint; the key, if there is one, goes nowhere that it should not."""
+    made, key = Client(url, Pace(rate)), os.environ.get(key_variable) or None
+    if key is None and url == OPENAI:
+        raise OptionError(
+            f"{OPENAI} wants a key, and the environment variable {key_variable} is not set"
+        )
+    if key is not None and not made.secure and not made.local:
+        raise OptionError(
+            f"the key in {key_variable} would travel unencrypted to {made.host}: "
+            "use https, or name a variable that is not set with --key-variable"
+        )
+    made.key = key
+    return made

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from rote.core.errors import OptionError, RoteError
+from rote.core.http import Client, Refused
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
 from rote.core.progress import Reporter
 from rote.models.endpoint.address import OPENAI
 from rote.models.endpoint.answers import CannotScore, generated, scored
-from rote.models.endpoint.client import Client, Refused
 from rote.models.endpoint.cost import Estimate
 from rote.models.endpoint.echo import check_echo
 
@@ -39,6 +39,8 @@ class Endpoint:
     """One model of one endpoint; `chat` asks with messages instead of plain text."""
 
     client: Client
+    model: str
+    key_variable: str
     reporter: Reporter
     chat: bool = False
     batch: int = 8192
@@ -53,17 +55,17 @@ class Endpoint:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        if self.client.address.url != OPENAI:
+        if self.client.url != OPENAI:
             self._settings = dict(_EXTENSIONS)
 
     @property
     def signature(self) -> str:
-        address, way = self.client.address, "chat" if self.chat else "completions"
-        return f"openai/2-{address.url.partition('://')[2]}-{address.model}-{way}"
+        way = "chat" if self.chat else "completions"
+        return f"openai/2-{self.where.partition('://')[2]}-{self.model}-{way}"
 
     @property
     def where(self) -> str:
-        return self.client.address.url
+        return self.client.url
 
     def length(self, text: str) -> int:
         return max(1, round(len(text) / _CHARACTERS))
@@ -84,7 +86,7 @@ class Endpoint:
         if self.chat:
             raise CannotScore(self.where, "messages are never scored; openai:URL#MODEL may be")
         if wanted and not self._checked:
-            check_echo(self._completed, self.client.address.model, self.where)
+            check_echo(self._completed, self.model, self.where)
             self._checked = True
         return self._side_by_side(self._scored, wanted)
 
@@ -98,7 +100,7 @@ class Endpoint:
 
     def _scored(self, one: Continuation) -> Scored:
         body = {
-            "model": self.client.address.model,
+            "model": self.model,
             "prompt": one.context + one.text,
             "max_tokens": 1,  # not all endpoints take 0; what is generated is left out
             "temperature": 0,
@@ -125,7 +127,7 @@ class Endpoint:
             raise self._explained(error) from None
 
     def _generated(self, one: Prompt, decoding: Decoding) -> Generated:
-        asked: dict[str, Any] = {"model": self.client.address.model}
+        asked: dict[str, Any] = {"model": self.model}
         if self.chat:
             asked["messages"] = [{"role": "user", "content": one.text}]
         else:
@@ -179,14 +181,14 @@ class Endpoint:
     def _explained(self, error: Refused) -> RoteError:
         """The endpoint's own words, and what to do about them."""
         if error.status in (401, 403):
-            name = self.client.key_variable
-            state = "was not accepted" if self.client.has_key else "is missing"
+            name = self.key_variable
+            state = "was not accepted" if self.client.key else "is missing"
             return RoteError(f"{error}. The key (environment variable {name}) {state}")
         missing = error.status in (404, 405) or "chat" in error.said.lower()
         if missing and not self.chat:
             return RoteError(
                 f"{error}. If it has no completions, or the model only answers messages, generate "
-                f"with openai-chat:{self.where}#{self.client.address.model}"
+                f"with openai-chat:{self.where}#{self.model}"
             )
         return error
 

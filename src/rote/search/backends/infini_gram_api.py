@@ -17,18 +17,22 @@ import numpy as np
 
 from rote.core.cache import Kept
 from rote.core.errors import InputError, OptionError
+from rote.core.http import Client, Patience
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts
 from rote.index.grams import Grams
 from rote.search.backends import BackendOptions, signed
-from rote.search.backends._asking import CONNECTIONS, Service
 from rote.search.backends._token_ids import IDS, UNKNOWN, TokenIds, token_ids
 
 NAME = "infini-gram-api"
 _PREFIX = "infini-gram:"
 _BATCH = 200
 """Questions between two writings to disk."""
+_CONNECTIONS = 4
+"""Questions that are under way at the same time: a free service is shared with others."""
+_PATIENCE = Patience(busy=7, unreachable=1, slow=7, first=1.0, connect=20.0, answer=60.0)
+_REMEDY = "Check the address, given with --api, and the connection"
 _OPERATORS = (" AND ", " OR ")
 _WITH_TOKENIZER = "Give the tokenizer.json of the index with --tokenizer"
 
@@ -44,14 +48,14 @@ def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> InfiniGr
     if options.count != "occurrences":
         raise OptionError("the web service of infini-gram counts occurrences, not documents")
     given = token_ids(options.tokenizer, corpus) if options.tokenizer is not None else None
-    return InfiniGramApi(Service(options.api), index, given)
+    return InfiniGramApi(Client(options.api, patience=_PATIENCE, remedy=_REMEDY), index, given)
 
 
 @dataclass(frozen=True)
 class InfiniGramApi:
     """One index of the service; without `ids` the service itself cuts texts into tokens."""
 
-    service: Service
+    service: Client
     index: str
     ids: TokenIds | None = None
     count: str = "occurrences"
@@ -116,7 +120,10 @@ class InfiniGramApi:
 
     def _ask(self, query: dict[str, Any], reporter: Reporter) -> dict[str, Any]:
         question = {"index": self.index, "query_type": "count", **query}
-        return self.service.ask(question, reporter)
+        answer = self.service.post("", question, reporter.say)
+        if "error" in answer:
+            raise InputError(f"answers with an error ({answer['error']})", file=self.service.url)
+        return answer
 
     def _field(self, answer: dict[str, Any], name: str, kind: type) -> Any:
         if not isinstance(answer.get(name), kind):
@@ -138,12 +145,12 @@ class InfiniGramApi:
                 return held
             known = f", {len(held):,} answers are kept from before" if held else ""
             reporter.say(
-                f"{title}: {len(missing):,} requests to {self.service.url}, at most {CONNECTIONS} "
+                f"{title}: {len(missing):,} requests to {self.service.url}, at most {_CONNECTIONS} "
                 f"at a time{known}"
             )
             with reporter.stage(title, len(missing), "requests") as advance:
                 for some in _batches(missing):
-                    with ThreadPoolExecutor(CONNECTIONS) as pool:
+                    with ThreadPoolExecutor(_CONNECTIONS) as pool:
                         waiting = [(keys[number], pool.submit(ask, number)) for number in some]
                         try:
                             for key, answer in waiting:
