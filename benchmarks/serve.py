@@ -293,9 +293,9 @@ def serve(index: Path, store: Path, port: int) -> None:
     import uvicorn
 
     from rote.web.app import make_app
-    from rote.web.opened import Opened
+    from rote.web.workspace import Workspace
 
-    app = make_app(Opened({KEY: index}, {}, store))
+    app = make_app(Workspace({KEY: index}, {}, store))
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
 
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from rote.core.document import Document
 from rote.index.opening import build_index
 from rote.web.app import make_app
-from rote.web.opened import Opened
+from rote.web.workspace import Workspace
 
 ESCAPE, NUL, OVERRIDE, LONE = "\x1b", "\x00", "\u202e", "\ud800"
 LONG = "x" * 1_000_000
@@ -41,7 +41,7 @@ def made_index(path: Path, found: list[Document] | None = None, **settings: Any)
 def client(store: Path, **given: Any) -> TestClient:
     given.setdefault("indexes", {})
     given.setdefault("files", {})
-    return TestClient(make_app(Opened(store=store, **given)), base_url="http://localhost")
+    return TestClient(make_app(Workspace(store=store, **given)), base_url="http://localhost")
 
 
 def harmless(page: str) -> None:

@@ -14,8 +14,8 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from rote.web.app import make_app
-from rote.web.opened import Opened
-from rote.web.running.jobs import Jobs
+from rote.web.jobs.queue import Jobs
+from rote.web.workspace import Workspace
 from tests.web.fake_work import COMMAND
 
 PYTHONPATH = os.pathsep.join((str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")))
@@ -37,8 +37,8 @@ def texts(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, texts: Path) -> Opened:
-    return Opened({}, {"texts.jsonl": texts}, tmp_path / "store", upload_limit=20_000)
+def opened(tmp_path: Path, texts: Path) -> Workspace:
+    return Workspace({}, {"texts.jsonl": texts}, tmp_path / "store", upload_limit=20_000)
 
 
 Calling = Callable[..., TestClient]
@@ -50,7 +50,7 @@ def calling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calling]:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     made: list[Jobs] = []
 
-    def call(opened: Opened) -> TestClient:
+    def call(opened: Workspace) -> TestClient:
         app = make_app(opened)
         app.state.jobs.stop()
         app.state.jobs = Jobs(opened, COMMAND)
@@ -63,5 +63,5 @@ def calling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calling]:
 
 
 @pytest.fixture
-def client(opened: Opened, calling: Calling) -> TestClient:
+def client(opened: Workspace, calling: Calling) -> TestClient:
     return calling(opened)

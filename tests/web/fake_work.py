@@ -17,8 +17,8 @@ from rote.core import plugins
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
 from rote.run import map_ordered
-from rote.web.opened import Opened
-from rote.web.running import working
+from rote.web.jobs import worker as working
+from rote.web.workspace import Workspace
 
 COMMAND = (sys.executable, "-m", "tests.web.fake_work")
 
@@ -28,7 +28,7 @@ def kill(process: int) -> None:
     os.kill(process or os.getpid(), signal.SIGKILL)
 
 
-def run(settings: Mapping[str, Any], opened: Opened, reporter: Reporter) -> str:
+def run(settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
     do = settings["do"]
     with reporter.stage("counting", 4) as advance:
         for _ in range(4):

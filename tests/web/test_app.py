@@ -7,8 +7,8 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from rote.web.opened import Opened
-from rote.web.showing.pages import address, environment
+from rote.web.pages.render import address, environment
+from rote.web.workspace import Workspace
 from tests.web.conftest import Calling
 
 PAGES = ("/", "/compare", "/trace", "/templates", "/search", "/history", "/jobs", "/api")
@@ -82,8 +82,8 @@ def test_what_is_open_is_told(client: TestClient) -> None:
     assert told["files"]["texts.jsonl"]["values"]["source"] == ["human", "model"]
 
 
-def test_an_app_without_anything_still_answers(opened: Opened, calling: Calling) -> None:
-    client = calling(Opened({}, {}, opened.store))
+def test_an_app_without_anything_still_answers(opened: Workspace, calling: Calling) -> None:
+    client = calling(Workspace({}, {}, opened.store))
     for place in PAGES:
         assert client.get(place).status_code == 200, place
 

@@ -27,20 +27,20 @@ from fastapi.testclient import TestClient
 from rote.core.errors import InputError, OptionError
 from rote.core.result import Interval, Result, Signature, SourceResult
 from rote.report.tables.cells import inert, rows_as_csv
+from rote.web import files as glimpses
 from rote.web.app import make_app
-from rote.web.failing import Busy
-from rote.web.kept import uploads
-from rote.web.kept.database import prepare
-from rote.web.kept.history import History
-from rote.web.opened import Opened
-from rote.web.reading import glimpses
+from rote.web.errors import Busy
+from rote.web.forms.templates import SMALL, TemplatesAsked
+from rote.web.jobs import queue as running
+from rote.web.jobs.queue import Jobs
 from rote.web.routes import result
-from rote.web.running import jobs as running
-from rote.web.running.jobs import Jobs
 from rote.web.serving import ServeOptions
-from rote.web.templating.asked import SMALL, TemplatesAsked
-from rote.web.traced.texts import LONGEST
-from tests.web.conftest import Calling
+from rote.web.store import uploads
+from rote.web.store.database import prepare
+from rote.web.store.history import History
+from rote.web.store.pasted import LONGEST
+from rote.web.workspace import Workspace
+from tests.web.conftest import PYTHONPATH, Calling
 from tests.web.fake_work import COMMAND
 
 HALF = "\ud800"
@@ -100,7 +100,7 @@ def test_a_token_that_can_be_guessed_or_misread_is_refused(token: str) -> None:
 # -- how much --------------------------------------------------------------------------------
 
 
-def test_only_files_may_be_large(opened: Opened, calling: Calling) -> None:
+def test_only_files_may_be_large(opened: Workspace, calling: Calling) -> None:
     client = calling(replace(opened, upload_limit=2**26))
     large = json.dumps({"files": ["x" * 2**22]})
     response = client.post("/api/compare", content=large)
@@ -109,7 +109,7 @@ def test_only_files_may_be_large(opened: Opened, calling: Calling) -> None:
 
 
 @pytest.mark.parametrize("length", [True, False])
-def test_what_is_refused_is_read_to_its_end(opened: Opened, length: bool) -> None:
+def test_what_is_refused_is_read_to_its_end(opened: Workspace, length: bool) -> None:
     """Otherwise a browser shows a broken connection in place of the answer."""
     prepare(opened.store)
     start = b'--x\r\nContent-Disposition: form-data; name="upload"; filename="a.txt"\r\n\r\n'
@@ -141,7 +141,7 @@ def _packed(size: int, *, head: bytes = b"", tail: bytes = b"") -> bytes:
 
 @pytest.mark.parametrize("name", ["bomb.txt.gz", "bomb.jsonl.GZ", "bomb.parquet.gz"])
 def test_a_file_that_unpacks_to_far_more_is_refused(
-    client: TestClient, opened: Opened, name: str
+    client: TestClient, opened: Workspace, name: str
 ) -> None:
     bomb = _packed(10_000_000)
     assert len(bomb) < opened.upload_limit
@@ -243,7 +243,9 @@ def test_uploads_do_not_fill_the_disk(tmp_path: Path) -> None:
     uploads.keep(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
 
 
-def test_an_upload_can_be_deleted_by_page_and_program(client: TestClient, opened: Opened) -> None:
+def test_an_upload_can_be_deleted_by_page_and_program(
+    client: TestClient, opened: Workspace
+) -> None:
     keys = [
         client.post("/api/uploads", files={"upload": (name, b"Some words.")}).json()["files"][0]
         for name in ("a.txt", "b.txt")
@@ -258,7 +260,7 @@ def test_an_upload_can_be_deleted_by_page_and_program(client: TestClient, opened
 
 
 def test_only_so_many_jobs_wait(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    opened: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(running, "WAITING", 3)
     prepare(opened.store)
@@ -303,7 +305,7 @@ def test_numbers_without_sense_are_refused_with_a_word(client: TestClient, place
     assert client.get(place).status_code == 400
 
 
-def test_a_search_of_many_words_ends(client: TestClient, opened: Opened) -> None:
+def test_a_search_of_many_words_ends(client: TestClient, opened: Workspace) -> None:
     words = "+".join(f"w{number}" for number in range(3000))
     assert client.get(f"/history?q={words}").status_code == 200
     assert client.get(f"/api/results?q={'a' * 50_000}").json()["total"] == 0
@@ -320,7 +322,7 @@ def test_a_first_look_at_a_file_reads_no_more_than_it_needs(
 
 @pytest.mark.parametrize("name", ["small.jsonl.gz", "table.parquet", "table.parquet.gz"])
 def test_packed_texts_are_measured_in_a_process_of_their_own(
-    tmp_path: Path, opened: Opened, name: str
+    tmp_path: Path, opened: Workspace, name: str
 ) -> None:
     """A page measures small files itself; nobody knows what a packed one holds."""
     path = tmp_path / name
@@ -370,7 +372,7 @@ def test_a_file_on_its_way_is_no_file_yet(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("found", ["../../history/delete?x=", "x/../../y", "x?y", "x#y", "//evil"])
 def test_a_link_cannot_choose_where_a_button_leads(
-    client: TestClient, opened: Opened, found: str, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, opened: Workspace, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(result, "sections_of", lambda history, id: [])
     id = _kept(opened)
@@ -430,7 +432,7 @@ def test_half_a_character_in_a_request_is_no_surprise(client: TestClient) -> Non
 
 
 def test_half_a_character_in_a_file_is_no_surprise(
-    client: TestClient, opened: Opened, texts: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, opened: Workspace, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(result, "sections_of", lambda history, id: [])
     record = {"id": f"x{HALF}", "source": f"s{HALF}", "text": "Some words.", f"f{HALF}": 1}
@@ -443,7 +445,7 @@ def test_half_a_character_in_a_file_is_no_surprise(
     assert client.get(f"/api/results/{id}/texts?place=0").json()["total"] == 1
 
 
-def test_a_job_that_fails_with_half_a_character_has_failed(opened: Opened) -> None:
+def test_a_job_that_fails_with_half_a_character_has_failed(opened: Workspace) -> None:
     prepare(opened.store)
     held = Jobs(replace(opened, at_once=0), COMMAND)
     job = held.start("compare", "t", {"do": "sleep"})
@@ -452,7 +454,7 @@ def test_a_job_that_fails_with_half_a_character_has_failed(opened: Opened) -> No
     held.stop()
 
 
-def test_a_process_that_says_what_nobody_understands_has_failed(opened: Opened) -> None:
+def test_a_process_that_says_what_nobody_understands_has_failed(opened: Workspace) -> None:
     prepare(opened.store)
     held = Jobs(opened, ("echo", "no JSON"))
     job = held.start("compare", "t", {"do": "nothing"})
@@ -462,7 +464,7 @@ def test_a_process_that_says_what_nobody_understands_has_failed(opened: Opened) 
     held.stop()
 
 
-def test_a_process_that_cannot_be_started_has_failed(opened: Opened) -> None:
+def test_a_process_that_cannot_be_started_has_failed(opened: Workspace) -> None:
     prepare(opened.store)
     held = Jobs(opened, ("/nowhere/python",))
     job = held.start("compare", "t", {"do": "nothing"})
@@ -486,7 +488,7 @@ def test_other_cells_stay_as_they_are(cell: object) -> None:
     assert inert(cell) == cell
 
 
-def test_tables_to_take_away_hold_no_formula(client: TestClient, opened: Opened) -> None:
+def test_tables_to_take_away_hold_no_formula(client: TestClient, opened: Workspace) -> None:
     id = _kept(opened, '=HYPERLINK("http://evil.example")')
     for name in ("values.csv", "texts/values.csv?place=0"):
         text = client.get(f"/compare/result/{id}/{name}").text
@@ -505,7 +507,7 @@ def test_the_temporary_files_of_a_job_go_when_the_app_is_killed(tmp_path: Path) 
     folder = tmp_path / "rote-job-x"
     folder.mkdir()
     (folder / "large").write_text("x")
-    env = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(Path(__file__).parents[2])}
+    env = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": PYTHONPATH}
     process = subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, start_new_session=True, env=env, text=True
     )
@@ -520,7 +522,7 @@ def test_the_temporary_files_of_a_job_go_when_the_app_is_killed(tmp_path: Path) 
 # -- what is said ----------------------------------------------------------------------------
 
 
-def test_the_description_says_how_the_app_answers(opened: Opened, calling: Calling) -> None:
+def test_the_description_says_how_the_app_answers(opened: Workspace, calling: Calling) -> None:
     described = calling(opened).get("/api/openapi.json").json()
     for path, methods in described["paths"].items():
         for one in methods.values():
@@ -548,7 +550,7 @@ def test_what_is_not_kept_is_said_so(client: TestClient, place: str) -> None:
     assert "it was deleted" in response.json()["error"]["message"]
 
 
-def test_the_longest_text_can_be_pasted_in_any_script(opened: Opened, calling: Calling) -> None:
+def test_the_longest_text_can_be_pasted_in_any_script(opened: Workspace, calling: Calling) -> None:
     """Each of these characters is sent as nine."""
     client, place = calling(replace(opened, upload_limit=2**26)), {"index": "none"}
     assert client.post("/trace", data={**place, "text": "\u4e00" * LONGEST}).status_code == 303
@@ -560,7 +562,9 @@ def test_the_longest_text_can_be_pasted_in_any_script(opened: Opened, calling: C
 # -- what is kept ----------------------------------------------------------------------------
 
 
-def test_nobody_else_on_the_machine_can_read_the_store(client: TestClient, opened: Opened) -> None:
+def test_nobody_else_on_the_machine_can_read_the_store(
+    client: TestClient, opened: Workspace
+) -> None:
     client.post("/api/uploads", files={"upload": ("a.txt", b"Some words.")})
     client.post("/api/trace", json={"index": "none", "text": "x"})
     assert _mode(opened.store) == 0o700
@@ -580,7 +584,7 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def _kept(opened: Opened, source: str = "human") -> str:
+def _kept(opened: Workspace, source: str = "human") -> str:
     """The id of a result with one source of this name."""
     prepare(opened.store)
     row = {"value": "ttr", "title": "TTR", "higher": "diverse"}

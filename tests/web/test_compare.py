@@ -14,14 +14,13 @@ from fastapi.testclient import TestClient
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Silent
-from rote.web.app import make_app
-from rote.web.comparing.asked import USUAL, Comparison, from_query, guessed, offered
-from rote.web.first import begin
-from rote.web.kept.database import prepare
-from rote.web.kept.history import History
-from rote.web.opened import Opened
-from rote.web.showing import forms
-from rote.web.work import compare as work
+from rote.web.app import begin, make_app
+from rote.web.forms import options as forms
+from rote.web.forms.compare import USUAL, Comparison, from_query, guessed, offered
+from rote.web.jobs.work import compare as work
+from rote.web.store.database import prepare
+from rote.web.store.history import History
+from rote.web.workspace import Workspace
 from tests.web.conftest import HERE, Calling
 from tests.web.test_history import with_texts
 
@@ -76,7 +75,7 @@ def test_the_usual_measures_come_first() -> None:
     assert offered()[: len(USUAL)] == USUAL
 
 
-def test_sources_are_guessed_from_the_records(opened: Opened) -> None:
+def test_sources_are_guessed_from_the_records(opened: Workspace) -> None:
     assert guessed(["texts.jsonl"], opened) == {"by": ("source",), "reference": "human"}
 
 
@@ -130,7 +129,7 @@ class TestPage:
 
 class TestUploads:
     def test_an_upload_is_listed_and_can_be_chosen(
-        self, client: TestClient, opened: Opened
+        self, client: TestClient, opened: Workspace
     ) -> None:
         record = json.dumps({"id": "1", "text": "Some words here."}).encode()
         response = client.post(
@@ -152,7 +151,7 @@ class TestUploads:
         assert len(opened.all_files()) == 3
 
     def test_a_file_that_cannot_be_read_is_not_kept(
-        self, client: TestClient, opened: Opened
+        self, client: TestClient, opened: Workspace
     ) -> None:
         for name, content, said in (
             ("bad.jsonl", b'{"text": "a"}\n{oops\n', "bad.jsonl, line 2"),
@@ -166,14 +165,14 @@ class TestUploads:
         assert list(opened.all_files()) == ["texts.jsonl"]
         assert not list((opened.store / "uploads").glob("**/*.*l"))
 
-    def test_an_upload_can_be_removed(self, client: TestClient, opened: Opened) -> None:
+    def test_an_upload_can_be_removed(self, client: TestClient, opened: Workspace) -> None:
         (key,) = client.post("/api/uploads", files={"upload": ("b.txt", b"Plain.")}).json()["files"]
         client.post("/uploads/remove", data={"key": key})
         client.post("/uploads/remove", data={"key": "texts.jsonl"})
         assert list(opened.all_files()) == ["texts.jsonl"]
 
 
-def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened: Opened) -> None:
+def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened: Workspace) -> None:
     """The work itself, in this process, and every page that shows what came out."""
     prepare(opened.store)
     comparison = Comparison(
@@ -214,7 +213,7 @@ def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened:
 
 
 def test_the_text_of_a_file_that_is_not_open_is_not_shown(
-    client: TestClient, opened: Opened, tmp_path: Path
+    client: TestClient, opened: Workspace, tmp_path: Path
 ) -> None:
     other = tmp_path / "texts.jsonl"
     other.write_text(json.dumps({"id": "t1", "text": "A secret."}))
@@ -226,7 +225,7 @@ def test_the_text_of_a_file_that_is_not_open_is_not_shown(
         assert "not" in page
 
 
-def test_the_whole_way_in_another_process(opened: Opened) -> None:
+def test_the_whole_way_in_another_process(opened: Workspace) -> None:
     """As the browser goes it, with the real work."""
     app = make_app(opened)
     with TestClient(app, **HERE, follow_redirects=False) as client:
@@ -244,7 +243,7 @@ def test_the_whole_way_in_another_process(opened: Opened) -> None:
         assert "see the result" in client.get(f"/compare?{urlencode(data)}").text
 
 
-def test_an_empty_history_begins_with_the_first_file(opened: Opened, calling: Calling) -> None:
+def test_an_empty_history_begins_with_the_first_file(opened: Workspace, calling: Calling) -> None:
     client = calling(replace(opened, at_once=0))  # it waits, and cannot be over too soon
     history, jobs = History(opened.store), client.app.state.jobs  # type: ignore[attr-defined]
     begin(opened, history, jobs)

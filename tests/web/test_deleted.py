@@ -12,13 +12,13 @@ pytest.importorskip("fastapi")
 from fastapi import Request
 from fastapi.testclient import TestClient
 
-from rote.web.comparing.asked import Comparison
-from rote.web.kept.history import History
-from rote.web.opened import Opened
+from rote.web.forms import templates as limits
+from rote.web.forms.compare import Comparison
+from rote.web.forms.templates import TemplatesAsked
+from rote.web.jobs.ledger import Job
 from rote.web.routes import jobs as job_routes
-from rote.web.running.ledger import Job
-from rote.web.templating import asked as limits
-from rote.web.templating.asked import TemplatesAsked
+from rote.web.store.history import History
+from rote.web.workspace import Workspace
 from tests.web.test_history import made
 
 COMPARISON = Comparison(("texts.jsonl",), ("lexical",))
@@ -30,7 +30,7 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.fixture
-def history(opened: Opened, client: TestClient) -> History:
+def history(opened: Workspace, client: TestClient) -> History:
     return History(opened.store)
 
 

@@ -6,8 +6,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
+from rote.web.pages.render import document_link, link
 from rote.web.routes.document import PART, DocumentAnswer, DocumentsAnswer
-from rote.web.showing.links import document_link, link
 from tests.web.asked import LONE, OVERRIDE, TEXTS, client, harmless, made_index
 
 NOVEL = " ".join(f"word{i}" for i in range(12_000))

@@ -22,14 +22,14 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError
-from rote.web.full_disk import full_disk
-from rote.web.kept import uploads
-from rote.web.kept.database import prepare
-from rote.web.kept.history import History
-from rote.web.opened import Opened
-from rote.web.running.jobs import Jobs
-from rote.web.running.ledger import Ledger
-from rote.web.traced import texts
+from rote.web.jobs.ledger import Ledger
+from rote.web.jobs.queue import Jobs
+from rote.web.store import pasted as texts
+from rote.web.store import uploads
+from rote.web.store.database import prepare
+from rote.web.store.disk import full_disk
+from rote.web.store.history import History
+from rote.web.workspace import Workspace
 from tests.web.conftest import PYTHONPATH, Calling
 from tests.web.fake_work import COMMAND
 from tests.web.test_history import made
@@ -65,7 +65,7 @@ def _upload(client: TestClient) -> Any:
 @pytest.mark.parametrize("what", WRITING)
 def test_every_page_that_writes_says_that_the_disk_is_full(
     client: TestClient,
-    opened: Opened,
+    opened: Workspace,
     monkeypatch: pytest.MonkeyPatch,
     what: str,
     error: Exception,
@@ -105,7 +105,7 @@ def ended(jobs: Jobs, id: str) -> Any:
 
 @pytest.mark.parametrize("do", ["fill", "fill the store"])
 def test_work_that_fills_the_disk_says_so(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch, do: str
+    opened: Workspace, monkeypatch: pytest.MonkeyPatch, do: str
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     prepare(opened.store)
@@ -118,7 +118,7 @@ def test_work_that_fills_the_disk_says_so(
 
 
 def test_jobs_end_although_it_cannot_be_written_down(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
+    opened: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     prepare(opened.store)
@@ -162,7 +162,9 @@ def _fill(path: Path) -> None:
     assert shutil.disk_usage(path).free < 4096
 
 
-def test_a_disk_that_is_full_in_truth(opened: Opened, small_disk: Path, calling: Calling) -> None:
+def test_a_disk_that_is_full_in_truth(
+    opened: Workspace, small_disk: Path, calling: Calling
+) -> None:
     store = small_disk / "store"
     client = calling(replace(opened, store=store, at_once=0))
     kept = History(store).add([made()], title="made before")

@@ -15,14 +15,14 @@ from rote.core.errors import InputError, UnknownName
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.signature import Signature
 from rote.report.whole.study import Evidence, Given, Mark, Study
-from rote.web.kept.database import prepare
-from rote.web.kept.history import History
-from rote.web.kept.side_by_side import side_by_side
-from rote.web.opened import Opened
+from rote.web.store.database import prepare
+from rote.web.store.history import History
+from rote.web.store.side_by_side import side_by_side
+from rote.web.workspace import Workspace
 
 
 @pytest.fixture
-def history(opened: Opened) -> History:
+def history(opened: Workspace) -> History:
     prepare(opened.store)
     return History(opened.store)
 

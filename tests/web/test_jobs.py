@@ -13,11 +13,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import UnknownName
-from rote.web.kept.database import prepare
-from rote.web.opened import Opened
-from rote.web.running.jobs import Jobs
-from rote.web.running.ledger import Job
-from rote.web.running.working import PipeReporter, progress
+from rote.web.jobs.ledger import Job
+from rote.web.jobs.queue import Jobs
+from rote.web.jobs.worker import PipeReporter, progress
+from rote.web.store.database import prepare
+from rote.web.workspace import Workspace
 from tests.web.conftest import PYTHONPATH
 from tests.web.fake_work import COMMAND
 
@@ -25,7 +25,7 @@ _PATIENCE = 30.0
 
 
 @pytest.fixture
-def jobs(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
+def jobs(opened: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
     prepare(opened.store)
     made = Jobs(replace(opened, at_once=1), COMMAND)
@@ -94,7 +94,7 @@ def test_others_wait_until_there_is_room(jobs: Jobs, tmp_path: Path) -> None:
 
 
 def test_the_same_on_the_same_files_is_not_done_twice(
-    jobs: Jobs, opened: Opened, texts: Path
+    jobs: Jobs, opened: Workspace, texts: Path
 ) -> None:
     first = ended(jobs, start(jobs, "finish"))
     assert start(jobs, "finish").id == first.id
@@ -111,7 +111,9 @@ def test_what_is_under_way_is_joined(jobs: Jobs, tmp_path: Path) -> None:
     assert start(jobs, "sleep", here=str(tmp_path / "pid")).id == job.id
 
 
-def test_a_stopped_app_leaves_jobs_interrupted(opened: Opened, jobs: Jobs, tmp_path: Path) -> None:
+def test_a_stopped_app_leaves_jobs_interrupted(
+    opened: Workspace, jobs: Jobs, tmp_path: Path
+) -> None:
     job = start(jobs, "sleep", here=str(tmp_path / "pid"))
     pid = int(appears(tmp_path / "pid"))
     jobs.stop()
@@ -121,7 +123,9 @@ def test_a_stopped_app_leaves_jobs_interrupted(opened: Opened, jobs: Jobs, tmp_p
     later.stop()
 
 
-def test_a_killed_app_leaves_jobs_interrupted(opened: Opened, jobs: Jobs, tmp_path: Path) -> None:
+def test_a_killed_app_leaves_jobs_interrupted(
+    opened: Workspace, jobs: Jobs, tmp_path: Path
+) -> None:
     """The lock of its server is gone, whatever the store says."""
     job = start(jobs, "sleep", here=str(tmp_path / "pid"))
     appears(tmp_path / "pid")
@@ -134,7 +138,7 @@ def test_a_killed_app_leaves_jobs_interrupted(opened: Opened, jobs: Jobs, tmp_pa
 
 
 def test_a_job_ends_with_the_app_that_started_it(
-    opened: Opened, jobs: Jobs, tmp_path: Path
+    opened: Workspace, jobs: Jobs, tmp_path: Path
 ) -> None:
     start(jobs, "sleep", here=str(tmp_path / "pid"))
     pid = int(appears(tmp_path / "pid"))

@@ -13,10 +13,10 @@ from fastapi.testclient import TestClient
 
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
-from rote.web.kept.database import prepare
-from rote.web.kept.history import History
-from rote.web.opened import Opened
 from rote.web.safety import POLICY
+from rote.web.store.database import prepare
+from rote.web.store.history import History
+from rote.web.workspace import Workspace
 from tests.web.conftest import Calling
 
 HOSTILE = (
@@ -58,7 +58,7 @@ def test_its_own_names_are_known(client: TestClient, host: str) -> None:
     ],
 )
 def test_a_form_of_another_site_changes_nothing(
-    client: TestClient, headers: dict[str, str], opened: Opened
+    client: TestClient, headers: dict[str, str], opened: Workspace
 ) -> None:
     id = _kept(opened)
     response = client.post("/history/delete", data={"id": id, "sure": "yes"}, headers=headers)
@@ -66,7 +66,7 @@ def test_a_form_of_another_site_changes_nothing(
     assert History(opened.store).get(id).id == id
 
 
-def test_its_own_pages_may_post(client: TestClient, opened: Opened) -> None:
+def test_its_own_pages_may_post(client: TestClient, opened: Workspace) -> None:
     id = _kept(opened)
     headers = {"Origin": "http://127.0.0.1:8765", "Sec-Fetch-Site": "same-origin"}
     response = client.post("/history/delete", data={"id": id, "sure": "yes"}, headers=headers)
@@ -113,7 +113,7 @@ def test_an_unforeseen_error_shows_no_trace(
 
 class TestToken:
     @pytest.fixture
-    def client(self, opened: Opened, calling: Calling) -> TestClient:
+    def client(self, opened: Workspace, calling: Calling) -> TestClient:
         return calling(replace(opened, token="a1b2c3", hosts=("*",)))
 
     def test_without_it_nothing_is_shown(self, client: TestClient) -> None:
@@ -148,7 +148,9 @@ def test_too_much_is_refused_by_its_length(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("place", ["/uploads", "/compare", "/api/compare", "/api/uploads"])
-def test_too_much_is_refused_while_it_comes(client: TestClient, opened: Opened, place: str) -> None:
+def test_too_much_is_refused_while_it_comes(
+    client: TestClient, opened: Workspace, place: str
+) -> None:
     boundary = {"Content-Type": "multipart/form-data; boundary=x"}
     start = b'--x\r\nContent-Disposition: form-data; name="upload"; filename="a.txt"\r\n\r\n'
 
@@ -185,7 +187,7 @@ def test_a_path_is_no_key(client: TestClient, key: str) -> None:
 @pytest.mark.parametrize("name", ["train", "against", "embedder", "tokenizer", "templates_from"])
 def test_no_option_of_a_request_names_a_file(client: TestClient, name: str) -> None:
     """What the form does not offer is not read, wherever it stands in the address."""
-    from rote.web.comparing.asked import from_query
+    from rote.web.forms.compare import from_query
 
     pairs = [("file", "texts.jsonl"), (name, "/etc/passwd")]
     for measure in ("novelty", "semantic", "templates", "overlap"):
@@ -197,7 +199,7 @@ def test_no_option_of_a_request_names_a_file(client: TestClient, name: str) -> N
 @pytest.mark.parametrize(
     "name", ["../../x.txt", "/etc/x.txt", "..\\x.txt", ".hidden.txt", "a\0b.txt"]
 )
-def test_an_upload_stays_in_its_folder(client: TestClient, opened: Opened, name: str) -> None:
+def test_an_upload_stays_in_its_folder(client: TestClient, opened: Workspace, name: str) -> None:
     client.post("/uploads", files={"upload": (name, b"Some words.")})
     inside = [path for path in opened.store.rglob("*") if path.suffix == ".txt"]
     assert len(inside) <= 1
@@ -207,7 +209,7 @@ def test_an_upload_stays_in_its_folder(client: TestClient, opened: Opened, name:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names_and_texts_are_inert(
-    client: TestClient, opened: Opened, texts: Path, text: str
+    client: TestClient, opened: Workspace, texts: Path, text: str
 ) -> None:
     texts.write_text(json.dumps({"id": text[:500], "source": text[:500], "text": text}) + "\n")
     id = _kept(opened, text, texts)
@@ -231,7 +233,7 @@ def test_hostile_names_and_texts_are_inert(
         assert len(page) < 900_000
 
 
-def test_pages_hold_no_script_or_style_of_their_own(client: TestClient, opened: Opened) -> None:
+def test_pages_hold_no_script_or_style_of_their_own(client: TestClient, opened: Workspace) -> None:
     id = _kept(opened)
     for place in (
         "/",
@@ -249,7 +251,7 @@ def test_pages_hold_no_script_or_style_of_their_own(client: TestClient, opened: 
         assert " onclick=" not in page
 
 
-def _kept(opened: Opened, name: str = "human", file: Path | None = None) -> str:
+def _kept(opened: Workspace, name: str = "human", file: Path | None = None) -> str:
     """The id of a result whose source, title, notes and texts bear this name."""
     prepare(opened.store)
     source = name[:500]

@@ -22,12 +22,12 @@ from rote.corpus import open_corpus
 from rote.index.folders.build import add_to_index
 from rote.index.opening import build_index
 from rote.web.app import make_app
-from rote.web.comparing.asked import Comparison
-from rote.web.kept.database import FILE, connected, prepare
-from rote.web.kept.history import History
-from rote.web.opened import Opened
-from rote.web.templating.asked import TemplatesAsked
-from rote.web.work import compare, templates
+from rote.web.forms.compare import Comparison
+from rote.web.forms.templates import TemplatesAsked
+from rote.web.jobs.work import compare, templates
+from rote.web.store.database import FILE, connected, prepare
+from rote.web.store.history import History
+from rote.web.workspace import Workspace
 from tests.web.conftest import HERE
 from tests.web.test_history import made
 
@@ -55,7 +55,7 @@ def _lines(kind: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def same(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+def same(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     place = tmp_path_factory.mktemp("given")
     files: dict[str, Path] = {}
     for kind in ("cats", "dogs"):
@@ -66,13 +66,13 @@ def same(tmp_path_factory: pytest.TempPathFactory) -> Opened:
     files["folder"].mkdir()
     for kind in ("cows", "pigs"):
         (files["folder"] / f"{kind}.jsonl").write_text(_lines(kind))
-    opened = Opened({}, files, tmp_path_factory.mktemp("store"))
+    opened = Workspace({}, files, tmp_path_factory.mktemp("store"))
     prepare(opened.store)
     return opened
 
 
 @pytest.fixture(scope="module")
-def app(same: Opened) -> TestClient:
+def app(same: Workspace) -> TestClient:
     app = make_app(same)
     app.state.jobs.stop()
     return TestClient(app, **HERE, follow_redirects=False)
@@ -95,7 +95,7 @@ def says(page: str) -> str:
 
 @pytest.mark.parametrize("settings", BY, ids=["by file", "by source"])
 def test_a_comparison_shows_the_text_of_the_row(
-    app: TestClient, same: Opened, settings: dict[str, Any]
+    app: TestClient, same: Workspace, settings: dict[str, Any]
 ) -> None:
     asked = Comparison(NAMES, ("lexical", "templates"), settings=settings)
     address = compare.run(asked.to_dict(), same, Silent())
@@ -124,7 +124,7 @@ def test_a_comparison_shows_the_text_of_the_row(
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("by", ["", "source"])
 def test_templates_lead_to_the_text_that_holds_them(
-    app: TestClient, same: Opened, kept: bool, by: str
+    app: TestClient, same: Workspace, kept: bool, by: str
 ) -> None:
     asked = TemplatesAsked(NAMES, n=4, by=by)
     address = asked.address(source="model") if by else asked.address()
@@ -145,7 +145,9 @@ def test_templates_lead_to_the_text_that_holds_them(
     assert seen == set(SENTENCES)
 
 
-def test_documents_of_an_index_are_known_by_their_ids_alone(same: Opened, tmp_path: Path) -> None:
+def test_documents_of_an_index_are_known_by_their_ids_alone(
+    same: Workspace, tmp_path: Path
+) -> None:
     """So Search and Trace may look them up by id: an index takes no id twice."""
     with pytest.raises(InputError, match="in another file"):
         build_index([same.files["cats"], same.files["dogs"]], tmp_path / "one", layers=("lower",))
@@ -155,7 +157,7 @@ def test_documents_of_an_index_are_known_by_their_ids_alone(same: Opened, tmp_pa
 
 
 def test_a_result_that_does_not_know_the_file_shows_no_text_for_another(
-    app: TestClient, same: Opened
+    app: TestClient, same: Workspace
 ) -> None:
     """Kept by an earlier version."""
     files = {key: str(same.files[key]) for key in ("cats", "dogs")}

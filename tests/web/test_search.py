@@ -13,10 +13,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from rote.index.opening import index_texts, open_index
-from rote.web.asking import answers, asked
-from rote.web.asking.asked import Question, find, page_of
-from rote.web.reading.indexes import OpenIndex
-from rote.web.running import bounded as threads
+from rote.web import api as answers
+from rote.web.forms import search as asked
+from rote.web.forms.search import Question, find, page_of
+from rote.web.indexes import OpenIndex
+from rote.web.jobs import pool as threads
 from tests.web.asked import TEXTS, client, harmless, made_index
 
 

@@ -17,8 +17,8 @@ import pytest
 from rote.core.errors import MissingExtra, OptionError, RoteError
 from rote.index.opening import build_index
 from rote.web import serving
-from rote.web.reading.recognizing import recognize
 from rote.web.serving import ServeOptions, default_store, listen
+from rote.web.workspace import recognize
 from tests.web.test_history import made
 
 

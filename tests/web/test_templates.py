@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 
 from rote.core.errors import OptionError
 from rote.core.progress import Silent
-from rote.web.opened import Opened
+from rote.web.forms import templates as limits
+from rote.web.forms.templates import TemplatesAsked
+from rote.web.jobs.work import templates as work
 from rote.web.routes.templates import IndexTemplatesAnswer, TemplatesAnswer
-from rote.web.templating import asked as limits
-from rote.web.templating.asked import TemplatesAsked
-from rote.web.work import templates as work
+from rote.web.workspace import Workspace
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 
 PLAIN = [
@@ -42,13 +42,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def opened(files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Opened:
+def opened(files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     index = made_index(tmp_path_factory.mktemp("index") / "idx", layers=("lower", "pos"))
-    return Opened({"made": index}, files, tmp_path_factory.mktemp("store"))
+    return Workspace({"made": index}, files, tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture(scope="module")
-def app(opened: Opened) -> TestClient:
+def app(opened: Workspace) -> TestClient:
     return client(opened.store, indexes=opened.indexes, files=opened.files)
 
 
@@ -112,7 +112,7 @@ def test_the_templates_of_an_index_are_its_frequent_ngrams(app: TestClient) -> N
 
 
 def test_many_texts_wait_for_a_click_and_then_for_a_job(
-    app: TestClient, opened: Opened, monkeypatch: pytest.MonkeyPatch
+    app: TestClient, opened: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SMALL", 10)
     given = {"file": "texts.jsonl", "n": 4}
@@ -125,7 +125,9 @@ def test_many_texts_wait_for_a_click_and_then_for_a_job(
     assert "POST /api/templates" in refused.json()["error"]["message"]
 
 
-def test_the_work_keeps_its_result_and_its_page_shows_it(app: TestClient, opened: Opened) -> None:
+def test_the_work_keeps_its_result_and_its_page_shows_it(
+    app: TestClient, opened: Workspace
+) -> None:
     asked = TemplatesAsked(("texts.jsonl",), n=5)
     address = work.run(json.loads(json.dumps(asked.to_dict())), opened, Silent())
     page = app.get(address, params={"source": "plain"})
@@ -162,4 +164,4 @@ def test_an_address_holds_what_differs_from_the_usual() -> None:
     )
     assert TemplatesAsked.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked
     with pytest.raises(OptionError, match="no file"):
-        TemplatesAsked().measured(Opened({}, {}, Path("store")))
+        TemplatesAsked().measured(Workspace({}, {}, Path("store")))

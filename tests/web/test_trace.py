@@ -13,11 +13,11 @@ from starlette.testclient import TestClient
 from rote.core.document import Document
 from rote.index.folders.folder import read_manifest
 from rote.index.opening import open_index
-from rote.web.reading.indexes import OpenIndex
+from rote.web.indexes import OpenIndex
+from rote.web.pages.trace import KINDS, cited, fragment_paragraphs
+from rote.web.pages.verdicts import Fragment, judged
 from rote.web.routes.trace import TraceAnswer
-from rote.web.traced import texts
-from rote.web.traced.judged import Fragment, judged
-from rote.web.traced.view import KINDS, cited, fragment_paragraphs
+from rote.web.store import pasted as texts
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 
 OLD = "The quick fox jumped over nine lazy dogs. Seven sailors sang loudly near Dover harbour."

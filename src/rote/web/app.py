@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
 from rote.core import plugins
-from rote.web import failing
-from rote.web.described import describe
-from rote.web.first import begin
-from rote.web.kept import database as keeping
-from rote.web.kept import uploads
-from rote.web.kept.history import History
-from rote.web.opened import Opened
-from rote.web.running.jobs import Jobs
+from rote.core.errors import RoteError
+from rote.web import errors
+from rote.web.api import describe
+from rote.web.forms.compare import Comparison, guessed
+from rote.web.jobs.queue import Jobs
 from rote.web.safety import Safety
+from rote.web.store import database, uploads
+from rote.web.store.history import History
+from rote.web.workspace import Workspace
 
 _ABOUT = """The functions of the app for other programs, with the same settings as its pages.
 
 Everything that changes something is a POST. Where the app was started with a token, send it as
 `Authorization: Bearer TOKEN`. Errors are `{"error": {"kind", "message"}}`.
 """
+_PERMUTATIONS = 99
+"""Enough to see what differs; the form has the usual number."""
 
 
-def make_app(opened: Opened) -> FastAPI:
+def make_app(opened: Workspace) -> FastAPI:
     """An ASGI app over what was opened."""
     from rote.core.distribution import version
 
-    keeping.prepare(opened.store)
+    database.prepare(opened.store)
     uploads.sweep(opened.store)
     # The pages of FastAPI's own documentation load their script from elsewhere: left out.
     app = FastAPI(
@@ -39,7 +43,7 @@ def make_app(opened: Opened) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        default_response_class=failing.AnyJSON,
+        default_response_class=errors.AnyJSON,
         lifespan=_living,
     )
     app.state.opened = opened
@@ -47,7 +51,7 @@ def make_app(opened: Opened) -> FastAPI:
     app.state.jobs = Jobs(opened)
     for name in plugins.members("web.routes"):
         app.include_router(plugins.load("web.routes", name).router)
-    failing.attach(app)
+    errors.attach(app)
     describe(app, token=opened.token is not None)
     app.add_middleware(Safety, opened=opened)
     return app
@@ -62,3 +66,30 @@ async def _living(app: FastAPI) -> AsyncIterator[None]:
         yield
     finally:
         jobs.stop()
+
+
+def begin(opened: Workspace, history: History, jobs: Jobs) -> None:
+    """Starts the work and does not wait for it.
+
+    The user's own files are not measured unasked: they may be large.
+    """
+    newest = next(iter(history.entries(limit=1)), None)
+    if newest is not None:
+        # One that was made on the shell has no pictures yet.
+        threading.Thread(target=_draw, args=(history, newest.id), daemon=True).start()
+        return
+    key = next(iter(opened.files), None)
+    if not opened.first or key is None or any(job.open for job in jobs.list()):
+        return
+    settings = {**guessed([key], opened), "permutations": _PERMUTATIONS}
+    comparison = Comparison((key,), settings=settings)
+    jobs.start("compare", comparison.title, comparison.to_dict(), files=comparison.files)
+
+
+def _draw(history: History, id: str) -> None:
+    from rote.web.pages.sections import sections_of
+
+    try:
+        sections_of(history, id)
+    except RoteError as error:
+        logging.getLogger("rote.web").warning("the last result cannot be drawn: %s", error)

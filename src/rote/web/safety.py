@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from rote.web.opened import Opened
+from rote.web.workspace import Workspace
 
 POLICY = "; ".join(
     (
@@ -56,7 +56,7 @@ _KINDS = {400: "Invalid", 401: "NoToken", 403: "Foreign", 413: "TooLarge"}
 class Safety:
     """ASGI middleware around the whole app."""
 
-    def __init__(self, app: Any, opened: Opened) -> None:
+    def __init__(self, app: Any, opened: Workspace) -> None:
         self._app, self._opened = app, opened
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

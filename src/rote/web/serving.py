@@ -67,10 +67,9 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     import uvicorn
 
     from rote.web.app import make_app
-    from rote.web.kept.database import prepare
-    from rote.web.kept.history import History
-    from rote.web.opened import LOCAL, Opened
-    from rote.web.reading.recognizing import recognize
+    from rote.web.store.database import prepare
+    from rote.web.store.history import History
+    from rote.web.workspace import LOCAL, Workspace, recognize
 
     found = recognize(names or _shown_first())
     store = (options.store or default_store()).resolve()
@@ -83,7 +82,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
         token = secrets.token_hex(16)
     given = f"[{options.host}]" if ":" in options.host else options.host
     hosts = ("*",) if options.host in _ANY else (*LOCAL, given)
-    opened = Opened(
+    opened = Workspace(
         indexes=found.indexes,
         files=found.files,
         store=store,
@@ -187,9 +186,9 @@ def _name(host: str) -> str:
 
 
 def _told(opened: object, address: str, host: str) -> list[str]:
-    from rote.web.opened import Opened
+    from rote.web.workspace import Workspace
 
-    assert isinstance(opened, Opened)
+    assert isinstance(opened, Workspace)
     named = [*(f"index {key}" for key in opened.indexes), *opened.files]
     lines = [f"rote is at {address}", f"open: {', '.join(named) or 'nothing'}"]
     if host not in _LOOPBACK:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from rote.web.showing.pages import page
+from rote.web.pages.render import page
 
 router = APIRouter()
 

@@ -15,7 +15,10 @@ from starlette.datastructures import UploadFile as Uploaded
 from rote.core import plugins
 from rote.core.errors import OptionError, RoteError
 from rote.measure import Settings
-from rote.web.comparing.asked import (
+from rote.web.errors import status_of
+from rote.web.files import glimpse
+from rote.web.forms import options as forms
+from rote.web.forms.compare import (
     SHARED,
     USUAL,
     Comparison,
@@ -25,14 +28,11 @@ from rote.web.comparing.asked import (
     needs,
     offered,
 )
-from rote.web.failing import status_of
-from rote.web.kept import uploads
-from rote.web.opened import Opened
-from rote.web.reading.glimpses import glimpse
-from rote.web.running.jobs import Jobs, job_response
-from rote.web.running.ledger import Job
-from rote.web.showing import forms
-from rote.web.showing.pages import page
+from rote.web.jobs.ledger import Job
+from rote.web.jobs.queue import Jobs, job_response
+from rote.web.pages.render import page
+from rote.web.store import uploads
+from rote.web.workspace import Workspace
 
 router = APIRouter()
 _MOST_FILES = 100
@@ -47,7 +47,7 @@ _LABELS = {
 
 @router.get("/compare", include_in_schema=False)
 def compare_page(request: Request, tidy: bool = False) -> Response:
-    opened: Opened = request.app.state.opened
+    opened: Workspace = request.app.state.opened
     query = request.query_params
     if not query:
         first = tuple(opened.files)[:1]
@@ -115,7 +115,7 @@ def _keep(request: Request, form: FormData) -> list[str]:
 
 
 def _keep_one(request: Request, one: Uploaded) -> str:
-    opened: Opened = request.app.state.opened
+    opened: Workspace = request.app.state.opened
     return uploads.keep(opened.store, one.filename or "", one.file, opened.upload_limit)
 
 
@@ -136,7 +136,7 @@ def _start(request: Request, comparison: Comparison, again: bool = False) -> Job
 def _form(
     request: Request, comparison: Comparison, problem: str = "", status: int = 200
 ) -> Response:
-    opened: Opened = request.app.state.opened
+    opened: Workspace = request.app.state.opened
     known = opened.all_files()
     looks = {key: glimpse(path) for key, path in known.items()}
     chosen = [looks[key] for key in comparison.files if key in looks] or list(looks.values())
@@ -166,7 +166,7 @@ def _shared() -> list[forms.Field]:
 
 def _before(request: Request, comparison: Comparison) -> Job | None:
     """The job that measured exactly this, if one did."""
-    opened: Opened = request.app.state.opened
+    opened: Workspace = request.app.state.opened
     jobs: Jobs = request.app.state.jobs
     try:
         comparison.check(opened)

@@ -10,11 +10,10 @@ from pydantic import Field
 from rote.core.errors import UnknownName
 from rote.index.index import Index
 from rote.report.texts.highlight import Span, marked
-from rote.web.asking.answers import About, json_response
-from rote.web.reading.indexes import index_of
-from rote.web.running.bounded import bounded
-from rote.web.showing.links import document_link, link
-from rote.web.showing.pages import page
+from rote.web.api import About, json_response
+from rote.web.indexes import index_of
+from rote.web.jobs.pool import bounded
+from rote.web.pages.render import document_link, link, page
 
 router = APIRouter()
 PART = 20_000

@@ -11,11 +11,11 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError
-from rote.web.failing import AnyJSON
-from rote.web.kept.database import FARTHEST
-from rote.web.kept.history import History
-from rote.web.kept.side_by_side import side_by_side
-from rote.web.showing.pages import page
+from rote.web.errors import AnyJSON
+from rote.web.pages.render import page
+from rote.web.store.database import FARTHEST
+from rote.web.store.history import History
+from rote.web.store.side_by_side import side_by_side
 
 router = APIRouter()
 _TAGS: list[Any] = ["history"]

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Request, Response
 
 from rote.core.errors import RoteError
 from rote.index.index import Index
-from rote.web.failing import AnyJSON
-from rote.web.kept.history import Entry, History
-from rote.web.reading.glimpses import glimpse
-from rote.web.reading.indexes import index_of
-from rote.web.running.jobs import Jobs
-from rote.web.showing.pages import page, query
-from rote.web.showing.sectioning import glance_of
+from rote.web.errors import AnyJSON
+from rote.web.files import glimpse
+from rote.web.indexes import index_of
+from rote.web.jobs.queue import Jobs
+from rote.web.pages.render import page, query
+from rote.web.pages.sections import glance_of
+from rote.web.store.history import Entry, History
 
 router = APIRouter()
 _RECENT = 6

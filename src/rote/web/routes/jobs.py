@@ -12,11 +12,11 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
-from rote.web.comparing.asked import Comparison
-from rote.web.kept.database import NotKept
-from rote.web.running.jobs import Jobs
-from rote.web.running.ledger import Job
-from rote.web.showing.pages import page
+from rote.web.forms.compare import Comparison
+from rote.web.jobs.ledger import Job
+from rote.web.jobs.queue import Jobs
+from rote.web.pages.render import page
+from rote.web.store.database import NotKept
 
 router = APIRouter()
 _TAGS: list[Any] = ["jobs"]

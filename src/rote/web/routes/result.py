@@ -14,15 +14,15 @@ from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.report.tables.cells import rows_as_csv
-from rote.web.comparing.asked import Comparison
-from rote.web.kept.database import FARTHEST, NotKept
-from rote.web.kept.history import Entry, History
-from rote.web.running.bounded import bounded
-from rote.web.running.jobs import again_response
-from rote.web.showing.marking import find_text, marked, open_files
-from rote.web.showing.pages import page
-from rote.web.showing.sectioning import sections_of
-from rote.web.traced.texts import LONGEST
+from rote.web.forms.compare import Comparison
+from rote.web.jobs.pool import bounded
+from rote.web.jobs.queue import again_response
+from rote.web.pages.render import page
+from rote.web.pages.sections import sections_of
+from rote.web.pages.texts import find_text, marked, open_files
+from rote.web.store.database import FARTHEST, NotKept
+from rote.web.store.history import Entry, History
+from rote.web.store.pasted import LONGEST
 
 router = APIRouter()
 _ROWS = 50

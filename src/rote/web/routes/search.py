@@ -13,9 +13,9 @@ from fastapi.responses import StreamingResponse
 from rote.core.errors import RoteError
 from rote.report.tables.cells import rows_as_csv
 from rote.search.rows.matches import COLUMNS, Sort
-from rote.web.asking import answers
-from rote.web.asking.answers import json_response
-from rote.web.asking.asked import (
+from rote.web import api as answers
+from rote.web.api import json_response
+from rote.web.forms.search import (
     LONGEST_NGRAM,
     MOST,
     MOST_EXPORTED,
@@ -28,11 +28,10 @@ from rote.web.asking.asked import (
     fields_of,
     top,
 )
-from rote.web.asking.shown import View, examples_for, misplaced, search_view, top_view
-from rote.web.reading.indexes import OpenIndex, index_of
-from rote.web.running.bounded import bounded
-from rote.web.showing.links import link
-from rote.web.showing.pages import page
+from rote.web.indexes import OpenIndex, index_of
+from rote.web.jobs.pool import bounded
+from rote.web.pages.render import link, page
+from rote.web.pages.search import View, examples_for, misplaced, search_view, top_view
 
 router = APIRouter()
 _LONE = re.compile("[\ud800-\udfff]")

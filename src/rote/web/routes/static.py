@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from rote.web.showing.statics import TYPES, contents, version
+from rote.web.pages.render import TYPES, contents, version
 
 router = APIRouter()
 _FOR_EVER = "public, max-age=31536000, immutable"

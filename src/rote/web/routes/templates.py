@@ -12,18 +12,17 @@ from pydantic import BaseModel, Field
 
 from rote.core.errors import OptionError, RoteError
 from rote.core.result import Result
-from rote.web.asking.answers import About, json_response
-from rote.web.kept.database import NotKept
-from rote.web.kept.recent import recent_of
-from rote.web.reading.indexes import index_of
-from rote.web.running.bounded import bounded
-from rote.web.running.jobs import Jobs, again_response, job_response
-from rote.web.running.ledger import Job
-from rote.web.showing.links import link
-from rote.web.showing.marking import find_text, marked, open_files
-from rote.web.showing.pages import page
-from rote.web.templating import view
-from rote.web.templating.asked import LAYERS, LONGEST, MOST_LISTED, TemplatesAsked
+from rote.web.api import About, json_response
+from rote.web.forms.templates import LAYERS, LONGEST, MOST_LISTED, TemplatesAsked
+from rote.web.indexes import index_of
+from rote.web.jobs.ledger import Job
+from rote.web.jobs.pool import bounded
+from rote.web.jobs.queue import Jobs, again_response, job_response
+from rote.web.pages import templates as view
+from rote.web.pages.render import link, page
+from rote.web.pages.texts import find_text, marked, open_files
+from rote.web.store.database import NotKept
+from rote.web.store.recent import recent_of
 
 router = APIRouter()
 _CHOSEN = ("source", "template", "text", "text_file")

@@ -16,16 +16,15 @@ from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
 from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
 from rote.search.trace.trace import Trace, trace
-from rote.web.asking.answers import About, json_response
-from rote.web.kept.recent import recent_of
-from rote.web.reading.indexes import OpenIndex, index_of
-from rote.web.running.bounded import bounded
-from rote.web.showing import forms
-from rote.web.showing.links import link
-from rote.web.showing.pages import page
-from rote.web.traced import view as views
-from rote.web.traced.judged import Judged, judged
-from rote.web.traced.texts import LONGEST, keep, kept
+from rote.web.api import About, json_response
+from rote.web.forms import options as forms
+from rote.web.indexes import OpenIndex, index_of
+from rote.web.jobs.pool import bounded
+from rote.web.pages import trace as views
+from rote.web.pages.render import link, page
+from rote.web.pages.verdicts import Judged, judged
+from rote.web.store.pasted import LONGEST, keep, kept
+from rote.web.store.recent import recent_of
 
 router = APIRouter()
 _MOST_RELAXED = 1_000

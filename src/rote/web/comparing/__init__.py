@@ -1,1 +1,0 @@
-"""What a comparison was asked for."""

@@ -1,0 +1,125 @@
+"""Errors as answers: a readable page, or JSON under /api; never a stack trace."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from rote.core.errors import MissingExtra, RoteError, UnknownName
+from rote.web.pages.render import page
+from rote.web.store.disk import full_disk
+
+_TITLES = {
+    404: "Not found",
+    501: "Not installed here",
+    503: "Too busy",
+    507: "The disk is full",
+}
+_KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
+_LONGEST = 2_000
+"""Characters of a message: what was asked for stands in some, and may be long."""
+_UNEXPECTED = "Something went wrong inside rote. The terminal in which it runs says what."
+
+
+def attach(app: FastAPI) -> None:
+    app.add_exception_handler(RoteError, _known)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    # Not a handler for Exception: Starlette runs that one outside of all other middleware, and
+    # its answer would lack the headers that keep a page safe.
+    app.add_middleware(_Unexpected)
+
+
+class Busy(RoteError):
+    """Nothing is wrong with what was asked; there is too much of it at once."""
+
+
+class AnyJSON(JSONResponse):
+    """JSON of whatever texts hold: half a surrogate pair has no UTF-8, but an escape.
+
+    Undefined numbers are null.
+    """
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(_defined(content), allow_nan=False, separators=(",", ":")).encode()
+
+
+def _defined(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _defined(held) for name, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_defined(held) for held in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def status_of(error: RoteError) -> int:
+    if isinstance(error, Busy):
+        return 503
+    if isinstance(error, UnknownName):
+        return 404
+    return 501 if isinstance(error, MissingExtra) else 400
+
+
+def answer(request: Request, status: int, kind: str, message: str) -> Response:
+    message = message if len(message) <= _LONGEST else message[:_LONGEST] + "…"
+    if request.url.path.startswith("/api/"):
+        return AnyJSON({"error": {"kind": kind, "message": message}}, status)
+    title = _TITLES.get(status, "That did not work")
+    return page(request, "error.html", status, title=title, message=message)
+
+
+def _known(request: Request, error: Any) -> Response:
+    return answer(request, status_of(error), type(error).__name__, str(error))
+
+
+def _http(request: Request, error: Any) -> Response:
+    said = "There is no such page." if error.detail == "Not Found" else str(error.detail)
+    kind = _KINDS.get(error.status_code, "Invalid")
+    response = answer(request, error.status_code, kind, said)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _invalid(request: Request, error: Any) -> Response:
+    """A parameter that is no number, or is missing: named, with what is wrong about it."""
+    problems = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+    return answer(request, 400, "Invalid", problems)
+
+
+class _Unexpected:
+    """ASGI middleware: what nobody foresaw is logged, and the user is told where to look."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        started = False
+
+        async def noting(message: Any) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except ClientDisconnect:
+            return  # nobody is there any more to be answered
+        except Exception as error:
+            logging.getLogger("rote.web").exception("%s %s", scope["method"], scope["path"])
+            if started:
+                raise
+            store = scope["app"].state.opened.store
+            full = full_disk(error, (store, Path(tempfile.gettempdir())))
+            status, kind = (507, "DiskFull") if full else (500, "Unexpected")
+            response = answer(Request(scope), status, kind, full or _UNEXPECTED)
+            await response(scope, receive, send)

@@ -1,0 +1,194 @@
+"""What a comparison was asked for: in an address, in a job, and as what `gather` takes.
+
+One comparison has one address; everything that stands there can be changed by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+from rote.core import plugins
+from rote.core.errors import OptionError, UnknownName
+from rote.core.metric import Metric
+from rote.measure import PANEL, Settings
+from rote.web.forms import options as forms
+from rote.web.workspace import Workspace
+
+SHARED = ("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within")
+"""The settings that the form offers, in its order."""
+USUAL = (*dict.fromkeys(name for name, _ in PANEL), "templates")
+_REFERENCES = ("human", "plain", "reference", "original", "kjv")
+"""Names of sources that others are usually compared with."""
+_INDEX, _FILE = "index:", "file:"
+CORPUS, TRAIN = "needs a corpus", "needs training texts"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Files by their keys, measures by their names, and the settings that differ from the usual."""
+
+    files: tuple[str, ...]
+    measures: tuple[str, ...] = USUAL
+    corpus: str = ""
+    """`index:KEY` or `file:KEY`: what the texts are held against."""
+    train: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of single measures."""
+
+    @property
+    def title(self) -> str:
+        shown = ", ".join(name.split("~")[0] for name in self.files[:3])
+        more = f" and {len(self.files) - 3} more" if len(self.files) > 3 else ""
+        reference = self.settings.get("reference")
+        return shown + more + (f", against {reference}" if reference else "")
+
+    @property
+    def address(self) -> str:
+        """The form with these settings."""
+        return "/compare?" + urlencode(self.query())
+
+    def query(self) -> list[tuple[str, str]]:
+        pairs = [("file", key) for key in self.files]
+        pairs += [("measure", name) for name in self.measures]
+        pairs += [
+            (name, getattr(self, name)) for name in ("corpus", "train") if getattr(self, name)
+        ]
+        pairs += [(name, forms.written(value)) for name, value in self.settings.items()]
+        for measure, own in self.own.items():
+            pairs += [(f"{measure}.{name}", forms.written(value)) for name, value in own.items()]
+        # An empty one says that it was left empty: without it the form would guess.
+        return pairs + [("by", "")] * ("by" not in self.settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
+        """From JSON, where tuples are lists."""
+        own = {measure: _tupled(given) for measure, given in data["own"].items()}
+        return replace(
+            cls(**data),
+            files=tuple(data["files"]),
+            measures=tuple(data["measures"]),
+            settings=_tupled(data["settings"]),
+            own=own,
+        )
+
+    def check(self, opened: Workspace) -> None:
+        """Refuse what could not work, before a process is started for it."""
+        if not self.files:
+            raise OptionError("no file is chosen: choose one, or upload one")
+        if not self.measures:
+            raise OptionError("no measure is chosen")
+        for key in self.files:
+            opened.file(key)
+        for name in self.measures:
+            self.options(name)
+            if lacking := self.lacks(name):
+                title = plugins.load("measure", name).METRIC.title
+                raise OptionError(f"{title} {lacking}: choose one below, or leave it out")
+        Settings(**self.settings)
+        for place in (self.corpus, self.train):
+            path_of(place, opened)
+
+    def lacks(self, measure: str) -> str:
+        """What a measure is held against and nobody chose; a missing reference leaves the measure
+        out of the result, with the reason."""
+        wanted = needs(plugins.load("measure", measure).METRIC)
+        chosen = {CORPUS: self.corpus, TRAIN: self.train}
+        return wanted if wanted in chosen and not chosen[wanted] else ""
+
+    def options(self, measure: str) -> Any:
+        return plugins.load("measure", measure).METRIC.options(**self.own.get(measure, {}))
+
+    def places(self) -> tuple[list[str], list[str]]:
+        """Keys of all files and of all indexes that are read."""
+        held = [place for place in (self.corpus, self.train) if place]
+        extra = [place[len(_FILE) :] for place in held if place.startswith(_FILE)]
+        indexes = [place[len(_INDEX) :] for place in held if place.startswith(_INDEX)]
+        return [*self.files, *extra], indexes
+
+
+def needs(metric: Metric) -> str:
+    """What has to be chosen beside the texts."""
+    names = {field.name for field in fields(metric.options)}
+    if "against" in names:
+        return CORPUS
+    if "train" in names:
+        return TRAIN
+    return "" if metric.tested else "needs a reference"
+
+
+def path_of(place: str, opened: Workspace) -> str | None:
+    """What the texts are held against, as `gather` names it."""
+    if not place:
+        return None
+    if place.startswith(_INDEX):
+        return str(opened.index(place[len(_INDEX) :]))
+    if place.startswith(_FILE):
+        return str(opened.file(place[len(_FILE) :]))
+    raise UnknownName("corpus", place, grounds(opened))
+
+
+def grounds(opened: Workspace) -> dict[str, str]:
+    """What texts can be held against: its place -> how it is called."""
+    indexes = {_INDEX + key: f"index {key}" for key in opened.indexes}
+    return {**indexes, **{_FILE + key: f"texts of {key}" for key in opened.all_files()}}
+
+
+def from_query(pairs: Iterable[tuple[str, str]]) -> Comparison:
+    """From an address or a posted form; unknown names are left alone, wrong values refused."""
+    given = list(pairs)
+    single = dict(given)
+    measures = tuple(dict.fromkeys(value for name, value in given if name == "measure"))
+    return Comparison(
+        files=tuple(dict.fromkeys(value for name, value in given if name == "file")),
+        measures=tuple(known(measures)),
+        corpus=single.get("corpus", ""),
+        train=single.get("train", ""),
+        settings=forms.read(Settings, single, SHARED),
+        own={measure: own for measure in measures if (own := _own(measure, single))},
+    )
+
+
+def known(measures: Sequence[str]) -> Sequence[str]:
+    for name in measures:
+        if name not in offered():
+            raise UnknownName("measure", name, offered())
+    return measures
+
+
+@cache
+def offered() -> tuple[str, ...]:
+    """The measures that a whole picture can hold, the usual ones first."""
+    from rote.report.whole.gathering.plan import MEASURES
+
+    there = plugins.members("measure")
+    return tuple(dict.fromkeys((*USUAL, *(name for name in MEASURES if name in there))))
+
+
+def _own(measure: str, given: Mapping[str, str]) -> dict[str, Any]:
+    start = f"{measure}."
+    mine = {name[len(start) :]: text for name, text in given.items() if name.startswith(start)}
+    return forms.read(plugins.load("measure", measure).METRIC.options, mine)
+
+
+def _tupled(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+
+
+def guessed(files: Sequence[str], opened: Workspace) -> dict[str, Any]:
+    """Settings for files of which nobody said anything: sources by field, if they have one."""
+    from rote.web.files import glimpse
+
+    looks = [glimpse(opened.file(key)) for key in files]
+    if not looks or not all("source" in look.fields for look in looks):
+        return {}
+    sources = {value for look in looks for value in look.of("source")}
+    reference = next((name for name in _REFERENCES if name in sources), None)
+    return {"by": ("source",)} | ({"reference": reference} if reference else {})

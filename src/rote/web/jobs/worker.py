@@ -1,0 +1,144 @@
+"""The other process: does one piece of work and tells the app how far it is.
+
+The app writes one line to standard input (what to do) and keeps the pipe open; when it closes,
+because the app was killed, this process ends with all that it started. Progress goes back in
+lines of JSON over the pipe that was standard output; whatever libraries print goes to the app's
+standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rote.core import plugins
+from rote.core.errors import RoteError
+from rote.core.progress import Advance
+from rote.web.store.disk import full_disk
+from rote.web.workspace import Workspace
+
+ROOM = "web.jobs.work"
+FOLDER = "rote-job-"
+"""How the folder of a job's temporary files begins."""
+_OFTEN = 0.2
+"""Seconds between two reports of one stage."""
+_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+
+Tell = Callable[[Mapping[str, Any]], None]
+
+
+class PipeReporter:
+    """A Reporter that writes to the pipe; stages may lie inside each other."""
+
+    def __init__(self, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tell, self._clock = tell, clock
+
+    @contextmanager
+    def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
+        begun = said = self._clock()
+        done = 0.0
+        self._tell({"progress": {"stage": title, "share": 0.0 if total else None}})
+
+        def advance(amount: float) -> None:
+            nonlocal done, said
+            done += amount
+            at = self._clock()
+            if at - said >= _OFTEN:
+                said = at
+                self._tell({"progress": progress(title, done, total, unit, at - begun)})
+
+        yield advance
+        self._tell({"progress": progress(title, total or done, total, unit, self._clock() - begun)})
+
+    def say(self, line: str) -> None:
+        self._tell({"say": line})
+
+
+def progress(
+    title: str, done: float, total: float | None, unit: str, seconds: float
+) -> dict[str, Any]:
+    """What a page shows of a stage."""
+    pace = done / seconds if seconds > 0 else 0.0
+    known = total is not None and total > 0
+    share = min(1.0, done / total) if known and total else None
+    left = (total - done) / pace if known and total and pace > 0 and done < total else None
+    # A stage of one unit counts shares of it: a rate would say nothing.
+    told = pace > 0 and (total is None or total > 1)
+    return {
+        "stage": title,
+        "share": share,
+        "rate": f"{_amount(pace)}{unit}/s" if told else "",
+        "left": left,
+    }
+
+
+def main() -> None:
+    """Do what standard input says."""
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    lock = threading.Lock()
+
+    def tell(message: Mapping[str, Any]) -> None:
+        # Measures may report from threads of their own.
+        with lock:
+            pipe.write(json.dumps(message) + "\n")
+
+    order = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_app, daemon=True).start()
+    opened = order["opened"]
+    try:
+        work = plugins.load(ROOM, order["kind"])
+        address = work.run(
+            order["settings"],
+            Workspace(
+                indexes={key: Path(path) for key, path in opened["indexes"].items()},
+                files={key: Path(path) for key, path in opened["files"].items()},
+                store=Path(opened["store"]),
+                jobs=opened["jobs"],
+            ),
+            PipeReporter(tell),
+        )
+        tell({"result": address})
+    except RoteError as error:
+        tell({"error": str(error)})
+    except MemoryError:
+        tell({"error": "there is not enough memory: take a sample of the texts, or fewer measures"})
+    except Exception as error:
+        full = full_disk(error, (Path(opened["store"]), Path(tempfile.gettempdir())))
+        if full or isinstance(error, OSError):
+            # A file that was moved meanwhile, say: the system's own words say it best.
+            tell({"error": full or str(error)})
+            return
+        traceback.print_exc()
+        tell({"error": f"rote failed ({type(error).__name__}); the terminal of the app says where"})
+
+
+def _end_with_app() -> None:
+    sys.stdin.read()
+    # The app would have removed it; it was killed.
+    folder = Path(os.environ.get("TMPDIR", ""))
+    if folder.name.startswith(FOLDER):
+        shutil.rmtree(folder, ignore_errors=True)
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+
+
+def _amount(number: float) -> str:
+    for size, sign in _UNITS:
+        if number >= size:
+            return f"{number / size:.1f} {sign}"
+    return f"{number:.1f} " if number < 10 else f"{number:.0f} "
+
+
+if __name__ == "__main__":
+    main()

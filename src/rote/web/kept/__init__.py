@@ -1,1 +1,0 @@
-"""What the app keeps: results, jobs' records, uploads, the last answers."""

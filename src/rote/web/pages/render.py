@@ -1,0 +1,180 @@
+"""Pages from templates: whatever a text holds, it is escaped and cannot act on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from rote.core.errors import UnknownName
+from rote.report.texts.highlight import readable
+
+TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+
+@cache
+def environment() -> Environment:
+    """Templates lie in `pages/`; every page extends `base.html`."""
+    folder = files("rote.web").joinpath("pages")
+    made = Environment(
+        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text("utf-8")),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+    )
+    made.filters.update(
+        thousands=_thousands,
+        short=_short,
+        date=_date,
+        span=_span,
+        capitalized=_capitalized,
+        zipped=_zipped,
+    )
+    made.globals.update(address=address, static=static, query=query, texts_of=texts_of)
+    return made
+
+
+def page(request: Request, name: str, status: int = 200, **given: Any) -> HTMLResponse:
+    """The page `name`, with what every page knows: the request and what was opened."""
+    shown = environment().get_template(name)
+    opened = request.app.state.opened
+    return HTMLResponse(shown.render(request=request, opened=opened, **given), status)
+
+
+def address(request: Request, /, **changes: Any) -> str:
+    """The address of this page with other settings; None leaves one out."""
+    kept = [(k, v) for k, v in request.query_params.multi_items() if k not in changes]
+    for name, value in changes.items():
+        if isinstance(value, (list, tuple)):
+            kept += [(name, str(item)) for item in value]
+        elif value is not None:
+            kept.append((name, str(value)))
+    return request.url.path + ("?" + urlencode(kept) if kept else "")
+
+
+def query(given: Mapping[str, Any]) -> str:
+    """Settings as they stand behind the question mark; None leaves one out."""
+    return urlencode({name: str(value) for name, value in given.items() if value is not None})
+
+
+def texts_of(id: str, place: int, source: str, value: str | None = None) -> str:
+    """The texts of a source behind a value of a result, those with the most of it first."""
+    down = None if value is None else "true"
+    settings = {"place": place, "source": source, "sort": value, "down": down}
+    return f"/compare/result/{id}/texts?{query(settings)}"
+
+
+def _harmless(value: Any) -> Any:
+    """Control characters, escape codes and marks that turn the direction are made visible."""
+    # Markup was made by us, of parts that went through here.
+    return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _thousands(number: float) -> str:
+    return f"{number:,}"
+
+
+def _capitalized(text: str) -> str:
+    """Only the first letter: names inside keep theirs."""
+    return text[:1].upper() + text[1:]
+
+
+def _zipped(names: Iterable[str]) -> list[tuple[str, str]]:
+    """For choices whose value is what they are called."""
+    return [(name, name) for name in names]
+
+
+def _short(text: str, length: int = 80) -> str:
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def _date(moment: str) -> str:
+    """ISO 8601 as people write it: 15 Nov 2026, 13:29 UTC."""
+    try:
+        parsed = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    zone = " UTC" if parsed.utcoffset() is not None else ""
+    return f"{parsed.day} {parsed:%b %Y, %H:%M}{zone}"
+
+
+def _span(seconds: float) -> str:
+    """How long something took or takes: 8 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def link(path: str, **given: Any) -> str:
+    """The address with those parameters that are given."""
+    pairs = {name.rstrip("_"): value for name, value in given.items() if value not in (None, "")}
+    return f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
+
+
+def document_link(
+    key: str,
+    identity: str,
+    start: int | None = None,
+    end: int | None = None,
+    *,
+    at: int | None = None,
+) -> str | None:
+    """Where a document of an index is shown, around a place or from a character on.
+
+    None if its id fits no address.
+    """
+    try:
+        identity.encode()
+    except UnicodeEncodeError:
+        return None
+    # The id stands behind the question mark: in a path, browsers would read "../" as a way.
+    found = link(f"/document/{quote(key, safe='')}", id=identity, from_=start, to=end, at=at)
+    return found if start is None or at is not None else f"{found}#hit"
+
+
+@cache
+def contents() -> dict[str, bytes]:
+    """Everything that may be asked for under /static, read once."""
+    from rote.report.whole.fragments import script, style
+
+    folder = files("rote.web").joinpath("static")
+    found = {
+        file.name: file.read_bytes()
+        for file in folder.iterdir()
+        if file.name.rpartition(".")[2] in TYPES
+    }
+    # The parts of a report look and work here as they do in the report.
+    found["report.css"] = style().encode()
+    found["report.js"] = script().encode()
+    return found
+
+
+@cache
+def version(name: str) -> str:
+    if name not in contents():
+        raise UnknownName("static file", name, contents())
+    return blake2b(contents()[name], digest_size=8).hexdigest()
+
+
+def static(name: str) -> str:
+    """The address of a static file; it changes when the file does."""
+    return f"/static/{name}?v={version(name)}"

@@ -1,0 +1,73 @@
+"""The parts of a kept result as HTML; kept too, since drawing the figures takes seconds.
+
+The process that measured draws them, so that the app itself never has to, except for results
+that were made elsewhere or by another version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from markupsafe import Markup
+
+from rote.report.whole._blocks import Block, Figure, Found
+from rote.report.whole.fragments import Section, blocks, sections
+from rote.report.whole.parts import parts
+from rote.report.whole.study import Study
+from rote.web.store.fingerprints import hashed
+from rote.web.store.history import History
+
+_GLANCE = "glance"
+_STATEMENTS = 4
+
+
+def sections_of(history: History, id: str) -> list[Section]:
+    """All parts, drawn before or now."""
+    return [part for part in _drawn(history, id) or _draw(history, id) if part.id != _GLANCE]
+
+
+def glance_of(history: History, id: str) -> Section | None:
+    """What there is to be seen at first sight: the main findings and the panel as a picture.
+
+    None where there is no panel, or where nobody has drawn it yet.
+    """
+    return next((part for part in _drawn(history, id) or () if part.id == _GLANCE), None)
+
+
+def _drawn(history: History, id: str) -> list[Section] | None:
+    kept = history.drawn(id, _maker())
+    if kept is None:
+        return None
+    # They were escaped when they were made, and the store is the app's own.
+    return [Section(place, title, Markup(html)) for place, title, html in kept]
+
+
+def _draw(history: History, id: str) -> list[Section]:
+    study = history.study(id)
+    made = [*_glance(study), *sections(study)]
+    history.keep_drawn(id, _maker(), [(one.id, one.title, str(one.html)) for one in made])
+    return made
+
+
+def _glance(study: Study) -> list[Section]:
+    shown: list[Block] = []
+    for part in parts(study):
+        if part.id == "summary":
+            found = (block for block in part.blocks if isinstance(block, Found))
+            shown += [replace(one, statements=one.statements[:_STATEMENTS]) for one in found]
+        elif part.id == "panel":
+            shown += [block for block in part.blocks if isinstance(block, Figure)][:1]
+    seen = any(isinstance(block, Figure) for block in shown)
+    return [Section(_GLANCE, "", blocks(shown))] if seen else []
+
+
+@cache
+def _maker() -> str:
+    """This version of the report: what another has drawn is drawn again."""
+    import rote.report
+
+    held = Path(str(rote.report.__file__)).parent.rglob("*.*")
+    kinds = (".py", ".html", ".css", ".js")
+    return hashed(*(one.read_text("utf-8") for one in sorted(held) if one.suffix in kinds))

@@ -1,1 +1,0 @@
-"""What the app was given: files at a glance, indexes that may grow."""

@@ -1,1 +1,0 @@
-"""Pages, forms and their parts: how what was found becomes HTML."""

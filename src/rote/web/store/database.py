@@ -1,0 +1,109 @@
+"""The app's own file: one SQLite database in the store, for jobs and for history.
+
+Every call opens it anew, which takes far less than a millisecond, so that threads, the processes
+that do the long work, and several apps on one store need not know of each other.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rote.core.errors import OptionError, UnknownName
+from rote.web.store.disk import full_disk
+
+FILE = "rote.sqlite"
+FARTHEST = 10**12
+"""Page of a list, or place in it, that may be asked for: SQLite counts to 2**63 only."""
+_TABLES = """
+create table if not exists jobs (
+  id text primary key, kind text, title text, settings text, files text, indexes text, key text,
+  state text, progress text, remarks text, error text, result text,
+  made text, started text, ended text, server text
+);
+create index if not exists jobs_by_key on jobs (key, state);
+create table if not exists results (
+  id text primary key, title text, kind text, made text, settings text, files text,
+  signatures text, sources text, address text, form text, data blob
+);
+create table if not exists texts (
+  result text, place integer, source text, id text, words integer, excerpt text, numbers text,
+  file text not null default ''
+);
+create table if not exists sections (result text primary key, maker text, data blob);
+create index if not exists texts_by_result on texts (result, place, source);
+"""
+
+
+class NotKept(UnknownName):
+    """What an address names is not in this store."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(kind, name, ())
+
+    def __str__(self) -> str:
+        return (
+            f"there is no {self.kind} '{self.name}' here: it was deleted, or lies in another store"
+        )
+
+
+@contextmanager
+def connected(store: Path) -> Iterator[sqlite3.Connection]:
+    """One transaction: what is written inside stands there as a whole, or not at all."""
+    # Others may hold the file for as long as they write a large result.
+    file = sqlite3.connect(store / FILE, timeout=60)
+    file.row_factory = sqlite3.Row
+    try:
+        with file:
+            yield file
+    finally:
+        file.close()
+
+
+def prepare(store: Path) -> None:
+    """Make the folder and the tables."""
+    try:
+        own_folder(store)
+        # SQLite gives the files beside it the same rights.
+        os.close(os.open(store / FILE, os.O_RDWR | os.O_CREAT, 0o600))
+        with connected(store) as file:
+            # Readers and a writer do not wait for each other, and a crash leaves the file whole.
+            file.execute("pragma journal_mode = wal")
+            file.executescript(_TABLES)
+            columns = {row["name"] for row in file.execute("pragma table_info(texts)")}
+            if "file" not in columns:  # made by an earlier version
+                file.execute("alter table texts add column file text not null default ''")
+    except (OSError, sqlite3.Error) as error:
+        why = full_disk(error, (store,)) or error
+        raise OptionError(
+            f"the store {store} cannot be used ({why}): name another folder with --store"
+        ) from None
+
+
+def held_open(store: Path) -> sqlite3.Connection:
+    """As long as this is open, SQLite keeps the small files beside its own, without which nothing
+    can be read; on a full disk they could not be made."""
+    file = sqlite3.connect(store / FILE, timeout=60, check_same_thread=False)
+    file.execute("select count(*) from jobs").fetchone()
+    return file
+
+
+def own_folder(path: Path) -> Path:
+    """A folder for texts, made so that nobody else on this machine can look into it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def storable(text: str) -> str:
+    """The text as SQLite can keep it: half a surrogate pair has no UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def now() -> str:
+    """The time as it is kept: ISO 8601, UTC, to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,247 @@
+"""Results that were made before: kept by signature, found again, reopened, deleted.
+
+A result is kept as compressed JSON, in the form that the shell writes. Its values per text are
+many and only ever looked at by the page, so they have rows of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from rote.core.errors import InputError
+from rote.core.result import Result, panel_to_json
+from rote.core.saved import read_results
+from rote.report.whole.study import Study
+from rote.web.store.database import NotKept, connected, now, storable
+from rote.web.store.fingerprints import hashed
+from rote.web.store.texts import ROW, Excerpts, TextValues, text_rows, without_texts
+
+_LONGEST_QUERY, _MOST_WORDS = 1_000, 50
+_COLUMNS = ("id", "title", "kind", "made", "settings", "files", "signatures", "sources", "address")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One kept result without its data."""
+
+    id: str
+    title: str
+    kind: str
+    made: str
+    settings: Mapping[str, Any]
+    files: Mapping[str, str]
+    signatures: Sequence[str]
+    sources: Sequence[str]
+    address: str
+
+    @property
+    def measures(self) -> list[str]:
+        """Their names, in order, each once."""
+        names = (line.partition("|")[0].partition(":")[2] for line in self.signatures)
+        return list(dict.fromkeys(names))
+
+
+class History:
+    """The results of a store."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self.texts = TextValues(store)
+
+    def add(
+        self,
+        found: Study | Sequence[Result],
+        *,
+        title: str,
+        kind: str = "compare",
+        settings: Mapping[str, Any] | None = None,
+        files: Mapping[str, str] | None = None,
+        address: str = "/compare/result/{id}",
+        excerpts: Excerpts | None = None,
+        made: str | None = None,
+    ) -> str:
+        """Keep a result, and give its id; the same again takes the place of the old one.
+
+        `excerpts`: the beginnings of texts, for the table of texts. `made`: when, if that
+        was not now.
+        """
+        results = found.results if isinstance(found, Study) else found
+        if not results:
+            raise InputError("there is no result to keep")
+        signatures = [str(result.signature) for result in results]
+        light = [without_texts(result) for result in results]
+        # Numbers that differ are two results, even where a signature does not tell them apart.
+        held = panel_to_json(light, None)
+        id = hashed(kind, json.dumps(settings or {}, sort_keys=True), *signatures, held)[:12]
+        data = replace(found, results=light).to_json(None) if isinstance(found, Study) else held
+        row = {
+            "id": id,
+            "title": storable(title),
+            "kind": kind,
+            "made": made or now(),
+            "settings": _json(settings or {}),
+            "files": _json(files or {}),
+            "signatures": _json(signatures),
+            "sources": _json(list(dict.fromkeys(s for one in results for s in one.sources))),
+            "address": address.format(id=id),
+            "form": "study" if isinstance(found, Study) else "panel",
+            "data": _packed(data),
+        }
+        texts = list(text_rows(id, results, excerpts or {}, files or {}))
+        with connected(self._store) as file:
+            _forget_parts(file, id)
+            marks = ", ".join("?" * len(row))
+            file.execute(
+                f"insert or replace into results ({', '.join(row)}) values ({marks})",
+                list(row.values()),
+            )
+            file.executemany(
+                f"insert into texts ({', '.join(ROW)}) values ({', '.join('?' * len(ROW))})", texts
+            )
+        return id
+
+    def read_in(self, path: Path) -> str:
+        """Keep what the shell wrote: one measure, a panel, or a study."""
+        results = read_results(path)
+        data = json.loads(path.read_text(encoding="utf-8"))
+        written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+        made = written.isoformat(timespec="seconds")
+        if "given" not in data:
+            return self.add(results, title=path.stem, kind="file", made=made)
+        try:
+            study = Study.from_dict(data)
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                f"is no whole study ({error} is wrong or missing)",
+                file=str(path),
+                remedy="Make the report again with this version",
+            ) from None
+        return self.add(study, title=study.title, kind="file", made=made)
+
+    def get(self, id: str) -> Entry:
+        with connected(self._store) as file:
+            query = f"select {', '.join(_COLUMNS)} from results where id = ?"
+            row = file.execute(query, (id,)).fetchone()
+        if row is None:
+            raise NotKept("result", id)
+        return _entry(row)
+
+    def entries(
+        self, query: str = "", kind: str | None = None, limit: int = 50, offset: int = 0
+    ) -> list[Entry]:
+        """The newest first; each word of the query stands in the title, a signature or a source."""
+        where, given = _where(query, kind)
+        order = "order by made desc, rowid desc limit ? offset ?"
+        with connected(self._store) as file:
+            rows = file.execute(
+                f"select {', '.join(_COLUMNS)} from results {where} {order}",
+                (*given, limit, offset),
+            )
+            return [_entry(row) for row in rows]
+
+    def count(self, query: str = "", kind: str | None = None) -> int:
+        where, given = _where(query, kind)
+        with connected(self._store) as file:
+            row = file.execute(f"select count(*) from results {where}", given).fetchone()
+            return int(row[0])
+
+    def results(self, id: str) -> list[Result]:
+        """Without their values per text; `texts` has those."""
+        return [Result.from_dict(part) for part in self._data(id)[1]["panel"]]
+
+    def study(self, id: str) -> Study:
+        """The whole picture; of results alone, one that holds no more than they do."""
+        form, data = self._data(id)
+        if form == "study":
+            return Study.from_dict(data)
+        results = [Result.from_dict(part) for part in data["panel"]]
+        entry = self.get(id)
+        settings = dict(results[0].signature.settings)
+        return Study(
+            title=entry.title,
+            made=entry.made,
+            version=settings.get("rote", ""),
+            reference=results[0].reference,
+            given=(),
+            tools=(),
+            results=results,
+        )
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """How many there were."""
+        gone = 0
+        with connected(self._store) as file:
+            for id in ids:
+                gone += file.execute("delete from results where id = ?", (id,)).rowcount
+                _forget_parts(file, id)
+        return gone
+
+    def drawn(self, id: str, maker: str) -> list[list[str]] | None:
+        """The parts of the result's page, if this version of rote made them before."""
+        query = "select data from sections where result = ? and maker = ?"
+        with connected(self._store) as file:
+            row = file.execute(query, (id, maker)).fetchone()
+        found: list[list[str]] | None = json.loads(_unpacked(row["data"])) if row else None
+        return found
+
+    def keep_drawn(self, id: str, maker: str, parts: Sequence[Sequence[str]]) -> None:
+        with connected(self._store) as file:
+            file.execute(
+                "insert or replace into sections values (?, ?, ?)",
+                (id, maker, _packed(_json(parts))),
+            )
+
+    def _data(self, id: str) -> tuple[str, dict[str, Any]]:
+        with connected(self._store) as file:
+            row = file.execute("select form, data from results where id = ?", (id,)).fetchone()
+        if row is None:
+            raise NotKept("result", id)
+        return row["form"], json.loads(_unpacked(row["data"]))
+
+
+def _forget_parts(file: sqlite3.Connection, id: str) -> None:
+    for table in ("texts", "sections"):
+        file.execute(f"delete from {table} where result = ?", (id,))
+
+
+def _entry(row: Any) -> Entry:
+    held = {name: row[name] for name in _COLUMNS}
+    for name in ("settings", "files", "signatures", "sources"):
+        held[name] = json.loads(held[name])
+    return Entry(**held)
+
+
+def _where(query: str, kind: str | None) -> tuple[str, list[str]]:
+    parts, given = [], []
+    # SQLite takes no conditions without end, and nobody remembers so many words of a title.
+    for word in query[:_LONGEST_QUERY].split()[:_MOST_WORDS]:
+        sign = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        parts.append("title || ' ' || signatures || ' ' || sources like ? escape '\\'")
+        given.append(f"%{sign}%")
+    if kind is not None:
+        parts.append("kind = ?")
+        given.append(kind)
+    return ("where " + " and ".join(f"({part})" for part in parts) if parts else ""), given
+
+
+def _json(value: Any) -> str:
+    """As it is read: the list is searched in it."""
+    return storable(json.dumps(value, ensure_ascii=False))
+
+
+def _packed(text: str) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=6).compress(text.encode("utf-8", "surrogatepass"))
+
+
+def _unpacked(data: bytes) -> str:
+    import zstandard
+
+    return zstandard.ZstdDecompressor().decompress(data).decode("utf-8", "surrogatepass")

@@ -1,0 +1,199 @@
+"""Files that came through the browser: kept in the store under the hash of their content.
+
+What a browser calls a file is never a path here: it is cleaned and used as the last part of a
+path whose folder is a hash. A file that cannot be read is refused at once and not kept; so is
+one that is small only as long as it is packed, and one for which there is no room left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO
+
+from rote.core.errors import InputError, RoteError
+from rote.web.store.database import own_folder
+
+UNPACKED, IN_ALL = 8, 32
+"""How many times the limit of one request a file may have when it is unpacked, and all uploads
+together. One text has no more than the limit, as it would have if it came unpacked."""
+EXPANDS, _ALWAYS = 100, 2**24
+"""How many times its own size a file may have when it is unpacked, and how many bytes in any case:
+text is packed to about a quarter, and what expands a thousandfold means harm."""
+COLUMNS = frozenset((".parquet", ".pq", ".arrow"))
+"""Packed inside: their texts may be far larger than they are."""
+_FOLDER, _NEW = "uploads", ".new-"
+_DIGITS, _SHOWN = 32, 8
+_PIECE = 2**20
+_LONGEST, _ENDING = 150, 40
+"""Bytes of a name and of its endings."""
+_TRIES = 20
+_STALE = 3_600
+"""Seconds after which a file that came only in part is nobody's any more."""
+
+
+def uploaded(store: Path) -> dict[str, Path]:
+    """Key -> path of all that was uploaded, the newest first."""
+    found = [
+        (-status.st_mtime_ns, path.name, path)
+        for path, status in _files(store / _FOLDER)
+        if not path.parent.name.startswith(_NEW)
+    ]
+    return {key_of(path): path for _, _, path in sorted(found)}
+
+
+def key_of(path: Path) -> str:
+    """The name of the file, and enough of its hash to tell it from others of that name."""
+    return f"{path.name}~{path.parent.name[:_SHOWN]}"
+
+
+def keep(store: Path, name: str, content: BinaryIO, limit: int) -> str:
+    """Keep a file, and give its key; the same content under the same name is kept once.
+
+    `limit`: bytes of one request.
+    """
+    named = _cleaned(name)
+    folder = own_folder(store / _FOLDER)
+    room = IN_ALL * limit - _held(folder)
+    temporary = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
+    try:
+        digest = blake2b(digest_size=_DIGITS // 2)
+        with (temporary / named).open("wb") as file:
+            while piece := content.read(_PIECE):
+                digest.update(piece)
+                file.write(piece)
+                room -= len(piece)
+                if room < 0:
+                    raise InputError(
+                        f"no room: all uploads together may take {IN_ALL * limit:,} bytes",
+                        file=name,
+                        remedy="Remove some that are not needed any more",
+                    )
+        _check(temporary / named, name, limit)
+        target = folder / digest.hexdigest() / named
+        _move(temporary / named, target)
+        return key_of(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove(store: Path, key: str) -> bool:
+    """Forget an uploaded file; whether there was one."""
+    path = uploaded(store).get(key)
+    if path is None:
+        return False
+    path.unlink(missing_ok=True)
+    with suppress(OSError):  # another file of the same content lies there
+        path.parent.rmdir()
+    return True
+
+
+def sweep(store: Path) -> None:
+    """Remove what came only in part, because the app was killed meanwhile."""
+    for path in (store / _FOLDER).glob(f"{_NEW}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _STALE:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """All files in folders of this one; others may be coming and going meanwhile."""
+    with suppress(OSError):
+        for one in os.listdir(folder):
+            with suppress(OSError):
+                for name in os.listdir(folder / one):
+                    path = folder / one / name
+                    with suppress(OSError):
+                        yield path, path.stat()
+
+
+def _held(folder: Path) -> int:
+    """Bytes of all that was uploaded, or is on its way."""
+    return sum(status.st_size for _, status in _files(folder))
+
+
+def _move(path: Path, target: Path) -> None:
+    for _ in range(_TRIES):
+        # Whoever removes the last file of a folder removes it, maybe between any two of these.
+        with suppress(FileExistsError):
+            target.parent.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):
+            os.replace(path, target)
+            return
+    raise InputError("the file is being removed", file=path.name, remedy="Upload it again")
+
+
+def _cleaned(name: str) -> str:
+    """The last part of what the browser says, of plain characters; the endings stay."""
+    last = re.split(r"[/\\]", name)[-1]
+    plain = re.sub(r"[^\w.-]+", "-", last).lstrip(".-")
+    if not plain:
+        raise InputError(
+            "the file has no name", file=name or "upload", remedy="Rename it and upload it again"
+        )
+    stem, dot, endings = plain.partition(".")
+    # File systems count bytes, and a letter may have four.
+    first, last = stem.encode()[:_LONGEST], endings.encode()[-_ENDING:]
+    return first.decode("utf-8", "ignore") + dot + last.decode("utf-8", "ignore")
+
+
+def _check(path: Path, name: str, limit: int) -> None:
+    """Read its first record, so that what is wrong is said here and not in the middle of work;
+    all of them where one may be larger than the limit."""
+    from rote.corpus import open_corpus
+
+    try:
+        size = _check_unpacked(path, limit)
+        held = False
+        for document in open_corpus([path]):
+            held = True
+            if len(document.text) > limit:
+                raise InputError(
+                    f"the text '{document.id}' has {len(document.text):,} characters, and one text "
+                    f"may have {limit:,}",
+                    remedy="Cut it into parts, give it to `rote serve` at its start, or raise "
+                    "--upload-limit",
+                )
+            if size <= limit:
+                break
+        if not held:
+            raise InputError("the file holds no text", remedy="Upload another")
+    except RoteError as error:
+        # The file lies in a folder that the user never heard of.
+        raise InputError(str(error).replace(str(path), name)) from None
+
+
+def _check_unpacked(path: Path, limit: int) -> int:
+    """Unpack it piece by piece, keeping nothing, until it is at its end or too much."""
+    packed = path.stat().st_size
+    most = min(UNPACKED * limit, max(EXPANDS * packed, _ALWAYS))
+    size = unpacked(path, most)
+    if size > most:
+        raise InputError(
+            f"the file has {packed:,} bytes, and more than {most:,} when it is unpacked",
+            file=str(path),
+            remedy="Give it to `rote serve` at its start",
+        )
+    return limit + 1 if COLUMNS.intersection(path.suffixes) else size
+
+
+def unpacked(path: Path, most: int) -> int:
+    """The bytes of a file when it is unpacked; beyond `most`, not all of them are counted."""
+    from rote.corpus._streams import COMPRESSIONS, raw_pieces
+
+    compression = COMPRESSIONS.get(path.suffix.lower())
+    if compression is None:
+        return path.stat().st_size
+    size = 0
+    for piece, _ in raw_pieces(path, compression, str(path)):
+        size += len(piece)
+        if size > most:
+            break
+    return size

@@ -1,1 +1,0 @@
-"""The page Templates: what is asked, measured and shown."""

@@ -1,0 +1,123 @@
+"""What the app was started with: indexes and files, each under a name; nothing else is read.
+
+A page names an index or a file by its key, never by a path, so that no request can reach a path
+that was not given at the start or uploaded since.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rote.core.errors import InputError, UnknownName
+from rote.web.store.uploads import uploaded
+
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_LARGEST = 512 * 2**20
+"""Bytes up to which a JSON file is looked into; results are far smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Indexes and files by key, where the app keeps its own things, and its limits."""
+
+    indexes: Mapping[str, Path]
+    files: Mapping[str, Path]
+    store: Path
+    """Folder of the history (SQLite), of jobs and of uploads."""
+    jobs: int = 1
+    """Cores that one piece of work may use."""
+    upload_limit: int = 64 * 2**20
+    """Bytes of one request."""
+    hosts: Sequence[str] = LOCAL
+    """Names by which a browser may call the app; "*": by any."""
+    token: str | None = None
+    """Asked for where the app listens to other machines."""
+    at_once: int = 2
+    """Pieces of long work that run side by side; others wait."""
+    first: bool = False
+    """Whether an empty history begins with the first file: so it is with the bundled texts."""
+
+    def index(self, key: str) -> Path:
+        if key not in self.indexes:
+            raise UnknownName("index", key, self.indexes)
+        return self.indexes[key]
+
+    def file(self, key: str) -> Path:
+        if key in self.files:
+            return self.files[key]
+        known = self.all_files()
+        if key not in known:
+            raise UnknownName("file", key, known)
+        return known[key]
+
+    def all_files(self) -> dict[str, Path]:
+        """Those of the start, then those that were uploaded."""
+        return {**self.files, **uploaded(self.store)}
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """Paths by key; results have none, they go to the history."""
+
+    indexes: dict[str, Path]
+    files: dict[str, Path]
+    results: tuple[Path, ...]
+
+
+def recognize(names: Sequence[str]) -> Recognized:
+    """Every name is looked at; what cannot be used is an error before the app starts."""
+    indexes: list[Path] = []
+    files: list[Path] = []
+    results: list[Path] = []
+    for name in dict.fromkeys(names):
+        kind = _kind(name)
+        # In full, so that work in other processes finds it; `bible:kjv` is no path.
+        path = Path(name) if kind == "named" else Path(name).resolve()
+        {"index": indexes, "results": results}.get(kind, files).append(path)
+    return Recognized(_keyed(indexes), _keyed(files), tuple(results))
+
+
+def _kind(name: str) -> str:
+    from rote.annotate.store import is_store
+    from rote.corpus import open_corpus
+    from rote.index.folders.manifest import is_index
+
+    path = Path(name)
+    if path.is_dir() and is_index(path):
+        return "index"
+    if path.is_dir() and is_store(path):
+        return "store"
+    if path.suffix == ".json" and path.is_file() and _holds_results(path):
+        return "results"
+    if name == "-":
+        raise InputError("standard input cannot be served", remedy="Write it to a file first")
+    # A pattern is looked up now, and again at every use.
+    open_corpus([path])
+    return "file" if path.exists() or not _is_named(name) else "named"
+
+
+def _holds_results(path: Path) -> bool:
+    """Results and studies are objects with a schema; a file of texts is not."""
+    if path.stat().st_size > _LARGEST:
+        return False
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return isinstance(data, dict) and "schema" in data and ("panel" in data or "measure" in data)
+
+
+def _is_named(name: str) -> bool:
+    from rote.core import plugins
+
+    reader, colon, _ = name.partition(":")
+    return bool(colon) and reader in plugins.members("corpus")
+
+
+def _keyed(paths: Sequence[Path]) -> dict[str, Path]:
+    from rote.corpus._names import short_names
+
+    return dict(zip(short_names(paths, paths), paths))
