@@ -18,7 +18,7 @@ from rote.cli._places import LINES
 from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.measure._compute import compute
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 from tests.cli.calls import NAMES, World, commands, writing
 from tests.measure.test_contract import StandIn
 

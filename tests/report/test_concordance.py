@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rote.report.texts.concordance import (
-    Line,
-    concordance,
-    count_table,
-    facts_table,
-    frequent_table,
-    harmless,
-    plain_table,
-)
+from rote.report.terminal import facts_table, harmless, plain_table
+from rote.report.texts.concordance import Line, concordance, count_table, frequent_table
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
 

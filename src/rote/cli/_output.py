@@ -163,8 +163,8 @@ def _mark(
     row: Mapping[str, Any], output: OutputOptions, forms: Mapping[str, Callable[[], str]]
 ) -> None:
     """One text with what was found in it: on the terminal, or as a page."""
+    from rote.report.terminal import harmless
     from rote.report.texts import highlight
-    from rote.report.texts.concordance import harmless
 
     heading = f"{row['source']}: {row['id']}"
     spans = [highlight.Span(s["start"], s["end"], s["template"]) for s in row["spans"]]
@@ -219,7 +219,7 @@ def draw(charts: Mapping[str, Any], output: OutputOptions) -> None:
 def printing_console(beside: Path | None = None) -> Any:
     """The console that results are printed to; standard error where `beside` takes the output."""
     from rote.report.tables._blocks import WIDTH
-    from rote.report.texts.concordance import console
+    from rote.report.terminal import console
 
     if beside == STDOUT:
         return console(stderr=True)

@@ -27,7 +27,7 @@ class TerminalReporter:
     """Shows stages as progress bars; remarks as dim lines."""
 
     def __init__(self, quiet: bool = False) -> None:
-        from rote.report.texts.concordance import console
+        from rote.report.terminal import console
 
         self._console = console(stderr=True, quiet=quiet)
 
@@ -53,6 +53,6 @@ class TerminalReporter:
             yield lambda amount: bars.advance(task, amount)
 
     def say(self, line: str) -> None:
-        from rote.report.texts.concordance import harmless
+        from rote.report.terminal import harmless
 
         self._console.print(harmless(line), style="dim", soft_wrap=True)

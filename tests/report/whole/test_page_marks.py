@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.report.texts.highlight import readable
+from rote.report.terminal import readable
 from rote.report.whole import _marks, fragments
 from rote.report.whole.study import Evidence, Mark
 from tests.report.whole import made

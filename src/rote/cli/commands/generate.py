@@ -177,7 +177,7 @@ def _show(path: Path, target: Path, *, as_json_wanted: bool, made: int, before: 
 def _print(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from rote.report.texts.concordance import harmless
+    from rote.report.terminal import harmless
 
     console = printing_console(path)
     total = sum(row["texts"] for row in rows)

@@ -75,7 +75,7 @@ def _show(made: Made, folder: Path) -> None:
     """A row for each kind of subset, the seeds taken together."""
     from rich.table import Table
 
-    from rote.report.texts.concordance import harmless
+    from rote.report.terminal import harmless
 
     held, console = made.manifest, printing_console()
     about, settings, count = held["input"], held["settings"], len(held["subsets"])

@@ -204,7 +204,7 @@ def write(study: Study, path: Path, form: Format) -> None:
 def _tell(study: Study, path: Path) -> None:
     """The summary, and where the rest is."""
     from rote.cli._output import printing_console
-    from rote.report.texts.concordance import harmless
+    from rote.report.terminal import harmless
     from rote.report.whole.summary import summary
 
     # What was asked for stands on standard output alone.

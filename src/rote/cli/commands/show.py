@@ -37,7 +37,7 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.core.compiling import say_if_compiling
     from rote.core.errors import InputError
     from rote.corpus import open_corpus
-    from rote.report.texts.concordance import harmless
+    from rote.report.terminal import harmless
     from rote.report.texts.gloss import gloss
 
     options, console = build(ShowOptions, given), printing_console()

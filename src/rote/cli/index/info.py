@@ -20,7 +20,7 @@ _NAMED = 8
 
 
 def run(idx: Path, **given: Any) -> None:
-    from rote.report.texts.concordance import facts_table, plain_table
+    from rote.report.terminal import facts_table, plain_table
 
     options = build(SummaryOptions, given)
     held = describe(idx, TerminalReporter(options.quiet))

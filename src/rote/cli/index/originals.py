@@ -197,7 +197,7 @@ def _say_merged(sources: Sources, reporter: TerminalReporter) -> None:
 
 
 def _draw(listing: Listing, console: Any) -> None:
-    from rote.report.texts.concordance import facts_table, plain_table
+    from rote.report.terminal import facts_table, plain_table
 
     held = listing.about
     facts = {

@@ -22,7 +22,7 @@ Says "whole", or lists what is damaged or missing and ends with exit code 1.
 def run(idx: Path, **given: Any) -> None:
     from rote.index.folders.folder import is_index, read_manifest
     from rote.index.folders.verify import verify_index
-    from rote.report.texts.concordance import harmless
+    from rote.report.terminal import harmless
 
     options = build(SummaryOptions, given)
     if not is_index(idx):

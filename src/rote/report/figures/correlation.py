@@ -20,7 +20,7 @@ from rote.report.tables.correlation import (
     short,
     significant,
 )
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 _LOW, _NONE, _HIGH = "#b2440e", "#f7f7f7", "#2f5d8a"
 _POINT = "#2f5d8a"

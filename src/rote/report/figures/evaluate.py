@@ -9,7 +9,7 @@ from rote.core.errors import OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 _SOURCE = "source"
 _NAME_WIDTH = 260

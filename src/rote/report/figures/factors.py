@@ -12,7 +12,7 @@ from rote.core.result import Result
 from rote.report.figures._looks import REFERENCE, colour_and_shape
 from rote.report.tables._blocks import defined
 from rote.report.tables.correlation import short
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 _COLUMNS = 3
 _DASHED: dict[str, Any] = {"strokeDash": [5, 3], "color": REFERENCE}

@@ -13,7 +13,7 @@ from rote.core.result import Result
 from rote.report.figures._looks import REFERENCE, colour_and_shape, names_axis
 from rote.report.figures.results import values_chart
 from rote.report.tables._blocks import defined
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 TITLES = {

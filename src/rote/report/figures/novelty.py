@@ -11,7 +11,7 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape
 from rote.report.tables._blocks import defined
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _NEARLY_ALL = 0.995

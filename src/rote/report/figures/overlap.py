@@ -12,7 +12,7 @@ from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape
 from rote.report.tables._blocks import defined
 from rote.report.tables.overlap import bin_name, score_title
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _ACROSS = 3

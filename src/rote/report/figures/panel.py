@@ -20,7 +20,7 @@ from rote.report._facets import split_panel
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid
 from rote.report.figures._looks import REFERENCE
 from rote.report.figures._ticks import round_ticks
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 from rote.studies._source_table import HEADLINES
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"

@@ -8,7 +8,7 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape, names_axis
 from rote.report.tables._blocks import defined
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 KINDS = {"template": "templates", "other": "other stretches"}
 

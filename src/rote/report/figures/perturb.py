@@ -12,7 +12,7 @@ from typing import Any
 
 from rote.core.errors import OptionError
 from rote.core.result import Result
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _COLOURS = {"original": "#2f5d8a", "perturbed": "#b2440e"}

@@ -14,7 +14,7 @@ from rote.core.facets import JOINT
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape, names_axis
 from rote.report.tables._blocks import defined
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _COLOURS = {"low": "#9fb8d1", "high": "#2f5d8a"}

@@ -13,7 +13,7 @@ from rote.report._facets import split_panel
 from rote.report._grid import grid, ordered_sources
 from rote.report.figures._looks import REFERENCE, colour_and_shape, names_axis
 from rote.report.tables._blocks import defined
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 FORMATS = (".png", ".svg", ".html", ".json")
 _OTHER = "#2f5d8a"

@@ -11,7 +11,7 @@ from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape, names_axis
 from rote.report.figures.results import values_chart
 from rote.report.tables.style import seen
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 _KINDS = {"style": "in style (tags)", "exact": "word for word"}
 _COLOURS = ("#9fb8d1", "#2f5d8a")

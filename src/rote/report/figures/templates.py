@@ -16,7 +16,7 @@ from rote.report.figures._looks import NAME_WIDTH, REFERENCE, colour_and_shape, 
 from rote.report.figures.perplexity import perplexity
 from rote.report.figures.results import below_each_other
 from rote.report.tables._blocks import defined, distinct, sources_of
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 Rows = Sequence[Mapping[str, Any]]
 _OTHER, _PALE = "#2f5d8a", "#9aa5b1"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT, rounded
-from rote.report.texts.concordance import console, harmless
+from rote.report.terminal import console, harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
-from rote.report.texts.concordance import harmless, plain_table
+from rote.report.terminal import harmless, plain_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

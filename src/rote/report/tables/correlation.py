@@ -20,7 +20,7 @@ from rote.report.tables._blocks import (
     with_interval,
 )
 from rote.report.tables._latex import escaped, tabular
-from rote.report.texts.concordance import harmless, plain_table
+from rote.report.terminal import harmless, plain_table
 
 Rows = Sequence[Mapping[str, Any]]
 Found = tuple[str, Mapping[str, Any]]

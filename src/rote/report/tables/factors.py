@@ -11,7 +11,7 @@ from rote.report._grid import rounded, rounded_like
 from rote.report.tables._blocks import defined, number, p_value, plain_text, print_end
 from rote.report.tables._latex import escaped, tabular
 from rote.report.tables.correlation import short
-from rote.report.texts.concordance import harmless, plain_table
+from rote.report.terminal import harmless, plain_table
 
 Rows = Sequence[Mapping[str, Any]]
 

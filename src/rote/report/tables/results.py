@@ -22,7 +22,7 @@ from rote.report._grid import (
 from rote.report.tables import further
 from rote.report.tables._blocks import plain_text
 from rote.report.tables._latex import escaped
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 _CELL_WIDTH = 19
 _MANY = 4

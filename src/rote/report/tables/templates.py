@@ -26,7 +26,7 @@ from rote.report.tables._blocks import (
     sources_of,
     table,
 )
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

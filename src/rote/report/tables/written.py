@@ -18,7 +18,7 @@ from rote.report._grid import grid
 from rote.report.tables._blocks import plain_cell
 from rote.report.tables._latex import escaped, tabular
 from rote.report.tables.cells import rows_as_csv, unrounded
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 VALUES = "values"
 VALUE_COLUMNS = (

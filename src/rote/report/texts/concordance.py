@@ -1,30 +1,20 @@
-"""What an index found, for the eye: concordance lines, counts, frequent n-grams, an index itself.
-
-Texts come from anywhere, and what they hold must not move the cursor, colour the screen or turn
-a line around: everything that is shown goes through `harmless` first.
-"""
+"""What an index found, for the eye: concordance lines, counts, frequent n-grams."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rote.report._grid import rounded
+from rote.report.terminal import cell, harmless, isolated, open_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
 _GAP = 2
 _LEAST_CONTEXT, _LEAST_EXAMPLE = 8, 16
-# Joiners belong to the writing of many languages, and do nothing else.
-_JOINERS = "\u200c\u200d"
-_RIGHT_TO_LEFT = ("R", "AL", "AN")
-_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
-_UNKNOWN = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +27,6 @@ class Line:
     document: str
     author: str | None = None
     items: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-def console(**settings: Any) -> Console:
-    """Where everything is printed: `[bold]`, `:tada:` and numbers in a text are what they are."""
-    from rich.console import Console
-
-    return Console(markup=False, emoji=False, highlight=False, **settings)
-
-
-def harmless(text: str) -> str:
-    """The text in one line, without anything that acts on a terminal.
-
-    White space of any kind is one space, control characters are shown by their pictures,
-    characters that only steer the layout (direction, soft hyphens) are left out.
-    """
-    return " ".join("".join(map(_shown, text)).split())
 
 
 def concordance(lines: Sequence[Line], width: int) -> Iterator[Text]:
@@ -94,7 +68,7 @@ def count_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
     The phrase itself is left out where the items say the same.
     """
-    table = _table()
+    table = open_table()
     said = {row["phrase"] for row in rows if _items(row).lower() == row["phrase"].lower()}
     phrases = any(row["phrase"] not in said for row in rows)
     if phrases:
@@ -107,7 +81,7 @@ def count_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         named = "" if row["phrase"] == last else row["phrase"]
         last = row["phrase"]
-        cells = map(_safe, ((named,) if phrases else ()) + (row["layer"], _items(row)))
+        cells = map(cell, ((named,) if phrases else ()) + (row["layer"], _items(row)))
         table.add_row(*cells, *(_number(row[name]) for name in numbers))
     return table
 
@@ -123,7 +97,7 @@ def frequent_table(rows: Sequence[Mapping[str, Any]], width: int) -> Table:
         + [_number(row[name]) for name in numbers]
         for row in rows
     ]
-    table = _table()
+    table = open_table()
     for name in names:
         left = name == "n-gram"
         table.add_column(name, justify="left" if left else "right", no_wrap=not left)
@@ -134,43 +108,8 @@ def frequent_table(rows: Sequence[Mapping[str, Any]], width: int) -> Table:
         table.add_column("example", no_wrap=True)
     for row, shown in zip(rows, cells):
         example = _cut(harmless(row["example"] or ""), room)
-        table.add_row(*map(_safe, [*shown, *([example] if examples else [])]))
+        table.add_row(*map(cell, [*shown, *([example] if examples else [])]))
     return table
-
-
-def facts_table(facts: Mapping[str, str]) -> Table:
-    """Names and what is known of them, without a heading."""
-    table = _table()
-    table.show_header = False
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in facts.items():
-        table.add_row(*map(_safe, (name, value)))
-    return table
-
-
-def plain_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> Table:
-    """Rows under headings; `columns` says of each whether it is set left or right."""
-    table = _table()
-    for name, side in columns.items():
-        justify: Any = "right" if side == "right" else "left"
-        table.add_column(_safe(name), justify=justify, overflow="fold")
-    for row in rows:
-        table.add_row(*map(_safe, row))
-    return table
-
-
-def _shown(c: str) -> str:
-    if c.isspace():
-        return " "
-    if c.isprintable() or c in _JOINERS:
-        return c
-    kind = unicodedata.category(c)
-    if kind == "Cf":
-        return ""
-    if kind == "Cc" and ord(c) < 0x20:
-        return chr(0x2400 + ord(c))
-    return "␡" if c == "\x7f" else _UNKNOWN
 
 
 def _rows(line: Line) -> list[str]:
@@ -203,7 +142,7 @@ def _start(text: str, size: int) -> str:
     """The beginning of a text in so many cells, padded."""
     from rich.cells import set_cell_size
 
-    return _isolated(set_cell_size(text, size))
+    return isolated(set_cell_size(text, size))
 
 
 def _end(text: str, size: int) -> str:
@@ -217,21 +156,7 @@ def _end(text: str, size: int) -> str:
     # An accent whose letter was cut off would sit on the space before it.
     while first and first < len(text) and not cell_len(text[first]):
         first += 1
-    return _isolated(" " * room + text[first:])
-
-
-def _isolated(text: str) -> str:
-    """Right-to-left writing keeps to its own cell."""
-    if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text):
-        return _ISOLATE + text + _END_ISOLATE
-    return text
-
-
-def _table() -> Table:
-    from rich import box
-    from rich.table import Table
-
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    return isolated(" " * room + text[first:])
 
 
 def _present(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
@@ -248,10 +173,3 @@ def _number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if isinstance(value, int) or not value else rounded(value)
-
-
-def _safe(text: str) -> Text:
-    """A cell that no markup in the text can change."""
-    from rich.text import Text
-
-    return Text(_isolated(harmless(text)))

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rote.report.texts.concordance import harmless, plain_table
+from rote.report.terminal import harmless, plain_table, readable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -240,15 +240,6 @@ def _kinds(spans: Sequence[Span], legend: Sequence[Entry] | None) -> dict[str, i
     """The line style of each kind: two are told apart, the rest share the last."""
     kinds = dict.fromkeys([entry.kind for entry in legend or ()] + [span.kind for span in spans])
     return {kind: min(number, len(_STYLES) - 1) for number, kind in enumerate(kinds)}
-
-
-def readable(text: str) -> str:
-    """As `harmless`, but every character in its place: white space and line breaks stay."""
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() or c == "\n" else " " if c.isspace() else harmless(c) for c in text
-    )
 
 
 def _named(label: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
 from rote.report._facets import split
-from rote.report.texts.concordance import facts_table, harmless, plain_table
+from rote.report.terminal import facts_table, harmless, plain_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

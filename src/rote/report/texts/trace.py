@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import Span as Mark
-from rote.report.texts.highlight import marked, page_template, readable
+from rote.report.texts.highlight import marked, page_template
 from rote.search.trace.evidence import Source, Span
 from rote.search.trace.trace import Trace, TracedText
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from rote.report.texts.concordance import harmless
-from rote.report.texts.highlight import Span, marked, readable
+from rote.report.terminal import harmless, readable
+from rote.report.texts.highlight import Span, marked
 from rote.report.whole._tables import text_cell
 from rote.report.whole.study import Evidence, Mark
 

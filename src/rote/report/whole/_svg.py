@@ -12,7 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
-from rote.report.texts.highlight import readable
+from rote.report.terminal import readable
 
 _ELEMENTS = frozenset(
     "svg g path text tspan rect line circle ellipse polygon polyline defs clipPath "

@@ -13,7 +13,7 @@ from typing import Any
 from rote.report._grid import rounded
 from rote.report.tables._latex import escaped
 from rote.report.tables.cells import rows_as_csv
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 
 Row = Mapping[str, Any]
 LIMIT = 100

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from rote.core.result import Result
-from rote.report.texts.highlight import readable
+from rote.report.terminal import readable
 from rote.report.whole import _marks, _svg
 from rote.report.whole._blocks import Block, Figure, Part, Texts
 from rote.report.whole._tables import Table

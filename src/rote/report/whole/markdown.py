@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rote.report.texts.concordance import harmless
+from rote.report.terminal import harmless
 from rote.report.whole import _marks
 from rote.report.whole._blocks import (
     Block,

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from rote.report.terminal import readable
 from rote.report.texts.highlight import Span as Mark
-from rote.report.texts.highlight import marked, readable
+from rote.report.texts.highlight import marked
 from rote.report.texts.trace import documents_of, numbered, paragraphs_of, shown_span
 from rote.search.trace.evidence import Span
 from rote.search.trace.trace import Trace
