@@ -15,19 +15,14 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-<<<<<<< HEAD:src/rote/web/pages/render.py
 from rote.core.errors import UnknownName
-from rote.report.texts.highlight import readable
+from rote.report.terminal import readable
 
 TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-=======
-from rote.report.terminal import readable
-from rote.web.showing.statics import static
->>>>>>> 22e5401 (What keeps a terminal in order lies in report/terminal.py, where everybody takes it from):src/rote/web/showing/pages.py
 
 
 @cache
