@@ -24,7 +24,7 @@ import numpy as np
 
 from rote.annotate import annotators
 from rote.annotate.trees import head_distances, head_layer
-from rote.compare.pair_means import clustered_error, mean_similarity
+from rote.compare.intervals import clustered_error, mean_similarity
 from rote.core.layer import Layer, concatenate
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure._sentences import Sentences, sentences_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rote.compare.agreement import agreement, kendall_w, largest_block
+from rote.compare.correlation import agreement, kendall_w, largest_block
 
 SMALL = st.sampled_from([(2, 2), (2, 3), (3, 2), (3, 3), (2, 4)]).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 4).map(float))

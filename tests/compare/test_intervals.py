@@ -16,8 +16,8 @@ from rote.compare.intervals import (
     half_sample_errors,
     mean_error,
     pair_mean_error,
+    wilson,
 )
-from rote.compare.shares import wilson
 
 
 def slow_jackknife(values: list[float], statistic) -> float:  # type: ignore[no-untyped-def]

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around
-from rote.compare.pair_means import clustered_error, mean_similarity
+from rote.compare.intervals import around, clustered_error, mean_similarity
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rote.compare.paired import mcnemar, signed_ranks
+from rote.compare.exact_tests import mcnemar, signed_ranks
 
 
 def test_answers_lost_and_gained_worked_out_by_hand() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.compare.ranks import mann_whitney
-from rote.compare.shares import wilson
+from rote.compare.exact_tests import mann_whitney
+from rote.compare.intervals import wilson
 
 numbers = st.lists(st.integers(0, 6), min_size=1, max_size=12)
 

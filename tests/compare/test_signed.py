@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rote.compare.signed import sign_test, wilcoxon_exact
+from rote.compare.exact_tests import sign_test, wilcoxon_exact
 
 
 def every_sign(differences: list[float]) -> float:

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around
-from rote.compare.pair_means import mean_similarity
+from rote.compare.intervals import around, mean_similarity
 from rote.core.metric import Work
 from rote.core.result import Result
 from rote.core.sample import Sample, Take

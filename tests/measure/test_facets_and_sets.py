@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rote
-from rote.compare.shares import wilson
+from rote.compare.intervals import wilson
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result

@@ -16,7 +16,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 import rote
 from rote.annotate import words
-from rote.compare.shares import wilson
+from rote.compare.intervals import wilson
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.sample import SEVERAL, RawText
 from rote.measure._rouge import scores

@@ -207,7 +207,7 @@ def test_where_right_and_wrong_are_alike_nothing_is_found_and_the_papers_mean_is
 def test_the_sign_flip_test_holds_its_level_with_twins() -> None:
     """Twins with the same difference, taken for independent, would alarm in 17 % of the cases."""
     from rote.compare.clusters import numbered
-    from rote.compare.signed import sign_flip
+    from rote.compare.exact_tests import sign_flip
 
     rng, alarms, runs = np.random.default_rng(3), [0, 0], 300
     bases = numbered(np.repeat(np.arange(20), 2))

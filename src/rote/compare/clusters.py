@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.shares import wilson
+from rote.compare.intervals import wilson
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

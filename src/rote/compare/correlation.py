@@ -11,10 +11,10 @@ sources, in all facets at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import permutations
+from itertools import combinations, permutations
 from statistics import NormalDist
 
 import numpy as np
@@ -71,11 +71,11 @@ def spearman(x: Floats, y: Floats) -> float:
     return pearson(ranks(x), ranks(y))
 
 
-def ranks(x: Floats) -> Floats:
+def ranks(x: Floats, axis: int | None = None) -> Floats:
     """Ranks from 1 on; equal numbers share the mean of theirs."""
     from scipy.stats import rankdata
 
-    return np.asarray(rankdata(x), np.float64)
+    return np.asarray(rankdata(x, axis=axis), np.float64)
 
 
 def fisher_interval(r: float, n: int, level: float) -> tuple[float, float]:
@@ -117,31 +117,22 @@ def smallest_p(sources: int) -> float:
 
 def _against(block: Floats, level: float, seed: int) -> Iterator[Pair]:
     """The first column against each of the others; no number is missing."""
-    facets, sources, columns = block.shape
+    _, sources, columns = block.shape
     exact = sources <= EXACT
+    undefined = Pair(0, 0, sources, Coefficient(), Coefficient(), exact, None)
     if sources < LEAST:
         few = f"{sources} source{'s' * (sources != 1)} with both: a correlation needs {LEAST}"
-        yield from (
-            Pair(0, b, sources, Coefficient(), Coefficient(), exact, few)
-            for b in range(columns - 1)
-        )
+        yield from (replace(undefined, b=b, reason=few) for b in range(columns - 1))
         return
-    ranked = np.stack(
-        [[ranks(block[f, :, c]) for c in range(columns)] for f in range(facets)]
-    ).transpose(0, 2, 1)
-    linear, by_rank = _scaled(block), _scaled(ranked)
+    linear, by_rank = _scaled(block), _scaled(ranks(block, axis=1))
     constant = np.isnan(linear[0, 0])
     p_linear, p_rank = _p_values(linear, seed), _p_values(by_rank, seed)
     r, rho = _products(linear), _products(by_rank)
     for b in range(columns - 1):
         if constant[0] or constant[b + 1]:
-            which = (
-                "both are"
-                if constant[0] and constant[b + 1]
-                else ("the first is" if constant[0] else "the second is")
-            )
-            reason = f"{which} the same in all sources"
-            yield Pair(0, b, sources, Coefficient(), Coefficient(), exact, reason)
+            one = "the first is" if constant[0] else "the second is"
+            which = "both are" if constant[0] and constant[b + 1] else one
+            yield replace(undefined, b=b, reason=f"{which} the same in all sources")
             continue
         yield Pair(
             0,
@@ -219,3 +210,87 @@ def _no_interval(r: float, rho: float, sources: int) -> str | None:
         return f"{sources} sources: an interval needs {LEAST_FOR_INTERVAL}"
     perfect = [name for name, x in (("Pearson", r), ("Spearman", rho)) if 1 - abs(x) < 1e-12]
     return f"no interval of a perfect correlation ({', '.join(perfect)})" if perfect else None
+
+
+EVERY_ARRANGEMENT = 50_000
+"""Up to so many arrangements of the ranks all of them are tried."""
+ARRANGEMENTS = 9_999
+_FEW = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """W and its p-value; nan with a reason where it is undefined."""
+
+    w: float
+    p: float
+    exact: bool
+    reason: str | None = None
+
+
+def kendall_w(scores: Floats) -> float:
+    """W of `scores` (judges x things), corrected for ties; nan where there is nothing to order.
+
+    W = 12 S / (m^2 (n^3 - n) - m T): S is the sum of squares of the things' rank sums about their
+    mean, and T the sum of t^3 - t over all groups of t equal ranks of a judge.
+    """
+    judges, things = scores.shape
+    if judges < 2 or things < 2:
+        return math.nan
+    ranked = ranks(scores, axis=1)
+    tied = [np.unique(row, return_counts=True)[1] for row in ranked]
+    ties = sum(int((counts**3 - counts).sum()) for counts in tied)
+    most = judges**2 * (things**3 - things) - judges * ties
+    return float(12 * _spread(ranked.sum(axis=0)) / most) if most > 0 else math.nan
+
+
+def agreement(scores: Floats, *, seed: int, purpose: str = "") -> Agreement:
+    """W with its p-value: how often orders that have nothing in common agree as much."""
+    judges, things = scores.shape
+    w = kendall_w(scores)
+    if math.isnan(w):
+        return Agreement(w, math.nan, True, _reason(judges, things))
+    ranked = ranks(scores, axis=1)
+    observed = _spread(ranked.sum(axis=0)) - 1e-9
+    if math.factorial(things) ** (judges - 1) <= EVERY_ARRANGEMENT:
+        # The first judge may stay, only the others' orders matter.
+        sums = ranked[:1]
+        for row in ranked[1:]:
+            sums = (sums[:, None] + np.array(list(permutations(row)))[None]).reshape(-1, things)
+        return Agreement(w, float((_spread(sums) >= observed).mean()), True)
+    rng = generator(seed, f"agreement {purpose}")
+    shuffled = rng.permuted(np.tile(ranked, (ARRANGEMENTS, 1, 1)), axis=2)
+    above = int((_spread(shuffled.sum(axis=1)) >= observed).sum())
+    return Agreement(w, (1 + above) / (1 + ARRANGEMENTS), False)
+
+
+def largest_block(present: NDArray[np.bool_], least: int = 2) -> tuple[list[int], list[int]]:
+    """The judges and things of the largest part of a table without gaps (judges x things).
+
+    It has at least two judges and `least` things, or is empty. With many judges only the things
+    that all of them have are looked at.
+    """
+    judges = present.shape[0]
+    subsets: Iterable[tuple[int, ...]] = [tuple(range(judges))]
+    if judges <= _FEW and not present.all():
+        sizes = range(judges, 1, -1)
+        subsets = (rows for size in sizes for rows in combinations(range(judges), size))
+    best: tuple[list[int], list[int]] = ([], [])
+    worth = (0, 0)
+    for rows in subsets:
+        things = np.flatnonzero(present[list(rows)].all(axis=0)).tolist()
+        # Where two parts have as many cells, the one with more things says more.
+        own = (len(rows) * len(things), len(things))
+        if len(rows) > 1 and len(things) >= least and own > worth:
+            best, worth = (list(rows), things), own
+    return best
+
+
+def _spread(sums: Floats) -> Floats:
+    return np.asarray(((sums - sums.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1), np.float64)
+
+
+def _reason(judges: int, things: int) -> str:
+    if judges < 2:
+        return "an order can only be stable over at least two levels"
+    return "fewer than two sources" if things < 2 else "all sources are equal in every level"

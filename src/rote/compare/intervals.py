@@ -1,7 +1,10 @@
 """How sure a value is: half-samples of texts, or the jackknife where a formula exists.
 
-Diversity and repetition are not sums over texts, and a text drawn twice looks like
-repetition, so texts are never drawn with replacement.
+Diversity and repetition are not sums over texts, and a text drawn twice looks like repetition, so
+texts are never drawn with replacement. The mean over all pairs of a similarity that is an inner
+product needs no pairs: with unit vectors u and their sum S, the similarities of all ordered pairs
+of different things add up to |S|^2 - n. Things belong to texts; the interval leaves out one text at
+a time, since sentences of one text are not independent, and pairs still less.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare._resample import draws
-from rote.compare.shares import wilson
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
@@ -48,6 +50,12 @@ def half_sample_errors(
     table = draws(one, count=HALF_SAMPLES, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
     scale = math.sqrt(m / (n - m))
     return {name: scale * _deviation(column) for name, column in table.items()}
+
+
+def mean(values: NDArray[np.float64]) -> float:
+    """Over what is defined; nan where nothing is."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
 
 
 def mean_error(values: NDArray[np.float64]) -> float:
@@ -122,3 +130,42 @@ def quantile(level: float) -> float:
 
 def _deviation(values: NDArray[np.float64]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+
+
+def wilson(found: float, total: float, level: float) -> tuple[float, float]:
+    """The Wilson score interval of the share `found` / `total`; nan where there is nothing.
+
+    It stays within 0 and 1, and says something of 0 in 100 and of 100 in 100 too.
+    """
+    if not total or not level:
+        return math.nan, math.nan
+    z = quantile(level)
+    share, stretch = found / total, 1 + z * z / total
+    middle = (share + z * z / (2 * total)) / stretch
+    reach = z / stretch * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    # Rounding may leave an end just beyond.
+    low = 0.0 if found == 0 else max(middle - reach, 0.0)
+    high = 1.0 if found == total else min(middle + reach, 1.0)
+    return low, high
+
+
+Floats = NDArray[np.float64]
+
+
+def mean_similarity(square: float, count: int) -> float:
+    """Mean over pairs; `square` is |S|^2 of `count` unit vectors. nan with fewer than two."""
+    return (square - count) / (count * (count - 1)) if count > 1 else math.nan
+
+
+def clustered_error(square: float, products: Floats, squares: Floats, counts: Floats) -> float:
+    """Jackknife standard error, over texts, of the mean similarity (and so of 1 minus it).
+
+    For each text: `products`, S times the sum of its own vectors; `squares`, the squared length
+    of that sum; `counts`, how many vectors it has. Texts without any are left out.
+    """
+    held = counts > 0
+    products, squares, counts = products[held], squares[held], counts[held]
+    texts, left = len(counts), counts.sum() - counts
+    if texts < 2 or (left < 2).any():
+        return math.nan
+    return left_out_error((square - 2 * products + squares - left) / (left * (left - 1)))

@@ -182,13 +182,10 @@ def benjamini_hochberg(p: Numbers) -> Floats:
 
     Benjamini and Hochberg (1995). Undefined p-values stay undefined and do not count.
     """
-    values = np.asarray(p, np.float64)
-    corrected = np.full(len(values), np.nan)
-    defined = np.flatnonzero(~np.isnan(values))
-    if not len(defined):
-        return corrected
-    order = defined[np.argsort(values[defined], kind="stable")]
-    scaled = values[order] * (len(order) / np.arange(1, len(order) + 1))
-    # A smaller p-value must not end up above a larger one: the smallest from here on counts.
-    corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    from scipy.stats import false_discovery_control
+
+    corrected = np.array(p, np.float64)
+    defined = ~np.isnan(corrected)
+    if defined.any():
+        corrected[defined] = false_discovery_control(corrected[defined])
     return corrected

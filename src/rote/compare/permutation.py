@@ -207,7 +207,7 @@ def _spread(test: PermutedTest, count: int) -> float:
     return spread if spread > 1e-12 else 1.0
 
 
-def _over_sources(p: NDArray[np.float64], sources: Sequence[str]) -> list[float]:
+def _over_sources(p: NDArray[np.float64], sources: Sequence[object]) -> list[float]:
     """Step-down p-values times the number of sources that have some left, the smallest first.
 
     Holm's correction where every source has one value. A source counts until all its values are
@@ -237,14 +237,7 @@ def _as_large(permuted: NDArray[np.float64], observed: float) -> float:
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's step-down correction; undefined p-values stay undefined and do not count."""
-    values = np.asarray(p, dtype=np.float64)
-    corrected = np.full(len(values), np.nan)
-    defined = np.flatnonzero(~np.isnan(values))
-    highest = 0.0
-    for rank, index in enumerate(defined[np.argsort(values[defined], kind="stable")]):
-        highest = max(highest, min(1.0, (len(defined) - rank) * values[index]))
-        corrected[index] = highest
-    return [float(value) for value in corrected]
+    return _over_sources(np.asarray(p, np.float64), range(len(p)))
 
 
 def _labels(a: Take, b: Take) -> NDArray[np.bool_]:

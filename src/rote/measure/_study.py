@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare._resample import generator
-from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors
+from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors, wilson
 from rote.compare.permutation import (
     PermutedTest,
     expected_difference,
@@ -26,7 +26,6 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
-from rote.compare.shares import wilson
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
 from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult

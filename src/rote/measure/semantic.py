@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import embeddings
-from rote.compare.pair_means import clustered_error, mean_similarity
+from rote.compare.intervals import clustered_error, mean_similarity
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Cut, Need, Sample, Take

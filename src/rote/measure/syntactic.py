@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.pair_means import clustered_error, mean_similarity
+from rote.compare.intervals import clustered_error, mean_similarity
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option

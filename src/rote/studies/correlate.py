@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rote.compare.agreement import largest_block
 from rote.compare.correlation import (
     DRAWS,
     EXACT,
@@ -22,6 +21,7 @@ from rote.compare.correlation import (
     Coefficient,
     Floats,
     Pair,
+    largest_block,
     pairs,
     smallest_p,
 )

@@ -13,12 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rote.compare.agreement import agreement, largest_block
-from rote.compare.correlation import LEAST, pairs, spearman
+from rote.compare.correlation import LEAST, agreement, largest_block, pairs, spearman
+from rote.compare.exact_tests import sign_test, wilcoxon_exact
 from rote.compare.intervals import around
 from rote.compare.levels import Levels, ordered_levels
 from rote.compare.permutation import holm
-from rote.compare.signed import sign_test, wilcoxon_exact
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import check_options, option
 from rote.core.result import Result

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare._resample import generator
-from rote.compare.ranks import mann_whitney
-from rote.compare.shares import wilson
+from rote.compare.exact_tests import mann_whitney
+from rote.compare.intervals import wilson
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison
 from rote.core.progress import Reporter

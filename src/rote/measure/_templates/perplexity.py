@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.exact_tests import signed_ranks
 from rote.compare.intervals import around, mean_error
-from rote.compare.paired import signed_ranks
 from rote.core.layer import Layer
 from rote.core.metric import Comparison
 from rote.core.model import Continuation, Model, Scored

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.trees import head_distances
-from rote.compare.pair_means import clustered_error, mean_similarity
+from rote.compare.intervals import clustered_error, mean_similarity
 from rote.core.errors import MissingExtra
 from rote.core.layer import Layer
 from rote.core.metric import Progress

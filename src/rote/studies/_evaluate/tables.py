@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rote.compare.clusters import mean_error, numbered, share_interval
-from rote.compare.paired import mcnemar
+from rote.compare.exact_tests import mcnemar
 from rote.compare.permutation import holm
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult

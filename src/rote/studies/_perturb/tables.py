@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import share_interval
-from rote.compare.paired import mcnemar, signed_ranks
+from rote.compare.exact_tests import mcnemar, signed_ranks
 from rote.core.progress import Reporter
 from rote.core.result import Row
 from rote.curate._perturb.replacing import Replacement

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import mean, numbered, stretched
-from rote.compare.shares import wilson
+from rote.compare.intervals import wilson
 from rote.studies._popularity.deciles import Deciles
 
 LOW, HIGH, NEITHER = 0, 1, -1

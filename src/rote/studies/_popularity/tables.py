@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import mean_error, share_interval
+from rote.compare.exact_tests import sign_flip
 from rote.compare.intervals import around
 from rote.compare.permutation import holm
-from rote.compare.signed import sign_flip
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
 from rote.studies._popularity.accuracy import HALVES, HIGH, LOW, NEITHER, Share, difference

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around, mean_error
-from rote.compare.shares import wilson
+from rote.compare.intervals import around, mean_error, wilson
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
 from rote.studies._popularity.deciles import PARTS, Deciles

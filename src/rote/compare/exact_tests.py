@@ -1,0 +1,173 @@
+"""Tests of few numbers: before and after on the same items, ups and downs, one group and another.
+
+Items with the same number in `clusters` (mirrored twins) are not independent: their signs are
+turned together. Where each is alone, the tests are the classical ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.correlation import ranks
+
+Labels = NDArray[np.int64]
+_EXACT = 50
+"""Up to so many pairs the distribution of signed ranks is built up; beyond it is normal enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """How many answers went from right to wrong and back, and the exact two-sided p-value."""
+
+    lost: int
+    gained: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRanks:
+    """Wilcoxon's signed ranks: pairs that differ, the smaller rank sum, the two-sided p-value."""
+
+    pairs: int
+    statistic: float
+    p: float
+
+
+def mcnemar(
+    before: NDArray[np.bool_], after: NDArray[np.bool_], clusters: Labels | None = None
+) -> McNemar:
+    """Exact: of the answers that changed, each is as likely lost as gained."""
+    lost, gained = before & ~after, ~before & after
+    changed = int(np.sum(lost | gained))
+    turned = _summed(gained.astype(np.int64) - lost, clusters)
+    p = _turned_exact(turned) if changed else math.nan
+    return McNemar(int(lost.sum()), int(gained.sum()), p)
+
+
+def signed_ranks(
+    before: NDArray[np.float64], after: NDArray[np.float64], clusters: Labels | None = None
+) -> SignedRanks:
+    """Whether numbers moved; pairs that are equal, or undefined, do not count (Wilcoxon 1945).
+
+    Exact, ties and all, for few pairs; otherwise normal with the variance corrected for ties.
+    """
+    from scipy.stats import norm
+
+    moved = np.isfinite(before) & np.isfinite(after) & (before != after)
+    differences = (after - before)[moved]
+    if not len(differences):
+        return SignedRanks(0, math.nan, math.nan)
+    signed = _doubled_ranks(differences)
+    statistic = float(min(signed[signed > 0].sum(), -signed[signed < 0].sum())) / 2
+    turned = _summed(signed, None if clusters is None else clusters[moved])
+    if len(differences) <= _EXACT:
+        p = _turned_exact(turned)
+    elif not turned.any():
+        p = 1.0
+    else:
+        p = 2 * float(norm.sf(abs(float(turned.sum())) / math.sqrt(float((turned**2).sum()))))
+    return SignedRanks(len(differences), statistic, p)
+
+
+def _summed(signed: Labels, clusters: Labels | None) -> Labels:
+    """The sum of each cluster, whose sign is turned as one."""
+    if clusters is None:
+        return signed
+    place = np.unique(clusters, return_inverse=True)[1]
+    return np.rint(np.bincount(place, signed)).astype(np.int64)
+
+
+def _turned_exact(sums: Labels) -> float:
+    """Two-sided: how often is the total as far from 0 if every sign is as likely as the other?
+
+    The distribution is built up from the sums of each size at once.
+    """
+    from scipy.stats import binom
+
+    sizes, counts = np.unique(np.abs(sums[sums != 0]), return_counts=True)
+    chances = np.ones(1)
+    for size, count in zip(sizes.tolist(), counts.tolist()):
+        spread = np.zeros(2 * size * count + 1)
+        # Of few the chances are exact to the last digit.
+        exact = [math.comb(count, up) / 2**count for up in range(count + 1)] if count < 60 else None
+        spread[:: 2 * size] = exact or binom.pmf(np.arange(count + 1), count, 0.5)
+        chances = np.convolve(chances, spread)
+    # Place k is a total of k - (the sum of all sizes).
+    away = np.abs(np.arange(len(chances)) - len(chances) // 2)
+    return min(1.0, float(chances[away >= abs(int(sums.sum()))].sum()))
+
+
+_AT_ONCE = 500
+
+
+def sign_test(differences: Sequence[float]) -> float:
+    """Two-sided p-value of as uneven a split into up and down; differences of 0 do not count."""
+    signs = np.sign(_changes(differences)).astype(np.int64)
+    return _turned_exact(signs) if len(signs) else math.nan
+
+
+def sign_flip(differences: Sequence[float], draws: int = 9_999, seed: int = 0) -> float:
+    """Two-sided p-value of the sum of differences: is it as far from 0 if signs fall by chance?
+
+    Every choice of signs is tried where they are few, else as many as are drawn. The order of the
+    differences does not matter.
+    """
+    known = [d for d in differences if not math.isnan(d)]
+    sizes = np.sort(np.abs([d for d in known if d != 0]))
+    if not len(sizes):
+        return 1.0 if known else math.nan
+    observed = abs(math.fsum(known))
+    least = observed - 1e-9 * float(sizes.sum())
+    if 2 ** len(sizes) <= draws:
+        signs = 1 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
+        return float((np.abs(signs @ sizes) >= least).mean())
+    rng, reached = np.random.default_rng(seed), 1
+    for first in range(0, draws, _AT_ONCE):
+        count = min(_AT_ONCE, draws - first)
+        sums = rng.choice(np.array([-1.0, 1.0]), (count, len(sizes))) @ sizes
+        reached += int((np.abs(sums) >= least).sum())
+    return reached / (1 + draws)
+
+
+def wilcoxon_exact(differences: Sequence[float]) -> float:
+    """Two-sided p-value of Wilcoxon's signed ranks, exact also with ties; 0 does not count."""
+    changes = _changes(differences)
+    return _turned_exact(_doubled_ranks(changes)) if len(changes) else math.nan
+
+
+def _changes(differences: Sequence[float]) -> NDArray[np.float64]:
+    """Those that are defined and not 0."""
+    return np.array([d for d in differences if d != 0 and not math.isnan(d)])
+
+
+def _doubled_ranks(changes: NDArray[np.float64]) -> Labels:
+    """Ranks by size, with the sign of each; shared ones may end in .5: doubled, they are whole."""
+    return np.rint(2 * ranks(np.abs(changes)) * np.sign(changes)).astype(np.int64)
+
+
+def mann_whitney(
+    a: NDArray[Any] | Sequence[float], b: NDArray[Any] | Sequence[float]
+) -> tuple[float, float]:
+    """Mann-Whitney U of `a` against `b`, and its two-sided p-value.
+
+    U counts the pairs in which a number of `a` is the larger one, equal ones as half. The
+    p-value is exact where one group has at most 8 numbers and none is equal to another;
+    otherwise it comes from the normal approximation, corrected for ties and continuity. Both
+    are nan where a group is empty.
+    """
+    if not len(a) or not len(b):
+        return math.nan, math.nan
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if np.ptp(np.concatenate((first, second))) == 0:
+        # All are equal: no variance to divide by, and no difference.
+        return len(a) * len(b) / 2, 1.0
+    from scipy.stats import mannwhitneyu
+
+    found = mannwhitneyu(first, second, alternative="two-sided", method="auto")
+    return float(found.statistic), float(found.pvalue)
