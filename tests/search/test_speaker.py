@@ -15,7 +15,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.index.columns.parts import ABSENT, END
 from rote.index.opening import build_index, index_texts
-from rote.search.model.following import Following
+from rote.search.model.back_off import BackOff
 from rote.search.model.speaker import Speaker, open_speaker
 from tests.index import twins
 from tests.index.test_index import index_of, texts
@@ -61,7 +61,7 @@ def by_formula(texts: twins.Texts, context: Sequence[str], strings: Sequence[str
 def test_a_mixture_equals_the_formula(
     texts: twins.Texts, context: list[str], segments: int
 ) -> None:
-    following = Following(index_of(texts, segments), "lower")
+    following = BackOff(index_of(texts, segments), "lower")
     strings = following.shared.strings[1:]
     expected = by_formula(texts, context, strings)
     found = following.after(following.numbers(context))
@@ -78,8 +78,8 @@ def test_a_mixture_equals_the_formula(
 
 
 def test_mixtures_that_are_forgotten_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rote.search.model.following._KEPT", 0)
-    following = Following(index_of([list("abac"), list("cab")], 1), "lower")
+    monkeypatch.setattr("rote.search.model.back_off._KEPT", 0)
+    following = BackOff(index_of([list("abac"), list("cab")], 1), "lower")
     a, b = following.numbers("ab")
     before = following.after([a]).all().tolist()
     following.after([b])
@@ -115,7 +115,7 @@ def test_scores_are_those_of_the_back_off_model_but_for_the_start() -> None:
     index = index_texts(PARABLE)
     speaker = Speaker(index, "lower", "parable")
     text = "Some seed fell into the sea"
-    expected = speaker._following.formula.probabilities(text)
+    expected = speaker._model.probabilities(text)
     found = speaker.score([Continuation("", text)])[0]
     assert np.exp(found.logprobs[1:]).tolist() == pytest.approx(expected[1:].tolist())
     # Two of three documents do not begin with this word, which is rarer among all words.
@@ -163,7 +163,7 @@ def test_draws_depend_on_the_seed_alone() -> None:
 
 def test_draws_follow_the_distribution() -> None:
     index = index_of([list("abac"), list("abab"), list("ca")], 2)
-    following = Following(index, "lower")
+    following = BackOff(index, "lower")
     speaker = Speaker(index_texts(["a b a c", "a b a b", "c a"]), "lower", "letters")
     drawn = speaker.generate(
         [Prompt("a", seed) for seed in range(2000)], Decoding(1, temperature=1.0)
@@ -199,4 +199,4 @@ def test_what_cannot_speak_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no index"):
         open_speaker(str(tmp_path / "nowhere"))
     with pytest.raises(OptionError, match="without documents"):
-        Following(index_of([], 1), "lower")
+        BackOff(index_of([], 1), "lower")

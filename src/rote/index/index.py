@@ -94,7 +94,7 @@ class Index:
 
     def vocabulary(self, layer: str = DEFAULT) -> Sequence[str]:
         """All strings of a layer in order; entry 0 is the document's end."""
-        return self._share(layer).strings
+        return self.shared(layer).strings
 
     # -- how often ---------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ class Index:
             return Frequent(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
         if len(self.segments) == 1:
             return frequent_in_one(self.columns(layer)[0], n, k, documents=documents)
-        shared = self._share(layer)
+        shared = self.shared(layer)
         columns = self.columns(layer)
         if any(column.suffixes is None for column in columns):
             return frequent_by_adding(columns, shared, n, k, documents=documents)
@@ -342,7 +342,8 @@ class Index:
             self._lookups[layer] = [Lookup(column) for column in columns]
         return self._lookups[layer]
 
-    def _share(self, layer: str) -> Shared:
+    def shared(self, layer: str) -> Shared:
+        """The vocabulary that all segments share."""
         if layer not in self._shared:
             self._shared[layer] = share(self.columns(layer))
         return self._shared[layer]

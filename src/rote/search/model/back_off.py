@@ -14,21 +14,28 @@ probabilities of everything that can follow add up to one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.choosing import choose
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
-from rote.index.columns.parts import END
+from rote.core.model import Decoding, Floats
+from rote.index.columns.parts import ABSENT, END
+from rote.index.columns.shared import Shared
+from rote.index.counting.extend import next_items
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Gram, Index
+from rote.search.model.mixture import Mixture, Numbers, longer, shortest
 
-Probabilities = NDArray[np.float64]
+_KEPT = 4_000_000
+"""How many items the mixtures behind single items may hold together: they are used all the time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class BackOff:
     """The language model of one sorted layer of an index.
 
@@ -41,12 +48,14 @@ class BackOff:
     scale: float = 12.0
     power: float = 0.6
     longest: int = 32
+    _kept: dict[int, Mixture | None] = field(default_factory=dict, init=False, repr=False)
+    _held: int = field(default=0, init=False, repr=False)
 
     @property
     def signature(self) -> str:
         return f"back-off/1-scale{self.scale:g}-power{self.power:g}-longest{self.longest}"
 
-    def probabilities(self, text: Layer | Gram) -> Probabilities:
+    def probabilities(self, text: Layer | Gram) -> Floats:
         """The probability of every item, given the items before it in its own text.
 
         Items that the index has never seen share one slot of the uniform guess.
@@ -80,83 +89,32 @@ class BackOff:
 
         What is missing to 1 is the document's end and the unknown.
         """
-        if context:
-            context = self.index.items(context, self.layer)
-        strings = self.index.vocabulary(self.layer)
-        number = {string: i for i, string in enumerate(strings)}
-        found = np.full(len(strings), self._uniform())
-        for length in range(min(len(context), self.longest) + 1):
-            next_up = self.index.extend(context[len(context) - length :], self.layer)
-            if not next_up.total:
-                break
-            counts = np.zeros(len(strings), np.int64)
-            counts[[number[item] for item in next_up.items]] = list(next_up.items.values())
-            counts[END] = next_up.ends
-            found = self._mix(counts, np.array(next_up.total), found)
-        order = np.argsort(-found[1:], kind="stable") + 1
+        found = self._behind(self._given(context)).all()
+        strings, order = self.shared.strings, np.argsort(-found[1:], kind="stable") + 1
         return {strings[i]: float(found[i]) for i in order.tolist()}
 
     def generate(self, context: Gram = (), *, most: int = 100, seed: int = 0) -> list[str]:
         """Items drawn one after the other, up to a document's end or `most` of them.
 
-        Drawing from the mixture needs no distribution: choose a context by its weight, then one
-        of its occurrences, and take what follows it.
+        The unknown cannot be written down, so it is not drawn.
         """
         if most < 1:
             raise OptionError("at least one item has to be asked for")
-        random = np.random.default_rng(seed)
-        text = list(self.index.items(context, self.layer)) if context else []
+        random, drawing = np.random.default_rng(seed), Decoding(most, temperature=1.0)
+        text = self._given(context)
         given = len(text)
         while len(text) < given + most:
-            item = self._draw(text, random)
-            if item is None:
+            item = choose(np.log(self._behind(text).all()), drawing, random)
+            if item == END:
                 break
             text.append(item)
-        return text[given:]
+        return [self.shared.strings[item] for item in text[given:]]
 
-    def _draw(self, text: Sequence[str], random: np.random.Generator) -> str | None:
-        """One item, or None for the document's end."""
-        lookups = self.index.lookups(self.layer)
-        for length in range(min(len(text), self.longest), 0, -1):
-            context = text[len(text) - length :]
-            ranges = [
-                lookup.range([lookup.column.vocabulary.find(item) for item in context])
-                for lookup in lookups
-            ]
-            held = np.array([high - low for low, high in ranges])
-            if held.sum() and random.random() < self._weight(float(held.sum())):
-                drawn = int(random.integers(held.sum()))
-                number = int(np.searchsorted(np.cumsum(held), drawn, side="right"))
-                column = lookups[number].column
-                assert column.suffixes is not None
-                rank = ranges[number][0] + drawn - int(held[:number].sum())
-                return _item(column.ids[column.suffixes.order[rank] + length], column.vocabulary)
-        return self._draw_any(random)
-
-    def _draw_any(self, random: np.random.Generator) -> str | None:
-        """An item without regard to what stands before it."""
-        if random.random() < self._weight(self._events()):
-            columns = self.index.columns(self.layer)
-            ends = np.cumsum([len(column.ids) for column in columns])
-            drawn = int(random.integers(ends[-1]))
-            number = int(np.searchsorted(ends, drawn, side="right"))
-            place = drawn - (int(ends[number - 1]) if number else 0)
-            return _item(columns[number].ids[place], columns[number].vocabulary)
-        # The unknown cannot be written down, so it is not drawn.
-        strings = self.index.vocabulary(self.layer)
-        return _item(int(random.integers(len(strings))), strings)
-
-    def _mix(
-        self, seen: NDArray[np.int64], context: NDArray[np.int64], shorter: Probabilities
-    ) -> Probabilities:
+    def _mix(self, seen: NDArray[np.int64], context: NDArray[np.int64], shorter: Floats) -> Floats:
         """The formula above, for many items at once."""
         doubt = self.scale * context.astype(np.float64) ** self.power
-        mixed: Probabilities = (seen + doubt * shorter) / (context + doubt)
+        mixed: Floats = (seen + doubt * shorter) / (context + doubt)
         return mixed
-
-    def _weight(self, context: float) -> float:
-        """How much a context is trusted."""
-        return float(context / (context + self.scale * context**self.power))
 
     def _events(self) -> int:
         """Items and document ends of the whole index."""
@@ -168,7 +126,7 @@ class BackOff:
     def _uniform(self) -> float:
         """The guess of one who knows the vocabulary alone: its items, the end, the unknown."""
         # The shared vocabulary counts the document's end as its entry 0.
-        return 1 / (len(self.index.vocabulary(self.layer)) + 1)
+        return 1 / (len(self.shared.strings) + 1)
 
     def _counts(self, layer: Layer, n: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
         ids = layer.ids[starts[:, None] + np.arange(n)].reshape(-1)
@@ -180,6 +138,95 @@ class BackOff:
         spans = np.zeros(len(grams.ids), np.int32)
         return Layer(self.layer, grams.ids, grams.vocabulary, spans, spans, grams.ends)
 
+    # -- what may follow, by the numbers of the vocabulary that all segments share -----------
 
-def _item(number: int, vocabulary: Sequence[str]) -> str | None:
-    return None if number == END else vocabulary[number]
+    @property
+    def shared(self) -> Shared:
+        return self.index.shared(self.layer)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {string: i for i, string in enumerate(self.shared.strings) if i}
+
+    def numbers(self, items: Sequence[str]) -> list[int]:
+        """The numbers of items, ABSENT for those that the index has never seen."""
+        return [self._numbers.get(item, ABSENT) for item in items]
+
+    def own(self, segment: int, run: Sequence[int]) -> list[int]:
+        """A run in the numbers of one segment."""
+        down = self.shared.down[segment]
+        return [int(down[number]) if number != ABSENT else ABSENT for number in run]
+
+    def after(self, context: Sequence[int]) -> Mixture:
+        """The distribution after a context; after none, that of a document's first item."""
+        if not context:
+            return self._start
+        found = self._after_one(context[-1])
+        if found is None:
+            return self._any
+        for length in range(2, min(len(context), self.longest) + 1):
+            following = self._next(context[len(context) - length :])
+            if following is None:
+                break
+            found = longer(found, *following, self.scale, self.power)
+        return found
+
+    def _given(self, context: Gram) -> list[int]:
+        return self.numbers(self.index.items(context, self.layer)) if context else []
+
+    def _behind(self, context: Sequence[int]) -> Mixture:
+        """As `after`; but after nothing comes what is likely anywhere, not at a start."""
+        return self.after(context) if context else self._any
+
+    def _after_one(self, item: int) -> Mixture | None:
+        if item not in self._kept:
+            if self._held > _KEPT:
+                self._kept.clear()
+                self._held = 0
+            following = self._next([item])
+            made = None
+            if following is not None:
+                made = longer(self._any, *following, self.scale, self.power)
+                self._held += len(made.items)
+            self._kept[item] = made
+        return self._kept[item]
+
+    def _next(self, run: Sequence[int]) -> tuple[Numbers, Numbers] | None:
+        """The items behind a run and how often each; None where the run does not occur."""
+        found: list[tuple[NDArray[np.int32], Numbers]] = []
+        for segment, lookup in enumerate(self.index.lookups(self.layer)):
+            own = self.own(segment, run)
+            if ABSENT in own:
+                continue
+            items, counts = next_items(lookup, own)
+            if len(items):
+                found.append((self.shared.up[segment][items], counts))
+        if not found:
+            return None
+        if len(found) == 1:
+            return found[0][0].astype(np.int64), found[0][1]
+        items, places = np.unique(np.concatenate([one for one, _ in found]), return_inverse=True)
+        counts = np.zeros(len(items), np.int64)
+        np.add.at(counts, places, np.concatenate([one for _, one in found]))
+        return items.astype(np.int64), counts
+
+    @cached_property
+    def _any(self) -> Mixture:
+        counts = np.zeros(len(self.shared.strings), np.int64)
+        for segment, lookup in enumerate(self.index.lookups(self.layer)):
+            items, held = next_items(lookup, [])
+            counts[self.shared.up[segment][items]] += held
+        if not counts.sum():
+            raise OptionError("an index without documents is no language model")
+        return shortest(counts, self.scale, self.power)
+
+    @cached_property
+    def _start(self) -> Mixture:
+        """A document's start is a context like any other: every document has one."""
+        counts = np.zeros(len(self.shared.strings), np.int64)
+        for segment, column in enumerate(self.index.columns(self.layer)):
+            starts = np.append(np.int64(0), column.document_ends + 1)[: len(column.document_ends)]
+            first = column.ids.take(starts)
+            np.add.at(counts, self.shared.up[segment][first], 1)
+        items = np.flatnonzero(counts)
+        return longer(self._any, items, counts[items], self.scale, self.power)

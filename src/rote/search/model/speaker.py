@@ -21,7 +21,7 @@ from rote.core.layer import Layer
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
 from rote.index.columns.parts import END
 from rote.index.index import Index
-from rote.search.model.following import Following
+from rote.search.model.back_off import BackOff
 from rote.search.model.spelling import Spelling
 
 _LAYERS = ("word", "lower")
@@ -38,13 +38,14 @@ class Speaker:
 
     def __init__(self, index: Index, layer: str, name: str) -> None:
         self._index, self._layer = index, layer
-        self._following = Following(index, layer)
-        self._spelling = Spelling(self._following)
+        self._model = BackOff(index, layer)
+        self._model.after([])  # an index without documents is refused at once
+        self._spelling = Spelling(self._model)
         self._name = name
 
     @property
     def signature(self) -> str:
-        return f"index/1-{self._name}-{self._layer}-{self._following.formula.signature}"
+        return f"index/1-{self._name}-{self._layer}-{self._model.signature}"
 
     def length(self, text: str) -> int:
         return len(text.split())
@@ -56,18 +57,18 @@ class Speaker:
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         layer = self._index.layer_of([one.text for one in wanted], self._layer)
         return [
-            self._generated(self._following.numbers(layer.items(i)), one, decoding)
+            self._generated(self._model.numbers(layer.items(i)), one, decoding)
             for i, one in enumerate(wanted)
         ]
 
     def _scored(self, layer: Layer, text: int, before: int) -> Scored:
         """The tokens of one text that end behind its first `before` characters."""
-        items, spans = self._following.numbers(layer.items(text)), layer.spans(text)
+        items, spans = self._model.numbers(layer.items(text)), layer.spans(text)
         rows: list[tuple[float, int, int, bool, float, float]] = []
         last = 0
         for i, (_, end) in enumerate(spans):
             if end > before:
-                found = self._following.after(items[:i])
+                found = self._model.after(items[:i])
                 rows.append(
                     (
                         float(np.log(found.chance(items[i]))),
@@ -87,7 +88,7 @@ class Speaker:
         spaced = not prompt.text or prompt.text[-1:].isspace()
         text = ""
         for tokens in range(1, decoding.max_tokens + 1):
-            found = self._following.after(context)
+            found = self._model.after(context)
             # The likeliest is known without looking at the whole vocabulary.
             item = found.best
             if decoding.sampled:

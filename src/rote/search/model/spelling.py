@@ -15,7 +15,7 @@ import numpy as np
 
 from rote.index.columns.parts import ABSENT, Column
 from rote.index.segments.opened import WORD
-from rote.search.model.following import Following
+from rote.search.model.back_off import BackOff
 
 _SAMPLE = 64
 """Places that are looked at in each segment."""
@@ -24,9 +24,9 @@ _SAMPLE = 64
 class Spelling:
     """How an item is written behind a context."""
 
-    def __init__(self, following: Following) -> None:
-        index, layer = following.index, following.layer
-        self._following = following
+    def __init__(self, model: BackOff) -> None:
+        index, layer = model.index, model.layer
+        self._model = model
         self._columns = index.columns(layer)
         self._lookups = index.lookups(layer)
         # The words as they were written align with those of the layer.
@@ -38,7 +38,7 @@ class Spelling:
         if not context and (found := Counter(self._at_starts(item))):
             return "", found.most_common(1)[0][0][1]
         length, ranges = 0, self._ranges([item])
-        while length < min(len(context), self._following.formula.longest):
+        while length < min(len(context), self._model.longest):
             longer = self._ranges([*context[len(context) - length - 1 :], item])
             if not longer:
                 break
@@ -50,7 +50,7 @@ class Spelling:
         """The segments that hold a run, and where it stands among their sorted places."""
         found = []
         for segment, lookup in enumerate(self._lookups):
-            own = self._following.own(segment, run)
+            own = self._model.own(segment, run)
             low, high = (0, 0) if ABSENT in own else lookup.range(own)
             if low < high:
                 found.append((segment, low, high))
@@ -71,12 +71,12 @@ class Spelling:
         for segment, column in enumerate(self._columns):
             ends = column.document_ends
             starts = np.append(np.int64(0), ends + 1)[: len(ends)]
-            own = self._following.own(segment, [item])[0]
+            own = self._model.own(segment, [item])[0]
             yield from self._at(segment, starts[column.ids.take(starts) == own][:_SAMPLE])
 
     def _at(self, segment: int, places: np.ndarray) -> Iterator[tuple[str, str]]:
         column = self._shown[segment]
-        spans = self._following.index.segments[segment].frame_of(column.name).spans
+        spans = self._model.index.segments[segment].frame_of(column.name).spans
         assert spans is not None
         starts, _ = spans.spans(places)
         # The item before; that of a document's first is its end, which stands at 0.

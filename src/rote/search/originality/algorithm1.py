@@ -22,7 +22,6 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.index.columns.parts import ABSENT
-from rote.index.columns.shared import share
 from rote.index.counting.lookup import fixed
 from rote.index.index import DEFAULT, Index
 from rote.search.originality import _algorithm1 as kernels
@@ -121,7 +120,7 @@ class Algorithm1:
         if ends is None:
             raise OptionError("fragments are parts of sentences, and the text's are unknown")
         ends = fixed(ends, np.int64)
-        shared = share(self.index.columns(self.layer)).strings
+        shared = self.index.shared(self.layer).strings
         known = {string: number for number, string in enumerate(shared)}
         numbers = np.array([known.get(item, ABSENT) for item in text.vocabulary], np.int32)
         ids = numbers[text.ids] if len(numbers) else text.ids
@@ -178,7 +177,7 @@ class Algorithm1:
 def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) -> Algorithm1:
     """The algorithm on an index's sentences, all of which are kept in memory."""
     rule = rule or rule_for(index)
-    own = share(index.columns(layer))
+    own = index.shared(layer)
     seen: set[bytes] = set()
     ids, edges, places, sizes = [], [], [], []
     sentences = 0
