@@ -19,7 +19,7 @@ from rote.models.backends.fake import Fake
 from rote.studies._evaluate.study import evaluate
 from rote.studies._memorization.study import MemorizationOptions, memorization
 from rote.studies._popularity.study import PopularityOptions, popularity
-from tests.measure.test_popularity import backend
+from tests.studies.test_popularity import backend
 
 WORDS = "the a heron gull boat canal sang slept rose fell grey small never often twice".split()
 _WITHOUT_TAGS = {"word", "lower", "text"}

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rote.compare import correlation_study, factor_study
 from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
+from rote.studies import correlate as correlation_study
+from rote.studies import factors as factor_study
 from rote.studies.correlate import correlate
 from rote.studies.factors import factors
 from tests.studies.saved import columns, made, table
