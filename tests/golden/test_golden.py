@@ -1,0 +1,51 @@
+"""What every command and page shows is what it showed before.
+
+`python -m pytest tests/golden --record` writes tests/golden/kept anew; read its diff before it is
+committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calls import World, commands
+from tests.golden import calls
+from tests.golden.comparing import differences, joined, split
+from tests.measure.test_contract import StandIn
+
+KEPT = Path(__file__).parent / "kept"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Little data in the folder where everything runs; embeddings without weights, because those
+    of a neural model differ between machines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("golden"))
+        patch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
+        Path("data").mkdir()
+        yield World(Path("data"))
+
+
+@pytest.mark.parametrize("name", calls.CASES)
+def test_outputs_are_as_they_were(name: str, world: World, pytestconfig: pytest.Config) -> None:
+    file = KEPT / f"{name}.txt"
+    here = str(Path.cwd())
+    found = {title: text.replace(here, "HERE") for title, text in calls.CASES[name](world).items()}
+    if pytestconfig.getoption("--record", default=False):
+        file.write_text(joined(found), "utf-8")
+    changed = differences(split(file.read_text("utf-8")), found)
+    assert not changed, "\n".join(
+        [f"{name} shows something else:", *changed, "record anew only if this is meant"]
+    )
+
+
+def test_every_command_is_here_and_nothing_is_left_over() -> None:
+    kept = {file.stem for file in KEPT.iterdir()}
+    assert kept == set(calls.CASES)
+    asked = "".join(file.read_text("utf-8") for file in KEPT.iterdir())
+    missing = {name for name in commands() if f" rote {name} " not in asked.replace("\n", " ")}
+    assert missing == set(calls.NOT_HERE)
