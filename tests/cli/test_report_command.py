@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from rote.cli.main import rote
 from rote.core.errors import InputError, OptionError
-from rote.report.whole.study import Study
+from rote.report.report import Report
 
 _QUICK = ("--measures", "lexical", "--permutations", "39", "--no-matched", "-q")
 _TEXTS = ("example:answers", "--by", "source", "--reference", "plain")
@@ -38,7 +38,7 @@ def test_the_summary_and_the_path_are_printed(tmp_path: Path) -> None:
 
 
 def test_a_study_is_saved_and_shown_again_in_every_form(saved: Path, tmp_path: Path) -> None:
-    study = Study.from_json(saved.read_text(encoding="utf-8"))
+    study = Report.from_json(saved.read_text(encoding="utf-8"))
     assert [result.measure for result in study.results] == ["lexical"]
     for name in ("again.html", "again.md", "again.json"):
         run(saved, "-q", "-o", tmp_path / name)
@@ -99,14 +99,14 @@ def test_what_is_read_is_not_written_over(saved: Path) -> None:
 def test_what_was_measured_is_kept_when_it_cannot_be_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(study: Study) -> str:
+    def broken(study: Report) -> str:
         raise ZeroDivisionError("a mistake of ours")
 
-    monkeypatch.setattr("rote.report.whole.page.html_page", broken)
+    monkeypatch.setattr("rote.report.page.html_page", broken)
     with pytest.raises(ZeroDivisionError):
         run(*_TEXTS, *_QUICK, "-o", tmp_path / "x.html")
     kept = tmp_path / "x.html.json"
-    assert Study.from_json(kept.read_text(encoding="utf-8")).results
+    assert Report.from_json(kept.read_text(encoding="utf-8")).results
 
 
 def test_a_study_of_another_schema_or_a_broken_one_is_refused(saved: Path, tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ class App:
     def __init__(self, world: World) -> None:
         pytest.importorskip("fastapi")
         from fastapi.testclient import TestClient
+        from rote.web.opened import Opened
 
         from rote.web.app import make_app
-        from rote.web.opened import Opened
 
         answers = [
             {"id": one.id, "text": one.text, **one.meta} for one in open_corpus(["example:answers"])

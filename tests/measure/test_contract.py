@@ -27,12 +27,12 @@ from rote.measure._compute import compute
 from rote.measure._matched import compared_names
 from rote.report._grid import grid
 from rote.report.figures.panel import panel_chart
+from rote.report.markdown import markdown
+from rote.report.summary import summary
 from rote.report.tables import results as tables
 from rote.report.tables.written import as_csv, further_latex
-from rote.report.whole.markdown import markdown
-from rote.report.whole.summary import summary
 
-from ..report.whole.made_results import study as made_study
+from ..report.made_results import study as made_study
 from .by_path import lengths
 
 NAMES = sorted(plugins.members("measure"))

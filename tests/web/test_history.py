@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from rote.core.errors import InputError, UnknownName
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.signature import Signature
-from rote.report.whole.study import Evidence, Given, Mark, Study
+from rote.report.report import Evidence, Mark, Material, Report
 from rote.web.store.database import prepare
 from rote.web.store.history import History
 from rote.web.store.side_by_side import side_by_side
@@ -40,12 +40,12 @@ def test_results_come_back_as_they_went_in(history: History) -> None:
 
 def test_a_study_comes_back_whole(history: History) -> None:
     mark = Mark(0, 3, "DT NN", "template", ({"document": "d"},))
-    study = Study(
-        title="Study",
+    study = Report(
+        title="Report",
         made="2026-01-02T03:04:05+00:00",
         version="0.1.0",
         reference="human",
-        given=(Given("texts", "a.jsonl", "abc", {"texts": 3}),),
+        given=(Material("texts", "a.jsonl", "abc", {"texts": 3}),),
         tools=(),
         results=(made(ttr=0.5), made("compression", layer="pos")),
         evidence=(Evidence("templates", "human", "1", "The cat", (mark,)),),

@@ -17,7 +17,7 @@ from rote.cli._progress import TerminalReporter
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rote.report.whole.study import Study
+    from rote.report.report import Report
 
 _HELP = """Measure, index and trace the bundled texts, and write a report.
 
@@ -122,12 +122,12 @@ def _study(
     corpus: Path | None,
     jobs: int,
     reporter: TerminalReporter,
-) -> Study:
+) -> Report:
     from rote.measure import Settings
-    from rote.report.whole.gather import gather
-    from rote.report.whole.options import ReportOptions
+    from rote.report.make import make_report
+    from rote.report.options import ReportOptions
 
-    return gather(
+    return make_report(
         [Path(name) for name in inputs],
         ReportOptions(corpus=str(corpus) if corpus else None, sentences=_SENTENCES, title=title),
         settings=Settings(
@@ -141,14 +141,14 @@ def _study(
     )
 
 
-def _write(study: Study, output: Path, name: str, console: Console) -> None:
+def _write(study: Report, output: Path, name: str, console: Console) -> None:
     """The page and the folder of a study; its panel and its summary on the screen."""
     from rote.core.files import write_atomically
     from rote.measure import PANEL
+    from rote.report.folder import write_folder
+    from rote.report.page import html_page
+    from rote.report.summary import summary
     from rote.report.tables import results as tables
-    from rote.report.whole.folder import write_folder
-    from rote.report.whole.page import html_page
-    from rote.report.whole.summary import summary
 
     write_atomically(output / f"{name}.html", html_page(study))
     write_folder(study, output / name)

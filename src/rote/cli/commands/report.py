@@ -16,10 +16,10 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 from rote.measure import Settings
-from rote.report.whole.options import ReportOptions
+from rote.report.options import ReportOptions
 
 if TYPE_CHECKING:
-    from rote.report.whole.study import Study
+    from rote.report.report import Report
 
 _HELP = """Everything that can be measured of some texts, as one page to send to a colleague.
 
@@ -113,9 +113,9 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     reporter = TerminalReporter(writing.quiet)
     study = saved_study([Path(name) for name in files])
     if study is None:
-        from rote.report.whole.gather import gather
+        from rote.report.make import make_report
 
-        study = gather(
+        study = make_report(
             [Path(name) for name in files],
             build(ReportOptions, given),
             settings=build(Settings, given),
@@ -134,7 +134,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
         _tell(study, path)
 
 
-def _keep(study: Study, path: Path, files: tuple[str, ...], reporter: TerminalReporter) -> None:
+def _keep(study: Report, path: Path, files: tuple[str, ...], reporter: TerminalReporter) -> None:
     """What was measured is not lost when it cannot be shown, unless it was kept before."""
     from rote.core.files import write_atomically
 
@@ -144,9 +144,9 @@ def _keep(study: Study, path: Path, files: tuple[str, ...], reporter: TerminalRe
         reporter.say(f"what was measured is kept in {kept}: `rote report {kept}` shows it again")
 
 
-def saved_study(files: list[Path]) -> Study | None:
+def saved_study(files: list[Path]) -> Report | None:
     """The study that the only file holds; None where it holds something else."""
-    from rote.report.whole.study import SCHEMA, Study
+    from rote.report.report import SCHEMA, Report
 
     if len(files) != 1 or not _may_be_saved(files[0]):
         return None
@@ -163,7 +163,7 @@ def saved_study(files: list[Path]) -> Study | None:
             remedy="Make the report again with this version",
         )
     try:
-        return Study.from_dict(data)
+        return Report.from_dict(data)
     except (KeyError, TypeError, AttributeError) as problem:
         raise InputError(
             f"is no whole study ({type(problem).__name__}: {problem})",
@@ -181,31 +181,31 @@ def _may_be_saved(path: Path) -> bool:
     return start.startswith(b"{") and b'"schema"' in start
 
 
-def write(study: Study, path: Path, form: Format) -> None:
+def write(study: Report, path: Path, form: Format) -> None:
     from rote.cli._output import send
 
     target = None if path == STDOUT else path
     if form == "folder":
-        from rote.report.whole.folder import write_folder
+        from rote.report.folder import write_folder
 
         write_folder(study, path)
     elif form == "md":
-        from rote.report.whole.markdown import markdown
+        from rote.report.markdown import markdown
 
         send(markdown(study), target)
     elif form == "json":
         send(study.to_json() + "\n", target)
     else:
-        from rote.report.whole.page import html_page
+        from rote.report.page import html_page
 
         send(html_page(study), target)
 
 
-def _tell(study: Study, path: Path) -> None:
+def _tell(study: Report, path: Path) -> None:
     """The summary, and where the rest is."""
     from rote.cli._output import printing_console
+    from rote.report.summary import summary
     from rote.report.terminal import harmless
-    from rote.report.whole.summary import summary
 
     # What was asked for stands on standard output alone.
     console = printing_console(path)

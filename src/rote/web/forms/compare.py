@@ -1,4 +1,4 @@
-"""What a comparison was asked for: in an address, in a job, and as what `gather` takes.
+"""What a comparison was asked for: in an address, in a job, and as what `make_report` takes.
 
 One comparison has one address; everything that stands there can be changed by hand.
 """
@@ -125,7 +125,7 @@ def needs(metric: Metric) -> str:
 
 
 def path_of(place: str, opened: Workspace) -> str | None:
-    """What the texts are held against, as `gather` names it."""
+    """What the texts are held against, as `make_report` names it."""
     if not place:
         return None
     if place.startswith(_INDEX):
@@ -166,7 +166,7 @@ def known(measures: Sequence[str]) -> Sequence[str]:
 @cache
 def offered() -> tuple[str, ...]:
     """The measures that a whole picture can hold, the usual ones first."""
-    from rote.report.whole.gathering.plan import MEASURES
+    from rote.report.plan import MEASURES
 
     there = plugins.members("measure")
     return tuple(dict.fromkeys((*USUAL, *(name for name in MEASURES if name in there))))

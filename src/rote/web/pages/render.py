@@ -154,7 +154,7 @@ def document_link(
 @cache
 def contents() -> dict[str, bytes]:
     """Everything that may be asked for under /static, read once."""
-    from rote.report.whole.fragments import script, style
+    from rote.report.fragments import script, style
 
     folder = files("rote.web").joinpath("static")
     found = {

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from rote.report.whole._blocks import Block, Figure, Found
-from rote.report.whole.fragments import Section, blocks, sections
-from rote.report.whole.parts import parts
-from rote.report.whole.study import Study
+from rote.report.blocks import Block, Figure, Found
+from rote.report.fragments import Fragment, blocks, of_report
+from rote.report.report import Report
+from rote.report.sections import sections
 from rote.web.store.fingerprints import hashed
 from rote.web.store.history import History
 
@@ -23,12 +23,12 @@ _GLANCE = "glance"
 _STATEMENTS = 4
 
 
-def sections_of(history: History, id: str) -> list[Section]:
+def sections_of(history: History, id: str) -> list[Fragment]:
     """All parts, drawn before or now."""
     return [part for part in _drawn(history, id) or _draw(history, id) if part.id != _GLANCE]
 
 
-def glance_of(history: History, id: str) -> Section | None:
+def glance_of(history: History, id: str) -> Fragment | None:
     """What there is to be seen at first sight: the main findings and the panel as a picture.
 
     None where there is no panel, or where nobody has drawn it yet.
@@ -36,31 +36,31 @@ def glance_of(history: History, id: str) -> Section | None:
     return next((part for part in _drawn(history, id) or () if part.id == _GLANCE), None)
 
 
-def _drawn(history: History, id: str) -> list[Section] | None:
+def _drawn(history: History, id: str) -> list[Fragment] | None:
     kept = history.drawn(id, _maker())
     if kept is None:
         return None
     # They were escaped when they were made, and the store is the app's own.
-    return [Section(place, title, Markup(html)) for place, title, html in kept]
+    return [Fragment(place, title, Markup(html)) for place, title, html in kept]
 
 
-def _draw(history: History, id: str) -> list[Section]:
+def _draw(history: History, id: str) -> list[Fragment]:
     study = history.study(id)
-    made = [*_glance(study), *sections(study)]
+    made = [*_glance(study), *of_report(study)]
     history.keep_drawn(id, _maker(), [(one.id, one.title, str(one.html)) for one in made])
     return made
 
 
-def _glance(study: Study) -> list[Section]:
+def _glance(study: Report) -> list[Fragment]:
     shown: list[Block] = []
-    for part in parts(study):
+    for part in sections(study):
         if part.id == "summary":
             found = (block for block in part.blocks if isinstance(block, Found))
             shown += [replace(one, statements=one.statements[:_STATEMENTS]) for one in found]
         elif part.id == "panel":
             shown += [block for block in part.blocks if isinstance(block, Figure)][:1]
     seen = any(isinstance(block, Figure) for block in shown)
-    return [Section(_GLANCE, "", blocks(shown))] if seen else []
+    return [Fragment(_GLANCE, "", blocks(shown))] if seen else []
 
 
 @cache

@@ -107,7 +107,7 @@ async def text_page(request: Request, id: str, source: str, text: str, file: str
 
 def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[str, Any]:
     """The text itself is looked for in the files, which may be long."""
-    from rote.report.whole.fragments import marked_text
+    from rote.report.fragments import marked_text
 
     history = _history(request)
     entry, results = history.get(id), history.results(id)
@@ -155,7 +155,7 @@ def _file(history: History, id: str, name: str) -> tuple[str, str]:
 
         return values_as_csv(history.results(id)), "text/csv; charset=utf-8"
     if name == "report.html":
-        from rote.report.whole.page import html_page
+        from rote.report.page import html_page
 
         return html_page(history.study(id)), "text/html; charset=utf-8"
     raise UnknownName("file of a result", name, ("result.json", "values.csv", "report.html"))

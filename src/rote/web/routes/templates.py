@@ -265,7 +265,7 @@ def _measured(request: Request, asked: TemplatesAsked) -> Result:
 
 def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
     """The chosen source's table, and the chosen template or text."""
-    from rote.report.whole import fragments
+    from rote.report import fragments
 
     given = request.query_params
     source = given.get("source") or next(iter(result.sources))

@@ -17,7 +17,7 @@ from typing import Any
 from rote.core.errors import InputError
 from rote.core.result import Result, panel_to_json
 from rote.core.saved import read_results
-from rote.report.whole.study import Study
+from rote.report.report import Report
 from rote.web.store.database import NotKept, connected, now, storable
 from rote.web.store.fingerprints import hashed
 from rote.web.store.texts import ROW, Excerpts, TextValues, text_rows, without_texts
@@ -56,7 +56,7 @@ class History:
 
     def add(
         self,
-        found: Study | Sequence[Result],
+        found: Report | Sequence[Result],
         *,
         title: str,
         kind: str = "compare",
@@ -71,7 +71,7 @@ class History:
         `excerpts`: the beginnings of texts, for the table of texts. `made`: when, if that
         was not now.
         """
-        results = found.results if isinstance(found, Study) else found
+        results = found.results if isinstance(found, Report) else found
         if not results:
             raise InputError("there is no result to keep")
         signatures = [str(result.signature) for result in results]
@@ -79,7 +79,7 @@ class History:
         # Numbers that differ are two results, even where a signature does not tell them apart.
         held = panel_to_json(light, None)
         id = hashed(kind, json.dumps(settings or {}, sort_keys=True), *signatures, held)[:12]
-        data = replace(found, results=light).to_json(None) if isinstance(found, Study) else held
+        data = replace(found, results=light).to_json(None) if isinstance(found, Report) else held
         row = {
             "id": id,
             "title": storable(title),
@@ -90,7 +90,7 @@ class History:
             "signatures": _json(signatures),
             "sources": _json(list(dict.fromkeys(s for one in results for s in one.sources))),
             "address": address.format(id=id),
-            "form": "study" if isinstance(found, Study) else "panel",
+            "form": "study" if isinstance(found, Report) else "panel",
             "data": _packed(data),
         }
         texts = list(text_rows(id, results, excerpts or {}, files or {}))
@@ -115,7 +115,7 @@ class History:
         if "given" not in data:
             return self.add(results, title=path.stem, kind="file", made=made)
         try:
-            study = Study.from_dict(data)
+            study = Report.from_dict(data)
         except (KeyError, TypeError) as error:
             raise InputError(
                 f"is no whole study ({error} is wrong or missing)",
@@ -155,15 +155,15 @@ class History:
         """Without their values per text; `texts` has those."""
         return [Result.from_dict(part) for part in self._data(id)[1]["panel"]]
 
-    def study(self, id: str) -> Study:
+    def study(self, id: str) -> Report:
         """The whole picture; of results alone, one that holds no more than they do."""
         form, data = self._data(id)
         if form == "study":
-            return Study.from_dict(data)
+            return Report.from_dict(data)
         results = [Result.from_dict(part) for part in data["panel"]]
         entry = self.get(id)
         settings = dict(results[0].signature.settings)
-        return Study(
+        return Report(
             title=entry.title,
             made=entry.made,
             version=settings.get("rote", ""),

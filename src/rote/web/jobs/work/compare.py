@@ -12,7 +12,7 @@ from typing import Any
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.report.whole.study import Study
+from rote.report.report import Report
 from rote.web.files import batches
 from rote.web.forms.compare import Comparison, path_of
 from rote.web.pages.sections import sections_of
@@ -63,12 +63,12 @@ def _study(
     per_text: bool,
     opened: Workspace,
     reporter: Reporter,
-) -> Study:
-    from rote.report.whole.gather import gather
-    from rote.report.whole.options import ReportOptions
+) -> Report:
+    from rote.report.make import make_report
+    from rote.report.options import ReportOptions
 
     settings = replace(Settings(**comparison.settings), per_text=per_text, jobs=opened.jobs)
-    return gather(
+    return make_report(
         list(paths),
         ReportOptions(
             corpus=path_of(comparison.corpus, opened),

@@ -1,0 +1,189 @@
+"""The report in Markdown: the same sections, to be read as text or put into a paper's repository.
+
+Everything from the data is in one line and escaped, so that no name or text can begin a heading,
+a link, a table or HTML of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from rote.report import _marks
+from rote.report._tables import Table, said_in_line
+from rote.report.blocks import (
+    Block,
+    Facts,
+    Figure,
+    Found,
+    Group,
+    Listed,
+    Said,
+    Section,
+    Texts,
+)
+from rote.report.report import Report
+from rote.report.sections import sections
+from rote.report.sections.about import lead, made
+from rote.report.terminal import harmless
+
+# Without its opening sign a link, a picture or a tag is text.
+_SPECIAL = re.compile(r"([\\`*_\[<|~$])")
+_BEGINS = re.compile(r"^(\d+)([.)])(?=\s|$)|^([-+=#>])")
+_SURE = {"sure": "●●● sure", "likely": "●●○ likely", "not": "●○○ not sure"}
+_LONGEST = 8_000
+_TEXTS = 12
+"""Texts with marks of one group; the page has more."""
+
+
+def markdown(study: Report, figures: Mapping[str, str] | None = None) -> str:
+    """The study as Markdown; `figures` says where the picture of a figure lies."""
+    return of_sections(study, sections(study), figures or {})
+
+
+def of_sections(study: Report, shown: Sequence[Section], figures: Mapping[str, str]) -> str:
+    """The same of sections that were made already."""
+    lines = [f"# {plain(study.title)}", ""]
+    lines += [f"{plain(line)}  " for line in lead(study)]
+    lines += [plain(f"rote {study.version}, {made(study)}"), ""]
+    for part in shown:
+        lines += [f"## {plain(part.title)}", ""]
+        lines += _blocks(part.blocks, 3, figures)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def methods_text(part: Section) -> str:
+    """The methods alone, for a paper."""
+    return "\n".join([f"# {part.title}", "", *_blocks(part.blocks, 2, {})]).rstrip() + "\n"
+
+
+def plain(text: object) -> str:
+    """A text in one line without anything that Markdown would act on."""
+    shown = _line(text).replace("&", "&amp;")
+    escaped = _SPECIAL.sub(r"\\\1", shown)
+    return _BEGINS.sub(lambda m: f"{m[1]}\\{m[2]}" if m[1] else f"\\{m[3]}", escaped)
+
+
+def code(text: object) -> str:
+    """A text as code, between as many backticks as it takes."""
+    shown = _line(text)
+    if not shown:
+        return ""
+    runs = [len(run) for run in re.findall(r"`+", shown)]
+    fence = "`" * next(n for n in range(1, len(runs) + 2) if n not in runs)
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    # In a table a bar ends the cell even inside code.
+    return f"{fence}{space}{shown}{space}{fence}".replace("|", r"\|")
+
+
+def _line(text: object) -> str:
+    """In one line, and not longer than a reader could want."""
+    whole = str(text)
+    return harmless(whole[:_LONGEST]) + ("…" if len(whole) > _LONGEST else "")
+
+
+def _blocks(blocks: Sequence[Block], level: int, figures: Mapping[str, str]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Said():
+                yield from (plain(block.text), "")
+            case Listed():
+                yield from (*(f"- {plain(item)}" for item in block.items), "")
+            case Found():
+                yield from (*map(_statement, block.statements), "")
+            case Facts():
+                shown = code if block.code else plain
+                yield from (*(f"- {plain(n)}: {shown(value)}" for n, value in block.facts), "")
+            case Figure():
+                yield from _figure(block, level, figures)
+            case Texts():
+                yield from _texts(block, level)
+            case Table():
+                yield from _table(block, level)
+            case Group():
+                yield from (f"{'#' * min(level, 6)} {plain(block.title)}", "")
+                yield from _blocks(block.blocks, level + 1, figures)
+
+
+def _statement(one: object) -> str:
+    text, sure = (getattr(one, name, "") for name in ("text", "sure"))
+    return f"- {plain(text)}" + (f" ({_SURE.get(sure, sure)})" if sure else "")
+
+
+def _figure(figure: Figure, level: int, figures: Mapping[str, str]) -> Iterator[str]:
+    yield from (f"{'#' * min(level, 6)} {plain(figure.title)}", "")
+    if path := figures.get(figure.id):
+        yield from (f"![{plain(figure.title)}]({path})", "")
+        yield from (plain(figure.says), "")
+    else:
+        yield from (
+            plain(f"{figure.says} (The figure is in the report's page and folder.)"),
+            "",
+        )
+
+
+def _table(table: Table, level: int) -> Iterator[str]:
+    yield from (f"{'#' * min(level, 6)} {plain(table.title)}", "")
+    yield _row([" ".join((column.title, *map(_aside, column.said))) for column in table.columns])
+    yield "|" + "|".join(" ---: " if c.side == "right" else " --- " for c in table.columns) + "|"
+    for reference, cells in table.rows(table.limit):
+        shown = [
+            code(cell.text) if column.code else plain(said_in_line(cell))
+            for column, cell in zip(table.columns, cells, strict=True)
+        ]
+        if reference:
+            shown[0] = f"**{shown[0]}**"
+        yield "| " + " | ".join(shown) + " |"
+    yield ""
+    if said := " ".join(filter(None, (table.said, _cut(table)))):
+        yield from (plain(said), "")
+
+
+def _aside(line: str) -> str:
+    return f"({line})"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(plain, cells)) + " |"
+
+
+def _cut(table: Table) -> str:
+    return f"{cut}; the JSON has all." if (cut := table.cut()) else ""
+
+
+def _texts(texts: Texts, level: int) -> Iterator[str]:
+    """Marked words in bold, the numbers before them in brackets; below, what they stand for."""
+    if texts.title:
+        yield from (f"{'#' * min(level, 6)} {plain(texts.title)}", "")
+    yield plain("Marked words are bold; the number before them leads to the list below the text.")
+    yield ""
+    chosen = _marks.chosen(texts.evidence)[:_TEXTS]
+    for one in _marks.shown(chosen):
+        yield from (f"**{plain(one.source)}**, {plain(one.id)}:", "")
+        for paragraph in one.paragraphs:
+            yield from ("> " + "".join(_run(run) for run in paragraph["runs"]).strip(), ">")
+        yield ""
+        for entry in one.entries:
+            shown = code if entry.kind == "template" else plain
+            where = "; ".join(_where(source) for source in entry.sources)
+            yield f"- \\[{entry.number}\\] {shown(entry.label)}" + (f": {where}" if where else "")
+        yield ""
+    if left := len(texts.evidence) - len(chosen):
+        yield from (f"{left:,} further texts are in the JSON.", "")
+
+
+def _run(run: Mapping[str, object]) -> str:
+    text, places = str(run["text"]), run["places"]
+    assert isinstance(places, list)
+    start, end = (" " if part.isspace() else "" for part in (text[:1], text[-1:]))
+    shown = plain(text)
+    if not places or not shown:
+        return f"{start}{shown}{end}" if shown else start
+    numbers = "".join(f"\\[{p['number']}\\] " for p in places if p["first"] and p["number"])
+    return f"{start}{numbers}**{shown}**{end}"
+
+
+def _where(source: Mapping[str, str]) -> str:
+    named = ", ".join(plain(source[name]) for name in ("document", "author") if source[name])
+    match = source["match"] or source["excerpt"]
+    return f"{named}: “{plain(match)}”" if match else named

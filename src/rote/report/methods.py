@@ -1,0 +1,206 @@
+"""The method section of a paper, written from the signatures of the results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rote.core import plugins
+from rote.core.result import Result
+from rote.report.citations import Bibliography
+from rote.report.report import Material, Report
+from rote.report.summary.describing import LAYERS, SENTENCES
+from rote.report.summary.wording import listed, percent
+
+_HOLM = "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure"
+_WESTFALL = (
+    "Westfall and Young (1993), Resampling-Based Multiple Testing: Examples and Methods for "
+    "p-Value Adjustment"
+)
+_POPULARITY = (
+    "Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of Pre-training "
+    "for LLM Performance"
+)
+_MANY = 6
+_PARTLY = {"edit distance": ("edit_distance", "0"), "BERTScore": ("bertscore", "None")}
+"""Works that are cited for what a setting leaves out: what they are known by, setting, value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Methods:
+    """Paragraphs in plain text, and the works that they cite."""
+
+    paragraphs: Sequence[str]
+    references: Sequence[str]
+
+
+def methods(study: Report) -> Methods:
+    """What was done, in the words of a paper."""
+    citations = [citation(result) for result in study.results]
+    tested = any(result.comparisons for result in study.results)
+    books = Bibliography([*citations, *([_HOLM, _WESTFALL] if tested else [])])
+    paragraphs = [
+        _texts(study),
+        _makers(study),
+        *(" ".join(_measures(part, books)) for part in _parts(study.results)),
+        _sureness(study, books),
+    ]
+    return Methods([text for text in paragraphs if text], books.entries())
+
+
+def citation(result: Result) -> str:
+    """What a measure is cited by; popularity has no record, as it is no measure of texts."""
+    if result.measure == "popularity":
+        return _POPULARITY
+    if result.measure not in plugins.members("measure"):
+        return ""  # a study may be shown where the package that measured it is not installed
+    parts = str(plugins.load("measure", result.measure).METRIC.citation).split("; ")
+    settings = _settings(result)
+    unused = [words for words, (name, off) in _PARTLY.items() if settings.get(name, off) == off]
+    return "; ".join(part for part in parts if not any(words in part for words in unused))
+
+
+def _settings(result: Result) -> dict[str, str]:
+    return dict(result.signature.settings)
+
+
+# What was measured
+
+
+def _texts(study: Report) -> str:
+    said = [_given(given, study.measured()) for given in study.given]
+    if study.reference:
+        said.append(f"The other sources are compared with {study.reference}.")
+    said.append(f"All measures were computed with rote {study.version}.")
+    return " ".join(said)
+
+
+def _given(given: Material, measured: int | None) -> str:
+    facts = given.facts
+    if given.role == "texts":
+        sources: Mapping[str, Mapping[str, int]] = facts["sources"]
+        sizes = [
+            f"{name}: {size['texts']:,} texts, {size['words']:,} words"
+            for name, size in sources.items()
+        ]
+        some = "; ".join(sizes[:_MANY])
+        more = f"; and {len(sizes) - _MANY} more" if len(sizes) > _MANY else ""
+        kind = "source" if len(sizes) == 1 else "sources"
+        of = "" if measured is None else f"{measured:,} of "
+        return (
+            f"We measured {of}{facts['texts']:,} texts ({facts['words']:,} words) of {len(sizes)} "
+            f"{kind} ({some}{more}; {given.name}, fingerprint {given.fingerprint[:12]})."
+        )
+    if given.role == "items":
+        return f"We measured {facts['items']:,} test items ({facts['tasks']}; {given.name})."
+    against = (
+        "held against the corpus" if given.role == "corpus" else "held against the training set"
+    )
+    size = [f"{facts[name]:,} {name}" for name in ("documents", "words") if name in facts]
+    mark = f"fingerprint {given.fingerprint[:12]}" if given.fingerprint else ""
+    about = ", ".join(filter(None, (*size, mark)))
+    return f"They are {against} {given.name}{f' ({about})' if about else ''}."
+
+
+def _makers(study: Report) -> str:
+    """Tokenizers and models, with their versions."""
+    made = [tool for tool in study.tools if tool.name != "rote"]
+    if not made:
+        return ""
+    named = [f"{tool.name} ({tool.version}) for {tool.use}" for tool in made]
+    return f"We used {listed(named)}."
+
+
+# How it was measured
+
+
+def _parts(results: Sequence[Result]) -> Iterator[list[Result]]:
+    """Results that belong into one paragraph: a panel, patterns, corpora, references."""
+    groups = (
+        ("templates", "precision-recall", "favoured"),
+        ("novelty", "originality", "contamination", "overlap", "popularity"),
+        ("rouge", "similarity", "entity-scores"),
+    )
+    rest = [result for result in results if not any(result.measure in group for group in groups)]
+    for own in (rest, *([r for r in results if r.measure in group] for group in groups)):
+        if own:
+            yield own
+
+
+def _measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
+    for result in results:
+        yield _measure(result, books)
+
+
+def _measure(result: Result, books: Bibliography) -> str:
+    settings = _settings(result)
+    named = {**settings, "of": LAYERS.get(settings.get("layer", ""), settings.get("layer", ""))}
+    try:
+        said = SENTENCES[result.measure](named)
+    except (KeyError, ValueError):
+        # A measure of another package, or a result whose signature lacks a setting (another
+        # version made it): its settings as they are.
+        own = ", ".join(
+            f"{name} = {value}" for name, value in settings.items() if name != "measure"
+        )
+        said = f"{result.measure} was measured ({own})"
+    cited = books.cite(source) if (source := citation(result)) else ""
+    extra = []
+    if settings.get("variant", "exact") != "exact":
+        extra.append(f"variant {settings['variant']}")
+    if settings.get("sample", "all") != "all":
+        extra.append(f"at most {int(settings['sample']):,} texts of each source, drawn at random")
+    if settings.get("within"):
+        extra.append(f"mean over sets of texts with the same {settings['within']}")
+    more = f" [{'; '.join(extra)}]" if extra else ""
+    return f"{said}{more} {cited}".rstrip() + "."
+
+
+# How sure
+
+
+def _sureness(study: Report, books: Bibliography) -> str:
+    said = [*_intervals(study.results), *_tests(study.results, books)]
+    seeds = {_settings(result).get("seed") for result in study.results} - {None}
+    if len(seeds) == 1:
+        said.append(f"The seed of all random draws is {seeds.pop()}.")
+    return " ".join(said)
+
+
+def _intervals(results: Sequence[Result]) -> Iterator[str]:
+    found: dict[str, list[str]] = {}
+    for result in results:
+        if result.interval:
+            level = percent(result.interval.level)
+            how = re.split(r"; ", result.interval.method)[0]
+            found.setdefault(f"{level} ({how})", []).append(result.measure)
+    if not found:
+        return
+    parts = [f"{how} for {listed(list(dict.fromkeys(names)))}" for how, names in found.items()]
+    yield f"Intervals are at {'; '.join(parts)}."
+
+
+def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
+    rows = [row for result in results for row in result.comparisons]
+    if not rows:
+        return
+    counts = sorted({int(row["permutations"]) for row in rows})
+    number = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    shared = any(row.get("shared_doc_ids") for row in rows)
+    where = ", within texts of the same doc_id where both sources have them" if shared else ""
+    yield (
+        "Each source is tested against the reference by permuting the labels of their texts "
+        f"({number} permutations, two-sided{where}); p-values are corrected over all values of a "
+        f"source by step-down maxima of the permuted differences {books.cite(_WESTFALL)} and over "
+        f"sources {books.cite(_HOLM)}."
+    )
+    rows = [row for result in results for row in result.tables.get("matched", ())]
+    if any("window" in row for row in rows):
+        yield (
+            "Values that move with the number or the length of texts are also given at equal size: "
+            "as many windows from every source, one of a text, all of the same length, with a "
+            "permutation test of their own."
+        )
+    elif rows:
+        yield "Values that move with the number of texts are also given at equal numbers of them."

@@ -1,0 +1,157 @@
+"""The whole picture of some texts as data: what was measured on what, and what was found.
+
+`make_report` makes a study, `page`, `markdown` and `folder` show it; the web app keeps it. The JSON
+form holds everything that is shown, so that a study can be shown again without the texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rote.core.result import Result
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """One thing that was measured, or measured against: a file of texts, an index, training text.
+
+    `role` is "texts", "items", "corpus" or "train"; `fingerprint` says which version of it.
+    """
+
+    role: str
+    name: str
+    fingerprint: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a reader wants to know: texts, words, documents, sources, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A model, tokenizer or lexicon that the numbers depend on, with its licence."""
+
+    name: str
+    version: str
+    licence: str
+    use: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stretch of a text (character offsets) and what it shows."""
+
+    start: int
+    end: int
+    label: str
+    kind: str
+    """template, cited, common, original, or copied (a run of words that the corpus holds)."""
+    sources: Sequence[Mapping[str, Any]] = ()
+    """Where it stands elsewhere: document, author, excerpt, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One text, or the part of it that matters, with what was found marked in it."""
+
+    section: str
+    """The part of the report that it belongs to: templates, originality, repetition, ..."""
+    source: str
+    id: str
+    text: str
+    marks: Sequence[Mark]
+    cut: bool = False
+    """Whether the text was longer than what is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A part that was not measured, and why; what to give so that it would be."""
+
+    section: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a report shows."""
+
+    title: str
+    made: str
+    """Date and time, ISO 8601."""
+    version: str
+    reference: str | None
+    given: Sequence[Material]
+    tools: Sequence[Tool]
+    results: Sequence[Result]
+    evidence: Sequence[Evidence] = ()
+    omitted: Sequence[Omission] = ()
+    notes: Sequence[str] = ()
+
+    def result(self, measure: str) -> Result | None:
+        """The first result of a measure, if it was taken."""
+        return next((one for one in self.results if one.measure == measure), None)
+
+    def measured(self) -> int | None:
+        """How many of the given texts were measured, by whatever measured most; None: all.
+
+        `--sample`, or the limits of a report, leave texts out.
+        """
+        given = [one.facts.get("sources", {}) for one in self.given if one.role == "texts"]
+        names = [name for sources in given for name in sources]
+        if any("within" in dict(result.signature.settings) for result in self.results):
+            return None  # sets of texts are counted there
+        found = [result.sources for result in self.results]
+        most = sum(max((own[n].texts for own in found if n in own), default=0) for n in names)
+        return most if most < sum(s["texts"] for own in given for s in own.values()) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        data = {
+            name: [asdict(one) for one in getattr(self, name)]
+            for name in ("given", "tools", "evidence", "omitted")
+        }
+        return {
+            "schema": SCHEMA,
+            "title": self.title,
+            "made": self.made,
+            "version": self.version,
+            "reference": self.reference,
+            **data,
+            "panel": [result.to_dict() for result in self.results],
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        # Half a surrogate pair cannot be written in UTF-8; \\udc80 is how JSON spells it.
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Report:
+        """The reverse of `to_dict`."""
+        return cls(
+            title=data["title"],
+            made=data["made"],
+            version=data["version"],
+            reference=data["reference"],
+            given=tuple(Material(**one) for one in data["given"]),
+            tools=tuple(Tool(**one) for one in data["tools"]),
+            results=tuple(Result.from_dict(one) for one in data["panel"]),
+            evidence=tuple(
+                Evidence(**{**one, "marks": tuple(map(_mark, one["marks"]))})
+                for one in data["evidence"]
+            ),
+            omitted=tuple(Omission(**one) for one in data["omitted"]),
+            notes=tuple(data["notes"]),
+        )
+
+
+def _mark(data: Mapping[str, Any]) -> Mark:
+    return Mark(**{**data, "sources": tuple(data["sources"])})

@@ -1,0 +1,52 @@
+"""The sections of a report, in order; only those that the study has something for.
+
+Every section is data (`blocks`): a page, Markdown and a folder are made of the same ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rote.report._tables import Table
+from rote.report.blocks import Block, Figure, Group, Section, Texts
+from rote.report.report import Report
+
+
+def sections(study: Report) -> list[Section]:
+    from rote.report.sections import about, against, items, templates
+    from rote.report.sections import panel as diversity
+
+    known = (*diversity.MEASURES, *items.REPETITION, "templates", "favoured", "popularity")
+    found = (
+        about.summary(study),
+        diversity.panel(study.results),
+        templates.templates(study),
+        against.originality(study),
+        against.novelty(study),
+        items.repetition(study),
+        items.popularity(study),
+        items.further(study, (*known, "originality", "novelty")),
+        about.omitted(study),
+        about.methods(study),
+        about.provenance(study),
+    )
+    shown = [part for part in found if part is not None]
+    taken = Counter(part.id for part in shown)
+    return [replace(part, blocks=_apart(part.blocks, taken)) for part in shown]
+
+
+def _apart(blocks: Sequence[Block], taken: Counter[str]) -> list[Block]:
+    """The blocks with ids of their own: a study may hold a measure twice."""
+    found: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Group):
+            found.append(replace(block, blocks=_apart(block.blocks, taken)))
+        elif isinstance(block, (Table, Figure, Texts)):
+            taken[block.id] += 1
+            times = taken[block.id]
+            found.append(replace(block, id=f"{block.id}-{times}") if times > 1 else block)
+        else:
+            found.append(block)
+    return found

@@ -1,0 +1,67 @@
+"""The panel of diversity: one picture, the values that stand for each measure, then all values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rote.core.result import Result
+from rote.measure import PANEL
+from rote.report._grid import GridRow, grid
+from rote.report.blocks import Block, Group, Listed, Said, Section
+from rote.report.sections._figures import curves, panel_figure
+from rote.report.sections._titles import says, title
+from rote.report.sections.values import comparisons_table, sources_table, values_table
+from rote.report.tables._blocks import shown_name
+from rote.studies._source_table import HEADLINES
+
+_NAMED = 8
+MEASURES = tuple(dict.fromkeys(name for name, _ in PANEL))
+
+
+def panel(results: Sequence[Result]) -> Section | None:
+    """The results of the panel's measures."""
+    own = [result for result in results if result.measure in MEASURES]
+    if not own:
+        return None
+    headline = {(result.measure, value) for result in own for value in _headlines(result)}
+
+    def chosen(row: GridRow) -> bool:
+        return (row.measure, row.value) in headline
+
+    blocks: list[Block] = [
+        *panel_figure(own),
+        sources_table(own, "panel-values", "The panel in numbers", chosen, named=True),
+        *(Group("How values move with length", [figure], closed=True) for figure in curves(own)),
+    ]
+    for result in own:
+        shown: list[Block] = [Said(says(result)), values_table(result), *notes(result)]
+        blocks.append(Group(title(result), shown, closed=True))
+    if tests := comparisons_table(own):
+        blocks.append(Group("Tests against the reference", [tests], closed=True))
+    return Section("panel", "Diversity", blocks)
+
+
+def notes(result: Result) -> list[Block]:
+    """What must be known of a result: its own notes, and those of its sources."""
+    about: dict[str, list[str]] = {note: [] for note in result.notes}
+    for name, found in result.sources.items():
+        for note in found.notes:
+            about.setdefault(note, []).append(name)
+    every = len(result.sources)
+    said = [
+        note + (f" ({_some(names)})" if 0 < len(names) < every else "")
+        for note, names in about.items()
+    ]
+    return [Listed([f"Note: {note}" for note in said], quiet=True)] if said else []
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(map(shown_name, names[:_NAMED])) + more
+
+
+def _headlines(result: Result) -> list[str]:
+    """The values that stand for a measure."""
+    values = [row.value for row in grid(result)]
+    usual = [name for name in HEADLINES.get(result.measure, ()) if name in values]
+    return usual or values[:1]

@@ -1,0 +1,233 @@
+"""Values as tables: a row for each source, a column for each value, intervals everywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from rote.core.result import Result
+from rote.report._facets import split, split_panel
+from rote.report._grid import (
+    SIGNIFICANT,
+    UNTESTED,
+    GridRow,
+    Verdict,
+    grid,
+    ordered_sources,
+    rounded,
+    rounded_like,
+)
+from rote.report._grid import Cell as Value
+from rote.report._tables import Cell, Column, Table, number_cell, text_cell
+from rote.report.sections._titles import key, title
+from rote.report.tables._blocks import p_value, shown_name
+
+_MANY = 300
+"""Rows of a table of values on a page: sources are what a report is about."""
+
+
+def values_table(result: Result, id: str = "") -> Table:
+    """All values of a result."""
+    return sources_table(
+        [result], id or f"values-{key(result)}", f"{title(result)}: values", lambda row: True
+    )
+
+
+def sources_table(
+    results: Sequence[Result],
+    id: str,
+    heading: str,
+    chosen: Callable[[GridRow], bool],
+    *,
+    named: bool = False,
+) -> Table:
+    """The chosen values of several results side by side; `named`: with the measure above each."""
+    facets = split_panel(results)
+    found: dict[tuple[str, str], GridRow] = {}
+    sizes: dict[tuple[str, str], list[str]] = {}
+    data = []
+    for facet, parts in facets:
+        rows = {(key(part), row.value): row for part in parts for row in grid(part) if chosen(row)}
+        found |= rows
+        for name, row in rows.items():
+            sizes.setdefault(name, []).append(row.matched_at)
+        for source in ordered_sources(parts):
+            own = next(part.sources[source] for part in parts if source in part.sources)
+            data.append(
+                {
+                    "facet": facet,
+                    "source": source,
+                    "reference": source == parts[0].reference,
+                    "texts": own.texts,
+                    "words": own.words,
+                    "values": {name: row.cells.get(source) for name, row in rows.items()},
+                }
+            )
+    titles = {key(result): title(result) for result in results}
+    faceted = len(facets) > 1 or bool(facets and facets[0][0])
+    within = bool(results) and "within" in dict(results[0].signature.settings)
+    columns = [
+        *([Column("task")] if faceted else []),
+        Column("source"),
+        Column("sets" if within else "texts", "right"),
+        Column("words", "right"),
+        *(
+            _column(name, row, titles[name[0]] if named else "", sizes[name])
+            for name, row in found.items()
+        ),
+    ]
+
+    def make(row: Mapping[str, Any]) -> list[Cell]:
+        values = (row["values"].get(name) for name in found)
+        return [
+            *([text_cell(row["facet"])] if faceted else []),
+            text_cell(row["source"]),
+            number_cell(row["texts"]),
+            number_cell(row["words"]),
+            *map(_cell, values),
+        ]
+
+    names = {parts[0].reference for _, parts in facets if parts}
+    return Table(
+        id,
+        heading,
+        columns,
+        data,
+        make,
+        said=_legend(results, list(found.values()), data),
+        by="source",
+        reference=next((name for name in names if name), None),
+        limit=_MANY,
+        wide=True,
+    )
+
+
+def comparisons_table(results: Sequence[Result], id: str = "tests") -> Table | None:
+    """Every test against the reference, with what sizes alone would do and at equal size."""
+    data = list(_tests(results))
+    if not data:
+        return None
+    faceted = any(row["facet"] for row in data)
+    matched = any(not math.isnan(row["value"].matched_difference) for row in data)
+
+    def make(row: Mapping[str, Any]) -> list[Cell]:
+        value: Value = row["value"]
+        equal = [
+            _signed(value.matched_difference, value.matched_mark),
+            _p(value.matched_p_corrected, value.matched_verdict),
+        ]
+        return [
+            *([text_cell(row["facet"])] if faceted else []),
+            text_cell(row["source"]),
+            Cell(row["measure"]),
+            text_cell(row["title"]),
+            _signed(value.difference, value.mark),
+            _p(value.p_corrected, value.verdict),
+            *(equal if matched else []),
+        ]
+
+    columns = [
+        *([Column("task")] if faceted else []),
+        *(Column("source"), Column("measure"), Column("value")),
+        Column("difference", "right", ("source - reference",)),
+        Column("p", "right", ("corrected",)),
+    ]
+    if matched:
+        columns += [
+            Column("at equal size", "right", ("difference",)),
+            Column("p at equal size", "right", ("corrected",)),
+        ]
+    return Table(
+        id,
+        "Differences and p-values",
+        columns,
+        data,
+        make,
+        said=f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected over sources and values."
+        + _untested([row["value"] for row in data]),
+        limit=_MANY,
+    )
+
+
+def _tests(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
+    for result in results:
+        for facet, part in split(result):
+            for row in grid(part):
+                for source, value in row.cells.items():
+                    if not math.isnan(value.difference):
+                        yield {
+                            "facet": facet.title,
+                            "source": source,
+                            "measure": title(result),
+                            "title": row.title,
+                            "value": value,
+                        }
+
+
+def _column(name: tuple[str, str], row: GridRow, above: str, at: Collection[str]) -> Column:
+    lines = [row.title] if above else []
+    lines += [] if row.higher == "neither" else [f"higher: more {row.higher}"]
+    if found := [size for size in at if size]:
+        lines.append(f"= at {found[0]}" if len(set(found)) == 1 else "= at equal size")
+    own = f"{name[0]}_{row.value}" if above else row.value
+    fields = (own, f"{own}_low", f"{own}_high", f"{own}_p_corrected", f"{own}_equal")
+    sign = " ~" if row.length_sensitive else ""
+    return Column((above or row.title) + sign, "right", tuple(lines), fields)
+
+
+def _cell(value: Value | None) -> Cell:
+    if value is None:
+        return Cell("")
+    numbers = (value.estimate, value.low, value.high, value.p_corrected, value.matched)
+    plain = tuple(None if math.isnan(number) else number for number in numbers)
+    if math.isnan(value.estimate):
+        return Cell("–", plain)
+    below = []
+    if not math.isnan(value.low):
+        low, high = (rounded_like(end, value.estimate) for end in (value.low, value.high))
+        below.append(f"[{low}, {high}]")
+    if not math.isnan(value.matched):
+        spread = rounded_like(value.matched_sd, value.matched)
+        equal = rounded(value.matched) + (f" ±{spread}" if spread else "")
+        below.append(f"= {equal}{value.matched_mark}")
+    return Cell(rounded(value.estimate), plain, value.mark, tuple(below))
+
+
+def _signed(number: float, mark: str) -> Cell:
+    if math.isnan(number):
+        return Cell("–", (None,))
+    return Cell(("+" if number > 0 else "") + rounded(number), (number,), mark)
+
+
+def _p(number: float, verdict: Verdict) -> Cell:
+    shown = verdict if verdict == "not tested" else p_value(number)
+    return Cell(shown, (None if math.isnan(number) else number,))
+
+
+def _untested(values: Sequence[Value]) -> str:
+    if not any(UNTESTED in (value.mark, value.matched_mark) for value in values):
+        return ""
+    return f" {UNTESTED} not tested: a difference could not have been found."
+
+
+def _legend(
+    results: Sequence[Result], rows: Sequence[GridRow], data: Sequence[Mapping[str, Any]]
+) -> str:
+    """What the signs mean; only of those that are there."""
+    shown = [value for row in data for value in row["values"].values() if value is not None]
+    said = []
+    level = next((result.interval.level for result in results if result.interval), None)
+    if level and any(not math.isnan(value.low) for value in shown):
+        said.append(f"[ ] {level:.0%} interval.")
+    said += filter(None, [_untested(shown).strip()])
+    if any({"▲", "▼"} & {value.mark, value.matched_mark} for value in shown):
+        said.append(
+            f"▲ ▼ above or below {shown_name(results[0].reference or '')}, p < {SIGNIFICANT}, "
+            "corrected over sources and values."
+        )
+    if any(row.length_sensitive for row in rows):
+        said.append("~ moves with the number of texts or their length.")
+    if any(not math.isnan(value.matched) for value in shown):
+        said.append("= the value at equal size (windows × length), ± the spread of draws.")
+    return " ".join(said)

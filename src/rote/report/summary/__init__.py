@@ -1,0 +1,132 @@
+"""What a person should know after a minute: what differs from the reference, by how much, how sure.
+
+    for statement in summary(study):
+        print(statement.text)
+
+Every statement is a sentence of its own and carries its numbers. Nothing is said about causes; a
+difference that was not found is said to be not found, with how large it may be all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rote.core.result import Result
+from rote.measure._correct import UNTESTED
+from rote.report._grid import SIGNIFICANT
+from rote.report.report import Report
+from rote.report.summary import findings
+from rote.report.summary.comparisons import of_source
+from rote.report.summary.contrast import Contrast, contrasts
+from rote.report.summary.facets import Scene, scenes
+from rote.report.summary.headlines import HEADLINES
+from rote.report.summary.statement import Statement
+
+TOO_FEW, FEW = 5, 10
+_DETAILS = 6
+"""Single differences that are told, of all sources together; at least two of each source."""
+
+
+def summary(study: Report) -> list[Statement]:
+    """The statements, most important first."""
+    texts = [result for result in study.results if result.measure != "popularity"]
+    said: list[Statement] = []
+    every = scenes(texts)
+    # With many facets fewer single differences are told of each.
+    details = max(2, _DETAILS // max(1, len(every)))
+    for scene in every:
+        own = _compared(scene, details) if scene.reference else _beside(scene)
+        title = scene.facet.title
+        said += [
+            replace(one, text=f"{title}: {one.text}", facet=title) if title else one for one in own
+        ]
+    said += findings.popularity(study.result("popularity"))
+    if len(every) > 1 and any(one.p is not None for one in said):
+        said.append(_on_chance(every))
+    said[:0] = _on_permutations(texts)
+    return said
+
+
+def _compared(scene: Scene, details: int) -> list[Statement]:
+    reference = str(scene.reference)
+    said = _on_sizes(scene)
+    few = scene.size(reference)[0] < TOO_FEW
+    told: list[tuple[int, list[Statement]]] = []
+    each = max(2, details // max(1, len(scene.others)))
+    # Once for all sources: what each needs alone would be found anew for every other.
+    own: dict[str, list[Contrast]] = {source: [] for source in scene.others}
+    for result in scene.results:
+        for headline in (one for one in HEADLINES if one.measure == result.measure):
+            for contrast in contrasts(result, headline):
+                if contrast.source in own:
+                    own[contrast.source].append(contrast)
+    for source in scene.others:
+        if few or scene.size(source)[0] < TOO_FEW:
+            continue
+        told.append(of_source(scene, source, own[source], each))
+    if not scene.others:
+        said.append(Statement(f"There is no source beside {reference} to compare.", "scope"))
+    # Those that differ most come first; the order of the input decides between equals.
+    for _, statements in sorted(told, key=lambda pair: -pair[0]):
+        said += statements
+    return said + findings.of_texts(scene.results, reference, scene.others, scene.group)
+
+
+def _on_sizes(scene: Scene) -> list[Statement]:
+    said = []
+    for name in (*([scene.reference] if scene.reference else []), *scene.others):
+        texts = scene.size(name)[0]
+        group = scene.group(name)
+        if texts < TOO_FEW:
+            text = f"{name} has {texts} text{'s' * (texts != 1)}: too few to say what differs."
+            said.append(Statement(text, "scope", source=group))
+        elif texts < FEW:
+            text = (
+                f"{name} has {texts} texts: intervals are rough, and a difference that is not "
+                "found may well be there."
+            )
+            said.append(Statement(text, "scope", source=group))
+    if scene.reference is None:
+        return said
+    for source in scene.others:
+        if longer := scene.longer(source):
+            text = f"The texts of {source} are {longer} than those of {scene.reference}."
+            said.append(Statement(text, "scope", source=scene.group(source)))
+    return said
+
+
+def _beside(scene: Scene) -> list[Statement]:
+    """Sources side by side, where none is the reference."""
+    said = _on_sizes(scene)
+    sources = scene.others
+    if len(sources) < 2:
+        text = "There is one source and no reference: nothing is compared."
+    else:
+        text = (
+            "There is no reference: sources stand side by side, and nothing was tested. "
+            "--reference names one to compare with."
+        )
+    said.insert(0, Statement(text, "scope"))
+    for result in scene.results:
+        for headline in HEADLINES:
+            if headline.measure == result.measure:
+                said += findings.extremes(result, headline, sources)
+    return said + findings.of_texts(scene.results, None, sources, scene.group)
+
+
+def _on_permutations(results: Sequence[Result]) -> list[Statement]:
+    """Too few permutations find nothing, whatever there is."""
+    said = dict.fromkeys(
+        note for result in results for note in result.notes if note.startswith(UNTESTED)
+    )
+    return [Statement(f"{note[0].upper()}{note[1:]}.", "scope") for note in said]
+
+
+def _on_chance(scenes: Sequence[Scene]) -> Statement:
+    text = (
+        f"p-values are corrected over the sources and values of each facet, not over the "
+        f"{len(scenes)} facets: where nothing differs, one facet in twenty still has a p below "
+        f"{SIGNIFICANT}."
+    )
+    return Statement(text, "scope")

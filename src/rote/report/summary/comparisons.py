@@ -1,0 +1,236 @@
+"""What is said of one source beside the reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rote.report.summary import wording
+from rote.report.summary.contrast import Contrast
+from rote.report.summary.facets import Scene
+from rote.report.summary.statement import Statement
+
+
+def of_source(
+    scene: Scene, source: str, own: Sequence[Contrast], each: int
+) -> tuple[int, list[Statement]]:
+    """How many differences a source has, and what is said of it."""
+    defined = [one for one in own if not math.isnan(one.difference)]
+    untested = [one for one in defined if one.sure == "untested" and one.at_equal_length is None]
+    undefined = [one for one in own if math.isnan(one.difference)]
+    defined = [one for one in defined if one not in untested]
+    by_length = [one for one in defined if _is_length(one)]
+    differing = [one for one in defined if _differs(one)]
+    rest = [one for one in defined if one not in by_length and one not in differing]
+    differing = _ranked(differing, each)
+    said = [_overall(scene, source, defined, differing, by_length)] if defined else []
+    said += [_untested(scene, source, untested)] if untested else []
+    said += [_difference(scene, one) for one in differing[:each]]
+    if further := differing[each:]:
+        said.append(_further(scene, source, further))
+    said += [_length(scene, one) for one in by_length[: max(2, each // 2)]]
+    if rest:
+        said.append(_not_found(scene, source, rest))
+    if undefined:
+        said.append(_undefined(scene, source, undefined))
+    group = scene.group(source)
+    return len(differing), [replace(one, source=group) for one in said]
+
+
+def _ranked(differing: Sequence[Contrast], told: int) -> list[Contrast]:
+    """The clearest first; among those that are told one by one is one of each direction."""
+    ranked = sorted(differing, key=lambda one: -abs(_strength(one)))
+    missing = {_direction(one) for one in ranked} - {_direction(one) for one in ranked[:told]}
+    for direction in sorted(missing - {""})[: max(0, told - 1)]:
+        other = next(one for one in ranked if _direction(one) == direction)
+        ranked.remove(other)
+        ranked.insert(told - 1, other)
+    return ranked
+
+
+def _is_length(one: Contrast) -> bool:
+    """Whether there is a difference that was not found at equal length."""
+    return one.sure in ("sure", "likely") and one.at_equal_length == "not"
+
+
+def _differs(one: Contrast) -> bool:
+    if one.at_equal_length is None:
+        return one.sure in ("sure", "likely")
+    return one.at_equal_length != "not"
+
+
+def _only_equal(one: Contrast) -> bool:
+    """Whether only the values at equal length tell the two apart, or tell it otherwise."""
+    if one.at_equal_length in (None, "not"):
+        return False
+    return one.sure in ("not", "untested") or one.equal_difference * one.difference <= 0
+
+
+def _strength(one: Contrast) -> float:
+    return 0.0 if math.isnan(one.z) else one.z
+
+
+def _direction(one: Contrast) -> str:
+    if not _only_equal(one):
+        return one.direction
+    turned = replace(one, value=one.equal_difference, other=0.0)
+    return turned.direction
+
+
+def _overall(
+    scene: Scene,
+    source: str,
+    defined: Sequence[Contrast],
+    differing: Sequence[Contrast],
+    by_length: Sequence[Contrast],
+) -> Statement:
+    ways = [one for one in defined if one.higher != "neither"]
+    gone = sum(one in by_length for one in ways)
+    counts = {
+        way: sum(_direction(one) == f"more {way}" for one in differing)
+        for way in ("repetitive", "diverse")
+    }
+    reference = scene.reference
+    if not ways or not any(counts.values()):
+        text = f"No difference between {source} and {reference} was found"
+        if by_length:
+            text += " at equal length"
+        if differing:
+            text += " in variety or repetition"
+        elif len(defined) > 1:
+            text += f" in any of {len(defined)} values"
+        text += "."
+        return Statement(text, "overall", sure="not")
+    first, *others = (way for way in sorted(counts, key=lambda w: -counts[w]) if counts[way])
+    text = f"{source} is more {first} than {reference} in {counts[first]} of {len(ways)} respects"
+    text += "".join(f" and more {way} in {counts[way]}" for way in others)
+    same = len(ways) - sum(counts.values()) - gone
+    text += f"; in {gone} a difference was found, but not at equal length" if gone else ""
+    text += f"; in {same} no difference was found." if same else "."
+    main = "repetitive" if counts["repetitive"] >= counts["diverse"] else "diverse"
+    mixed = counts["repetitive"] and counts["diverse"]
+    certain = all(one.sure == "sure" for one in differing)
+    return Statement(
+        text,
+        "overall",
+        direction="" if mixed else f"more {main}",
+        sure="sure" if certain else "likely",
+    )
+
+
+def _difference(scene: Scene, one: Contrast) -> Statement:
+    headline, reference = one.headline, scene.reference
+    value, other = one.value, one.other
+    if _only_equal(one):
+        value, other = _equal_values(one)
+        verb = headline.more if one.equal_difference > 0 else headline.less
+        text = (
+            f"At equal length {one.source} {verb} than {reference}: "
+            f"{wording.pair(value, other, headline)} "
+            f"({wording.p_value(_equal_p(one))}); over all texts it is "
+            f"{wording.number(one.value, headline)} against {wording.number(one.other, headline)}, "
+            "which length moves."
+        )
+    else:
+        verb = headline.more if one.difference > 0 else headline.less
+        hedge = "probably " if one.sure == "likely" else ""
+        text = (
+            f"{one.source} {hedge}{verb} than {reference}: "
+            f"{wording.pair(value, other, headline)} ({wording.how_much(one)})."
+        )
+        text += _on_length(scene, one)
+    return _statement(text, "difference", one, value - other)
+
+
+def _on_length(scene: Scene, one: Contrast) -> str:
+    """What length has to do with a difference that stays."""
+    if one.at_equal_length is not None:
+        value, other = (wording.number(v, one.headline) for v in _equal_values(one))
+        what = "lengths of sentences" if one.same else "length"
+        return f" At equal {what}: {value} against {other}."
+    if one.length_sensitive and (longer := scene.longer(one.source)):
+        return f" Its texts are {longer}, and this value moves with length."
+    return ""
+
+
+def _length(scene: Scene, one: Contrast) -> Statement:
+    headline = one.headline
+    verb = headline.more if one.difference > 0 else headline.less
+    value, other = (wording.number(v, headline) for v in _equal_values(one))
+    what = "lengths of sentences" if one.same else "length"
+    text = (
+        f"{one.source} {verb} than {scene.reference} "
+        f"({wording.pair(one.value, one.other, headline)}), but at equal {what} no difference was "
+        f"found: {value} against {other} ({wording.p_value(_equal_p(one))})."
+    )
+    return replace(_statement(text, "length", one, one.difference), direction="", sure="not")
+
+
+def _equal_values(one: Contrast) -> tuple[float, float]:
+    if one.same is not None:
+        return one.same.value, one.same.other
+    return one.own.matched, one.reference.matched
+
+
+def _equal_p(one: Contrast) -> float:
+    return one.same.p if one.same is not None else one.own.matched_p_corrected
+
+
+def _further(scene: Scene, source: str, rest: Sequence[Contrast]) -> Statement:
+    text = f"{source} differs from {scene.reference} in {wording.listed(_told(rest))} too."
+    certain = all(one.sure == "sure" and not _only_equal(one) for one in rest)
+    return Statement(text, "difference", sure="sure" if certain else "likely")
+
+
+def _told(contrasts: Sequence[Contrast]) -> list[str]:
+    return [
+        f"{one.headline.noun} ({_equal_shown(one) if _only_equal(one) else wording.how_much(one)})"
+        for one in contrasts
+    ]
+
+
+def _equal_shown(one: Contrast) -> str:
+    value, other = (wording.number(v, one.headline) for v in _equal_values(one))
+    return f"at equal length {value} against {other}, {wording.p_value(_equal_p(one))}"
+
+
+def _not_found(scene: Scene, source: str, rest: Sequence[Contrast]) -> Statement:
+    parts = [f"{one.headline.noun} ({wording.at_most(one)})" for one in rest]
+    text = (
+        f"No difference between {source} and {scene.reference} was found in "
+        f"{wording.listed(parts)}."
+    )
+    return Statement(text, "none", sure="not")
+
+
+def _untested(scene: Scene, source: str, untested: Sequence[Contrast]) -> Statement:
+    parts = [f"{one.headline.noun} ({wording.how_much(one)})" for one in untested]
+    text = (
+        f"Whether {source} differs from {scene.reference} was not tested in "
+        f"{wording.listed(parts)}; the notes of the measures say why."
+    )
+    return Statement(text, "untested", sure="untested")
+
+
+def _undefined(scene: Scene, source: str, undefined: Sequence[Contrast]) -> Statement:
+    nouns = [one.headline.noun for one in undefined]
+    text = (
+        f"Undefined for {source} or {scene.reference}: {wording.listed(nouns)}; the notes of the "
+        "measures say why."
+    )
+    return Statement(text, "undefined")
+
+
+def _statement(text: str, kind: str, one: Contrast, difference: float) -> Statement:
+    return Statement(
+        text,
+        kind,
+        measure=one.headline.measure,
+        value=one.headline.value,
+        direction=_direction(one),
+        sure=one.sure if not _only_equal(one) else "sure",
+        difference=difference,
+        relative=None if math.isnan(one.relative) or _only_equal(one) else one.relative,
+        p=None if math.isnan(one.p) else one.p,
+    )

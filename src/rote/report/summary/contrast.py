@@ -1,0 +1,170 @@
+"""A source beside the reference in one value: by how much they differ, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+from rote.core.result import Result
+from rote.report._grid import Cell, GridRow, grid
+from rote.report.summary.headlines import Headline
+
+Sure = Literal["sure", "likely", "not", "untested"]
+_STEADY = 3.0
+"""Standard errors that a value has to be away from 0 before something is divided by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """One value of a source and of the reference; numbers are nan where they are not known.
+
+    `low` and `high` bound the difference, `relative_low` and `relative_high` its share of the
+    reference's value; they follow from the intervals of the two values, as of independent ones.
+    """
+
+    headline: Headline
+    source: str
+    higher: str
+    length_sensitive: bool
+    matched_at: str
+    level: float
+    value: float
+    other: float
+    own: Cell
+    reference: Cell
+    same: Contrast | None = None
+    """The same at equal length of sentences, where the measure has it."""
+
+    @property
+    def difference(self) -> float:
+        return self.value - self.other
+
+    @property
+    def z(self) -> float:
+        """How many standard errors the difference is away from none."""
+        error = math.hypot(self._error(self.own), self._error(self.reference))
+        if error == 0:
+            return math.inf if self.difference else 0.0
+        return self.difference / error
+
+    @property
+    def low(self) -> float:
+        return self.difference - self._reach
+
+    @property
+    def high(self) -> float:
+        return self.difference + self._reach
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of the reference's value; nan where that is about 0."""
+        if not self.headline.ratio or self.other <= 0 or self.value < 0:
+            return math.nan
+        error = self._error(self.reference)
+        if not math.isnan(error) and self.other < _STEADY * error:
+            return math.nan
+        return self.value / self.other - 1
+
+    @property
+    def relative_reach(self) -> float:
+        """Half the interval of the relative difference (delta method)."""
+        if math.isnan(self.relative):
+            return math.nan
+        ratio = self.value / self.other
+        own, other = self._error(self.own), self._error(self.reference)
+        return self._quantile * math.hypot(own / self.other, ratio * other / self.other)
+
+    @property
+    def p(self) -> float:
+        return self.own.p_corrected
+
+    @property
+    def apart(self) -> bool:
+        """Whether the interval of the difference leaves out none."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def sure(self) -> Sure:
+        if self.own.verdict == "not tested":
+            return "untested"
+        if self.own.verdict == "not found":
+            return "not"
+        return "sure" if self.apart or math.isnan(self.low) else "likely"
+
+    @property
+    def at_equal_length(self) -> Sure | None:
+        """How sure the difference is at equal length; None where that was not tested."""
+        if self.same is not None and self.same.sure != "untested":
+            return self.same.sure
+        if self.own.matched_verdict == "not tested":
+            return None
+        return "sure" if self.own.matched_verdict == "differs" else "not"
+
+    @property
+    def equal_difference(self) -> float:
+        """The difference at equal length."""
+        return self.same.difference if self.same else self.own.matched_difference
+
+    @property
+    def direction(self) -> str:
+        if self.higher == "neither" or self.difference == 0:
+            return ""
+        return f"more {self.higher if self.difference > 0 else _OTHER[self.higher]}"
+
+    @property
+    def _reach(self) -> float:
+        return self._quantile * math.hypot(self._error(self.own), self._error(self.reference))
+
+    @property
+    def _quantile(self) -> float:
+        return NormalDist().inv_cdf((1 + self.level) / 2) if self.level else math.nan
+
+    def _error(self, cell: Cell) -> float:
+        """The standard error behind an interval; a share's may have been cut off at 0 or 1."""
+        return max(cell.high - cell.estimate, cell.estimate - cell.low) / self._quantile
+
+
+_OTHER = {"diverse": "repetitive", "repetitive": "diverse"}
+
+
+def contrasts(result: Result, headline: Headline) -> list[Contrast]:
+    """All sources of one facet beside its reference; none where the value is not there."""
+    reference = result.reference
+    rows = {row.value: row for row in grid(result)}
+    if headline.value not in rows or reference not in result.sources:
+        return []
+    return [
+        contrast
+        for source in result.sources
+        if source != reference
+        for contrast in [_contrast(result, headline, source, rows, headline.value)]
+        if contrast is not None
+    ]
+
+
+def _contrast(
+    result: Result, headline: Headline, source: str, rows: Mapping[str, GridRow], value: str
+) -> Contrast | None:
+    row, reference = rows.get(value), str(result.reference)
+    if row is None or source not in row.cells or reference not in row.cells:
+        return None
+    own, other = row.cells[source], row.cells[reference]
+    same = None
+    if headline.equal and value != headline.equal:
+        same = _contrast(result, headline, source, rows, headline.equal)
+    return Contrast(
+        headline=headline,
+        source=source,
+        higher=row.higher,
+        length_sensitive=row.length_sensitive,
+        matched_at=row.matched_at,
+        level=result.interval.level if result.interval else 0.0,
+        value=own.estimate,
+        other=other.estimate,
+        own=own,
+        reference=other,
+        same=same,
+    )

@@ -1,0 +1,185 @@
+"""Findings that are no difference between two values: what is reached, what rises with what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from rote.core.result import Result, SourceResult
+from rote.report.summary import wording
+from rote.report.summary.headlines import Headline
+from rote.report.summary.statement import Statement
+
+_SCORES = {"rouge_2": "ROUGE-2", "entity_recall": "entity recall"}
+"""Scores of items that are told, of all that `overlap` can have."""
+_REACHED = {"tree_recall": "sentence structures", "meaning_recall": "meanings"}
+
+
+def of_texts(
+    results: Sequence[Result],
+    reference: str | None,
+    sources: Sequence[str],
+    group: Callable[[str], str],
+) -> list[Statement]:
+    """What measures of texts say beside their differences."""
+    said: list[Statement] = []
+    for result in results:
+        if result.measure == "precision-recall" and reference is not None:
+            said += _recall(result, reference, sources, group)
+        if result.measure == "overlap":
+            said += _rising(result, sources, group)
+    return said
+
+
+def _recall(
+    result: Result, reference: str, sources: Sequence[str], group: Callable[[str], str]
+) -> Iterator[Statement]:
+    """How much of the reference a source reaches, beside what the reference reaches of itself."""
+    halves = {(row["source"], row["value"]): row for row in result.tables.get("baseline", ())}
+    for source in sources:
+        found = result.sources.get(source)
+        if found is None:
+            continue
+        own = [v for v in _REACHED if not math.isnan(found.values.get(v, math.nan))]
+        if not own:
+            continue
+        parts = [
+            f"{wording.percent(found.values[value])} of {reference}'s {_REACHED[value]}"
+            f"{_interval(result, found, value)}"
+            for value in own
+        ]
+        text = f"{source} reaches {wording.listed(parts)}."
+        if all((name, value) in halves for name in (source, reference) for value in own):
+            shown = {
+                name: wording.listed([wording.percent(halves[name, v]["mean"]) for v in own])
+                for name in (source, reference)
+            }
+            text += (
+                f" Halves of the texts that share no doc_id: {source} {shown[source]}, {reference} "
+                f"itself {shown[reference]}."
+            )
+        yield Statement(text, "found", result.measure, own[0], source=group(source))
+
+
+def _rising(
+    result: Result, sources: Sequence[str], group: Callable[[str], str]
+) -> Iterator[Statement]:
+    """Scores of items that are close to the training set, against those of novel ones."""
+    names = [row["value"] for row in result.tables["values"]]
+    for name in (name for name in names if name.endswith("_ratio")):
+        score = _SCORES.get(name.removesuffix("_ratio"))
+        if score is None:
+            continue
+        for source in sources:
+            found = result.sources.get(source)
+            if found is None or math.isnan(found.values.get(name, math.nan)):
+                continue
+            low, high = found.intervals.get(name, (math.nan, math.nan))
+            apart = low > 1 or high < 1
+            text = (
+                f"The {score} of {source} is {found.values[name]:.2f} times as "
+                "high on the items closest to the training set as on the farthest"
+                f"{_plain_interval(result, low, high)}"
+                + ("." if apart else ", which leaves open whether it differs.")
+                + (" Such items may also be easier." if apart and low > 1 else "")
+            )
+            sure = "" if math.isnan(low) else "likely" if apart else "not"
+            yield Statement(
+                text, "found", measure="overlap", value=name, source=group(source), sure=sure
+            )
+
+
+def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list[Statement]:
+    """Without a reference: which source has most of a value and which least."""
+    values = {
+        name: result.sources[name].values.get(headline.value, math.nan)
+        for name in sources
+        if name in result.sources
+    }
+    defined = {name: value for name, value in values.items() if not math.isnan(value)}
+    if not defined:
+        return []
+    least, most = min(defined, key=lambda n: defined[n]), max(defined, key=lambda n: defined[n])
+    noun = headline.noun[0].upper() + headline.noun[1:]
+    noun += f" ({headline.name})" if headline.name else ""
+    unit = f" {headline.unit}" if headline.unit else ""
+    shown = wording.number(defined[most], headline)
+    if len(defined) == 1 or defined[least] == defined[most]:
+        only = most if len(defined) == 1 else "all sources alike"
+        found = result.sources[most]
+        interval = _interval(result, found, headline.value, percent=headline.percent)
+        text = f"{noun}: {shown}{unit}, {only}{interval}."
+        return [Statement(text, "found", result.measure, headline.value)]
+    low = result.sources[least].intervals.get(headline.value, (math.nan, math.nan))[1]
+    high = result.sources[most].intervals.get(headline.value, (math.nan, math.nan))[0]
+    order = (
+        ""
+        if math.isnan(low) or math.isnan(high)
+        else "; their intervals do not meet"
+        if low < high
+        else "; their intervals overlap, so that the order is open"
+    )
+    text = (
+        f"{noun}: from {wording.number(defined[least], headline)} ({least}) to {shown} ({most})"
+        f"{unit}{order}."
+    )
+    sure = "likely" if order.endswith("meet") else "not" if order else ""
+    return [Statement(text, "found", result.measure, headline.value, sure=sure)]
+
+
+def popularity(result: Result | None) -> list[Statement]:
+    """Whether items that are popular in the corpus are answered better."""
+    if result is None:
+        return []
+    said = []
+    for name, found in result.sources.items():
+        gap = found.values.get("accuracy_difference", math.nan)
+        popular = found.values.get("ips", math.nan)
+        if math.isnan(gap):
+            text = (
+                f"{name}: the right instances have a mean popularity of {popular:.2f} (1 to 10)"
+                if not math.isnan(popular)
+                else f"{name}: no item has a popularity"
+            )
+            text += "; no field says which items were answered rightly."
+            said.append(Statement(text, "found", result.measure, "ips", source=name))
+            continue
+        low, high = found.intervals.get("accuracy_difference", (math.nan, math.nan))
+        apart = low > 0 or high < 0
+        text = (
+            f"{name}: accuracy is {wording.percent(found.values['accuracy_high'])} on the more "
+            f"popular half and {wording.percent(found.values['accuracy_low'])} on the less popular "
+            f"one ({wording.points(gap)}{_points_interval(result, low, high)})"
+            + ("." if apart or math.isnan(low) else ": no difference was found.")
+        )
+        sure = "" if math.isnan(low) else "likely" if apart else "not"
+        said.append(
+            Statement(
+                *(text, "found", result.measure, "accuracy_difference"),
+                source=name,
+                sure=sure,
+                difference=gap,
+            )
+        )
+    return said
+
+
+def _interval(result: Result, found: SourceResult, value: str, *, percent: bool = True) -> str:
+    low, high = found.intervals.get(value, (math.nan, math.nan))
+    if percent and not math.isnan(low) and result.interval:
+        level = wording.percent(result.interval.level)
+        return f" ({level} interval {wording.percent(low)} to {wording.percent(high)})"
+    return _plain_interval(result, low, high)
+
+
+def _plain_interval(result: Result, low: float, high: float) -> str:
+    if math.isnan(low) or result.interval is None:
+        return ""
+    return f" ({wording.percent(result.interval.level)} interval {low:.2f} to {high:.2f})"
+
+
+def _points_interval(result: Result, low: float, high: float) -> str:
+    if math.isnan(low) or result.interval is None:
+        return ""
+    level = wording.percent(result.interval.level)
+    return f", {level} interval {wording.points(low)} to {wording.points(high)}"

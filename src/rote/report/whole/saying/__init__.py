@@ -1,1 +1,0 @@
-"""What is said of a study in words: differences, findings, methods."""

@@ -1,0 +1,146 @@
+"""Figures and tables as they go into a page: what is known of a drawing, and first rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rote.report import _svg, fragments
+from rote.report._tables import Cell, Column, Table, as_csv, as_latex, number_cell, text_cell
+from rote.report.blocks import Figure
+from rote.report.sections._figures import curves, panel_figure
+from rote.report.sections._names import drawable
+from rote.report.sections.values import values_table
+from tests.report import made_report as made
+
+HOSTILE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+ width="80.4" height="20" viewBox="0 0 80 20"><rect width="80" height="20" fill="white"/>
+<script>alert(1)</script><style>* { fill: red }</style><foreignObject><b>no</b></foreignObject>
+<g onclick="alert(1)" style="fill:url(http://away)" fill="none">
+<a xlink:href="javascript:1"><text>no</text></a>
+<text x="1" fill="url(http://away)">a &lt;b&gt; \u202e</text></g>
+<defs><clipPath id="clip0"><rect x="0" width="9" height="9"/></clipPath></defs>
+<g clip-path="url(#clip0)"><image href="http://away"/><path d="M0,0h1" stroke="#000"/></g>
+<g><path class="background" d="M0,0h9v9h-9Z"/></g><path d="M1,1h1" opacity="0"/></svg>"""
+
+
+def test_of_a_drawing_only_known_elements_and_attributes_remain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_svg, "svg_file", lambda spec: HOSTILE)
+    assert _svg.svg("", "here", "A <title>", "says & does") == (
+        '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="here-t here-d" '
+        'width="80" height="20" viewBox="0 0 80 20"><title id="here-t">A &lt;title&gt;</title>'
+        '<desc id="here-d">says &amp; does</desc><g fill="none">\n\n'
+        '<text x="1" fill="none">a &lt;b&gt; </text></g>'
+        '<defs><clipPath id="here-clip0"><rect x="0" width="9" height="9"/></clipPath></defs>'
+        '<g clip-path="url(#here-clip0)"><path d="M0,0h1" stroke="#000"/></g></svg>'
+    )
+
+
+def test_a_figure_that_is_too_long_becomes_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fragments, "_LARGEST", 10)
+    (figure,) = panel_figure(made.panel())
+    assert isinstance(figure, Figure)
+    html = str(fragments.blocks([figure]))
+    assert '<img src="data:image/png;base64,iVBOR' in html
+    assert "<svg" not in html
+
+
+def test_more_sources_than_anyone_can_read_are_not_drawn() -> None:
+    many = made.panel(tuple(f"s{number}" for number in range(90)))
+    (said,) = panel_figure(many)
+    assert not isinstance(said, Figure)
+    assert "91 sources are too many" in str(fragments.blocks([said]))
+    assert curves(many) == []
+
+
+def test_long_names_are_cut_and_stay_different() -> None:
+    long = {"human": "h" * 90, "one": "h" * 91}
+    result = made.said(made.panel()[0], lambda name: f"news|{long.get(name, name)}")
+    cut = drawable(result)
+    assert list(cut.sources) == [f"news|{'h' * 60}… (1)", f"news|{'h' * 60}… (2)"]
+    assert cut.reference == next(iter(cut.sources))
+    assert {row["source"] for row in cut.tables["curve"]} == set(cut.sources)
+    assert drawable(made.panel()[0]) == made.panel()[0]
+
+
+def rows(groups: dict[str, int]) -> list[dict[str, Any]]:
+    return [{"source": g, "n": number} for g, count in groups.items() for number in range(count)]
+
+
+def table(groups: dict[str, int], **more: Any) -> Table:
+    columns = [Column("source"), Column("n", "right", fields=("n", "low"))]
+    return Table(
+        "here",
+        "Numbers",
+        columns,
+        rows(groups),
+        lambda row: [
+            text_cell(row["source"]),
+            Cell(str(row["n"]), (row["n"], None), "▲", ("[1]",)),
+        ],
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "by", "shown", "said"),
+    [
+        ({"a": 9}, "source", 9, ""),
+        ({"a": 30}, "source", 10, "The first 10 of 30 rows"),
+        ({"a": 30, "b": 2}, "", 10, "The first 10 of 32 rows"),
+        ({"a": 30, "b": 2}, "source", 7, "The first 5 of each source: 7 of 32 rows"),
+        (
+            {"a": 4, "b": 4, "c": 4, "d": 4},
+            "source",
+            10,
+            "The first 3 of each source: 10 of 16 rows",
+        ),
+    ],
+)
+def test_every_group_keeps_its_first_rows(
+    groups: dict[str, int], by: str, shown: int, said: str
+) -> None:
+    made_table = table(groups, by=by, limit=10)
+    assert len(list(made_table.rows(10))) == shown
+    assert made_table.cut() == said
+    assert len(list(made_table.rows())) == sum(groups.values())
+
+
+def test_a_csv_file_has_every_row_and_number_unrounded() -> None:
+    result = made.panel()[0]
+    found = list(csv.DictReader(io.StringIO(as_csv(values_table(result)))))
+    assert [row["source"] for row in found] == ["human", "one"]
+    assert float(found[1]["unique"]) == result.sources["one"].values["unique"]
+    assert float(found[1]["unique_high"]) == result.sources["one"].intervals["unique"][1]
+    assert found[0]["unique_p_corrected"] == ""
+    assert len(as_csv(table({"a": 250}, limit=10)).splitlines()) == 251
+
+
+def test_a_latex_table_has_its_first_rows_and_says_what_is_missing() -> None:
+    latex = as_latex(table({"50% & more_": 12}, limit=10))
+    assert latex.count(r"50\% \& more\_ & 0$\uparrow$ [1] \\") == 1
+    assert latex.count(r"\\") == 11
+    assert "% The first 10 of 12 rows; the CSV file has all" in latex
+
+
+def test_undefined_numbers_are_a_dash_and_sort_as_nothing() -> None:
+    assert number_cell(float("nan")) == number_cell(None) == Cell("–", (None,))
+    undefined = made.panel()[0]
+    nothing = replace(undefined.sources["one"], values={"unique": float("nan")}, intervals={})
+    changed = replace(undefined, sources={**undefined.sources, "one": nothing})
+    cells = list(values_table(changed).rows())[1][1]
+    assert cells[3].text == "–"
+    assert cells[3].values[:3] == (None, None, None)
+
+
+def test_a_long_text_is_cut_on_the_page_but_not_in_files() -> None:
+    cell = text_cell("word " * 1000)
+    assert len(cell.text) <= 240
+    assert cell.text.endswith("…")
+    assert cell.whole == "word " * 1000
