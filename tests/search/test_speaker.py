@@ -199,4 +199,4 @@ def test_what_cannot_speak_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no index"):
         open_speaker(str(tmp_path / "nowhere"))
     with pytest.raises(OptionError, match="without documents"):
-        BackOff(index_of([], 1), "lower")
+        Speaker(index_of([], 1), "lower", "empty")
