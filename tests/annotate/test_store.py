@@ -11,8 +11,8 @@ from rote.annotate import annotators, store
 from rote.annotate.pieces import content_of
 from rote.core.annotation import Annotation
 from rote.core.errors import InputError, OptionError
+from rote.core.folder import LOCK
 from rote.core.layer import Layer
-from rote.core.lock import LOCK
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 

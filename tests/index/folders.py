@@ -14,8 +14,9 @@ from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.progress import Advance
 from rote.corpus import Corpus, ReadOptions, open_corpus
-from rote.index.folders.folder import OpenedFolder, open_folder
 from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
+from rote.index.index import Index
+from rote.index.opening import open_index
 from tests.index import twins
 
 NOUNS = "ferry lamp harbour Nobody gull tide captain rope Tuesday letter".split()
@@ -72,7 +73,7 @@ def tree(path: Path) -> dict[str, bytes]:
 
 def assert_holds(path: Path, documents: Sequence[Document], layers: Sequence[str]) -> None:
     """The index holds exactly these documents, annotated and sorted as the slow way has it."""
-    opened = open_folder(path)
+    opened = open_index(path)
     assert opened.manifest.documents == len(documents)
     assert opened.manifest.layers[0] == "word"
     assert set(opened.manifest.layers) == {"word", *layers}
@@ -111,7 +112,7 @@ def suffixes(ids: np.ndarray, order: np.ndarray) -> list[list[int]]:
     return [numbers[place : numbers.index(0, place)] for place in order.tolist()]
 
 
-def words(opened: OpenedFolder) -> list[list[str]]:
+def words(opened: Index) -> list[list[str]]:
     """All words of all documents, read from the mapped files."""
     texts: list[list[str]] = []
     for segment in opened.segments:

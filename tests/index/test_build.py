@@ -13,10 +13,11 @@ from rote.core.progress import Silent
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.estimate import estimate
-from rote.index.folders.folder import open_folder, read_manifest, recipe_of
+from rote.index.folders.folder import read_manifest, recipe_of
 from rote.index.folders.merge import merge_index
 from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions, choose, parse_memory
 from rote.index.folders.verify import verify_index
+from rote.index.opening import open_index
 from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
 
 LAYERS = ("lower", "pos")
@@ -198,7 +199,7 @@ def test_subwords_are_a_layer_with_items_of_their_own(tmp_path: Path, files: lis
     add_layer(tmp_path / "b", layer)
     (tmp_path / "tokenizer.json").unlink()
     for name in "ab":
-        opened = open_folder(tmp_path / name)
+        opened = open_index(tmp_path / name)
         assert opened.manifest.sorted_layers == ("lower", "subwords")
         assert recipe_of(tmp_path / name, opened.manifest).subwords[0][0] == "subwords"
         for segment in opened.segments:
@@ -242,12 +243,12 @@ def test_another_tokenizer_is_refused_with_both_signatures(
 def test_merging_counts_the_longest_layer(tmp_path: Path, files: list[Path]) -> None:
     path = tmp_path / "idx"
     build_index(corpus(files), path, options(layers=("lower",), memory=1))
-    lengths = [len(s.columns["word"].ids) for s in open_folder(path).segments]
+    lengths = [len(s.columns["word"].ids) for s in open_index(path).segments]
     memory = sum(lengths) * BYTES_PER_PLACE * 4 // 3 + 99
     add_layer(path, _characters(tmp_path / "a.json"))
     merged = merge_index(path, memory=memory)
     assert len(merged.segments) > 1
-    for segment in open_folder(path).segments:
+    for segment in open_index(path).segments:
         longest = len(segment.columns["subwords"].ids)
         assert longest <= sum(lengths) + 9 or len(segment.documents) == 3
 
@@ -262,7 +263,7 @@ def test_annotation_that_came_with_the_input_is_indexed(tmp_path: Path) -> None:
     (tmp_path / "one.conllu").write_text("\n".join(lines))
     path, given = tmp_path / "idx", options(annotator="given", layers=("lemma", "pos"))
     build_index(corpus([tmp_path / "one.conllu"]), path, given)
-    (segment,) = open_folder(path).segments
+    (segment,) = open_index(path).segments
     assert segment.columns["lemma"].vocabulary.strings() == ["", "gull", "sing"]
     # The tags of the file are not kept as text, so there is nothing to make a layer of.
     with pytest.raises(OptionError, match="build it again with `--layers lemma,pos,upos`"):

@@ -12,13 +12,14 @@ import pytest
 
 import rote.index
 from rote.core.errors import InputError, OptionError
-from rote.core.lock import locked
+from rote.core.folder import locked
 from rote.index.folders import build, folder, stamps
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.folder import MANIFEST, open_folder, read_manifest
+from rote.index.folders.folder import MANIFEST, read_manifest
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
+from rote.index.opening import open_index
 from tests.index.folders import (
     MEMORY,
     Heard,
@@ -40,7 +41,7 @@ def index(tmp_path: Path) -> Path:
 
 
 def test_a_flipped_byte_a_cut_and_a_missing_file_are_found(index: Path) -> None:
-    whole, first = words(open_folder(index)), read_manifest(index).segments[0].name
+    whole, first = words(open_index(index)), read_manifest(index).segments[0].name
     for name, data in tree(index).items():
         if name != MANIFEST and first not in name:
             continue
@@ -55,13 +56,13 @@ def test_a_flipped_byte_a_cut_and_a_missing_file_are_found(index: Path) -> None:
             if damage is not None:
                 place.write_bytes(damage)
             with pytest.raises(InputError) as caught:
-                open_folder(index)
+                open_index(index)
             if name != MANIFEST or damage is not None:
                 assert caught.value.file in (str(place), str(place.parent / "part.json"))
             assert caught.value.remedy
             assert verify_index(index)
         place.write_bytes(data)
-    assert words(open_folder(index)) == whole
+    assert words(open_index(index)) == whole
     assert verify_index(index) == []
 
 
@@ -93,7 +94,7 @@ def test_a_manifest_does_not_lead_out_of_the_folder(index: Path) -> None:
         text = (index / MANIFEST).read_text()
         (index / MANIFEST).write_text(text.replace(manifest.segments[0].name, bad))
         with pytest.raises(InputError, match="damaged"):
-            open_folder(index)
+            open_index(index)
         (index / MANIFEST).write_text(text)
 
 
@@ -119,7 +120,7 @@ def test_merging_does_not_copy_damage(index: Path) -> None:
 def test_files_are_read_in_full_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stages(path: Path) -> list[str]:
         heard = Heard()
-        open_folder(path, heard)
+        open_index(path, heard)
         return heard.stages
 
     assert stages(index) == []
@@ -140,14 +141,14 @@ def test_files_are_read_in_full_once(index: Path, monkeypatch: pytest.MonkeyPatc
 def test_readers_keep_what_they_have_opened(tmp_path: Path) -> None:
     files, path = write_files(tmp_path / "in", 0, 6), tmp_path / "idx"
     build_index(corpus(files[:3]), path, options())
-    first = open_folder(path)
+    first = open_index(path)
     before = words(first)
     add_to_index(path, corpus(files[3:]), memory=MEMORY)
-    second = open_folder(path)
+    second = open_index(path)
     after = words(second)
     merge_index(path)
     assert words(first) == before
-    assert words(second) == after == words(open_folder(path))
+    assert words(second) == after == words(open_index(path))
     assert first.segments[0].documents.text(0) == next(iter(corpus(files))).text
 
 
@@ -156,7 +157,7 @@ def test_a_merge_that_ends_while_the_index_is_opened(
 ) -> None:
     path = tmp_path / "idx"
     build_index(corpus(write_files(tmp_path / "in", 0, 5)), path, options())
-    before, real, merged = words(open_folder(path)), folder.open_segment, list[int]()
+    before, real, merged = words(open_index(path)), folder.open_segment, list[int]()
 
     def slow(*given: Any) -> Any:
         if not merged:
@@ -165,7 +166,7 @@ def test_a_merge_that_ends_while_the_index_is_opened(
         return real(*given)
 
     monkeypatch.setattr(folder, "open_segment", slow)
-    opened = open_folder(path)
+    opened = open_index(path)
     assert len(opened.segments) == 1
     assert words(opened) == before
 
@@ -180,7 +181,7 @@ def test_a_second_writer_is_refused_by_the_name_of_the_first(index: Path) -> Non
         ):
             with pytest.raises(OptionError, match=rf"pid {os.getpid()} on .*rote index add, since"):
                 change()
-        assert words(open_folder(index))
+        assert words(open_index(index))
     assert tree(index) == before
 
     def die() -> None:
@@ -204,7 +205,7 @@ def test_leftovers_go_with_the_next_writer(index: Path, tmp_path: Path) -> None:
         "tokenizers/.12ab.json.0123abcd",
     ):
         (index / half).write_bytes(b"half")
-    open_folder(index)
+    open_index(index)
     assert (index / f"segments/{name}.partial").exists()
     add_to_index(index, corpus(write_files(tmp_path / "in", 8, 9)))
     there = {place.relative_to(index).as_posix() for place in index.rglob("*")}
@@ -261,7 +262,7 @@ def test_a_file_that_cannot_be_read_is_named(index: Path, monkeypatch: pytest.Mo
     problem = r"order: a file of the index cannot be read \(Permission denied\)"
     for path in (index, other):
         with pytest.raises(InputError, match=problem):
-            open_folder(path)
+            open_index(path)
     assert f"{place}: a file of the index cannot be read (Permission denied)" in verify_index(index)
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.folder import open_folder
 from rote.index.folders.stamps import CHECKED
 from rote.index.folders.verify import verify_index
+from rote.index.opening import open_index
 from tests.index import hostile
 from tests.index.folders import corpus, options, write_files
 
@@ -115,12 +115,12 @@ def test_what_leads_nowhere_is_named_on_opening_and_by_verify(
     shutil.copytree(index, copy)
     change(copy, pattern, word, at, size)
     with pytest.raises(InputError, match=f"its ({said}).* make no sense"):
-        open_folder(copy)
+        open_index(copy)
     (problem,) = verify_index(copy)
     assert "make no sense" in problem
     # Not noted as whole: the next opening says it again.
     with pytest.raises(InputError, match="make no sense"):
-        open_folder(copy)
+        open_index(copy)
 
 
 def test_a_text_that_would_fill_the_memory_is_refused(index: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_text_that_would_fill_the_memory_is_refused(index: Path, tmp_path: Pat
     file.write_bytes(bomb)
     hostile._mend_seal(file)
     change(copy, "documents/texts.offsets", len(bomb))
-    opened = open_folder(copy)
+    opened = open_index(copy)
     held = [segment.documents for segment in opened.segments]
     with pytest.raises(InputError, match="larger than it may be"):
         [documents.text(0) for documents in held]

@@ -17,9 +17,10 @@ from rote.corpus import open_corpus
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.estimate import estimate
-from rote.index.folders.folder import open_folder, read_manifest
+from rote.index.folders.folder import read_manifest
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
+from rote.index.opening import open_index
 from rote.run import map_ordered
 from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
 
@@ -102,14 +103,14 @@ def test_authors_that_are_none_are_not_counted(tmp_path: Path) -> None:
         Document(str(i), "A text.", {"author": author, "x": 1}) for i, author in enumerate(given)
     ]
     build_index(open_corpus(documents), tmp_path / "idx", options())
-    held = open_folder(tmp_path / "idx").segments[0].documents
+    held = open_index(tmp_path / "idx").segments[0].documents
     assert [held.author.of(i) for i in range(len(given))] == [*[None] * 5, "Ada; Bo", "Ada"]
 
 
 def test_fields_that_json_cannot_hold(tmp_path: Path) -> None:
     meta = {"day": date(2020, 2, 1), "mixed": {1: "a", "b": (1, 2)}, "n": np.int64(3)}
     build_index(open_corpus([Document("a", "A text.", meta)]), tmp_path / "idx", options())
-    assert open_folder(tmp_path / "idx").segments[0].documents.meta(0) == {
+    assert open_index(tmp_path / "idx").segments[0].documents.meta(0) == {
         "day": "2020-02-01",
         "mixed": {"1": "a", "b": [1, 2]},
         "n": 3,
@@ -164,4 +165,4 @@ def test_changed_fields_are_changed_content(tmp_path: Path) -> None:
         (tmp_path / "one.jsonl").write_text(json.dumps(record | {"id": "same"}))
         path = tmp_path / author
         build_index(open_corpus(tmp_path / "one.jsonl"), path, options())
-        assert open_folder(path).segments[0].documents.author.of(0) == author
+        assert open_index(path).segments[0].documents.author.of(0) == author

@@ -18,13 +18,14 @@ from typing import Any
 
 import pytest
 
-from rote.core.disk import clear_errors
 from rote.core.errors import InputError
+from rote.core.folder import clear_errors
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.folder import is_index, open_folder
+from rote.index.folders.folder import is_index
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
+from rote.index.opening import open_index
 from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
 from tests.killing import calls_of, fork, hook, kill_at, status
 
@@ -54,7 +55,7 @@ class Work:
         self.run(self.after)
         self.expected = tree(self.after)
         self.states = [
-            words(open_folder(path)) for path in (self.before, self.after)[name == "build" :]
+            words(open_index(path)) for path in (self.before, self.after)[name == "build" :]
         ]
         self.first = name == "build"
 
@@ -67,9 +68,9 @@ class Work:
         """After a kill the index is one of the two; the command again makes it the new one."""
         if self.first and not is_index(self.path):
             with pytest.raises(InputError, match="this is no index"):
-                open_folder(self.path)
+                open_index(self.path)
         else:
-            assert words(open_folder(self.path)) in self.states
+            assert words(open_index(self.path)) in self.states
         sealed = _sealed(self.path)
         self.run(self.path)
         assert tree(self.path) == self.expected

@@ -41,7 +41,7 @@ QUERIES = ["[]", "a", '"b"', '"a" []', '"a|b" []{0,2}', '[word="B"]']
 def joined(segments: list[list[list[str]]]) -> Index:
     """An index in memory of several segments; documents are named as they are numbered there."""
     made = [index_texts([" ".join(text) for text in texts]) for texts in segments]
-    return Index([one.segments[0] for one in made], lambda: made[0].recipe, layers=made[0].layers)
+    return Index([one.segments[0] for one in made], made[0].recipe, layers=made[0].layers)
 
 
 # -- matches ---------------------------------------------------------------------------------

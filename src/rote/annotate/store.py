@@ -18,10 +18,9 @@ from rote.annotate.annotators._columns import check_layers
 from rote.annotate.pieces import KEPT, PieceWork, Recipe, checked, is_piece, order, read_piece
 from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
-from rote.core.disk import clear_errors
 from rote.core.errors import InputError, OptionError
 from rote.core.files import half_of, write_atomically
-from rote.core.lock import LOCK, locked
+from rote.core.folder import LOCK, clear_errors, locked, make_folder, remove_halves
 from rote.core.progress import Reporter
 from rote.corpus import Batch, Corpus, Fingerprint, Problems
 from rote.run import map_ordered
@@ -99,12 +98,10 @@ def annotate(
     # Before the folder is made: a wrong name must leave nothing behind.
     check_layers(layers, annotator.gives, annotator.name)
     _refuse_other(path, annotator, layers)
-    with clear_errors(path, "the store"):
-        path.mkdir(parents=True, exist_ok=True)
     with clear_errors(path, "the store"), locked(path, "rote annotate"):
         # Once more: another command may have written meanwhile.
         _refuse_other(path, annotator, layers)
-        _remove_halves(path)
+        remove_halves(path, _is_ours)
         return _annotate(corpus, path, annotator, layers, jobs=jobs, reporter=reporter)
 
 
@@ -153,15 +150,8 @@ def _annotate(
 
 def _refuse_other(path: Path, annotator: Annotator, layers: Sequence[str]) -> None:
     """A store holds the layers of one annotator; another one needs another folder."""
-    if path.exists() and not path.is_dir():
-        raise OptionError(f"{path} is a file: choose another place for the store")
     if not is_store(path):
-        others = sorted(e.name for e in path.iterdir() if not _is_ours(e)) if path.exists() else []
-        if others:
-            raise OptionError(
-                f"{path} is a folder with other things in it ({others[0]}): choose a new one"
-            )
-        return
+        return make_folder(path, "a store", _is_ours)
     there = open_store(path)
     if there.signature != annotator.signature or set(there.layers) != set(layers):
         raise OptionError(
@@ -175,13 +165,6 @@ def _is_ours(place: Path) -> bool:
     """Whether `annotate` made this, whole or half."""
     name = half_of(place.name) or place.name
     return not place.is_dir() and (is_piece(name) or name in (MANIFEST, LOCK))
-
-
-def _remove_halves(path: Path) -> None:
-    for place in path.iterdir():
-        if half_of(place.name) and _is_ours(place):
-            # A worker of the killed command may still be at it, and clean up itself.
-            place.unlink(missing_ok=True)
 
 
 def _finish(store: Store) -> None:

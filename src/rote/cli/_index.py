@@ -70,18 +70,15 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
 
 def _makeable(index: Index) -> Sequence[str]:
     from rote.annotate import annotators
-    from rote.index.folders.folder import read_manifest
 
-    assert index.path is not None
-    return annotators.get(read_manifest(index.path).annotator).gives
+    assert index.manifest is not None
+    return annotators.get(index.manifest.annotator).gives
 
 
 def about(index: Index) -> dict[str, Any]:
     """What JSON says of the index that was asked."""
-    from rote.index.folders.folder import read_manifest
-
-    assert index.path is not None
-    manifest = read_manifest(index.path)
+    manifest = index.manifest
+    assert manifest is not None
     return {
         "index": str(index.path),
         "signature": manifest.signature,

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -36,7 +37,7 @@ from rote.index.segments.segment import Segment
 
 if TYPE_CHECKING:
     from rote.annotate.pieces import Recipe
-    from rote.index.folders.folder import OpenedFolder
+    from rote.index.folders.manifest import Manifest
 
 Gram: TypeAlias = "str | Sequence[str]"
 """A text, cut and tagged by the index's own annotator, or the items of a layer themselves."""
@@ -58,15 +59,18 @@ class Index:
     def __init__(
         self,
         segments: Sequence[Segment],
-        recipe: Callable[[], Recipe] | None = None,
-        opened: OpenedFolder | None = None,
+        recipe: Recipe | None = None,
         layers: Sequence[str] | None = None,
+        *,
+        path: Path | None = None,
+        manifest: Manifest | None = None,
     ) -> None:
-        self.segments = tuple(segments)
-        self.layers = tuple(segments[0].columns if layers is None and segments else layers or ())
+        self.segments, self.path, self.manifest = tuple(segments), path, manifest
+        if layers is None:
+            layers = manifest.layers if manifest else (*segments[0].columns,) if segments else ()
+        self.layers = tuple(layers)
         """Layers that can be searched and shown."""
-        self.opened, self.path = opened, opened.path if opened else None
-        self._make_recipe = recipe
+        self._recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
         self._askers: dict[str, list[_Asker]] = {}
         self._tables: dict[tuple[int, str], DocumentTable] = {}
@@ -310,12 +314,16 @@ class Index:
     @cached_property
     def recipe(self) -> Recipe:
         """What annotates a text exactly as the index was annotated; refuses any other."""
-        if self._make_recipe is None:
+        if self.manifest and self.path:
+            from rote.index.folders.manifest import recipe_of
+
+            return recipe_of(self.path, self.manifest)
+        if self._recipe is None:
             raise OptionError(
                 "this index was made from layers, so it has no annotator to cut a text with: "
                 "ask with a list of items instead"
             )
-        return self._make_recipe()
+        return self._recipe
 
     def layer_of(self, texts: Sequence[str], layer: str = DEFAULT) -> Layer:
         """The layer of these texts, made as the index's own was."""

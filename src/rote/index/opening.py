@@ -16,7 +16,7 @@ from rote.index.index import DEFAULT, Index
 from rote.index.segments.segment import memory_segment, segment_of_layers
 
 if TYPE_CHECKING:
-    from rote.index.folders.folder import Manifest, OpenedFolder
+    from rote.index.folders.folder import Manifest
 
 
 def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
@@ -24,7 +24,9 @@ def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
     from rote.index.folders.folder import open_folder
 
     # In full, so that the index outlives a change of the working folder.
-    return _index(open_folder(Path(path).resolve(), reporter))
+    whole = Path(path).resolve()
+    manifest, segments = open_folder(whole, reporter)
+    return Index(segments, path=whole, manifest=manifest)
 
 
 def open_state(path: Path, manifest: Manifest) -> Index:
@@ -35,14 +37,7 @@ def open_state(path: Path, manifest: Manifest) -> Index:
     """
     from rote.index.folders.folder import open_as
 
-    return _index(open_as(path, manifest))
-
-
-def _index(opened: OpenedFolder) -> Index:
-    from rote.index.folders.folder import recipe_of
-
-    manifest = opened.manifest
-    return Index(opened.segments, lambda: recipe_of(opened.path, manifest), opened, manifest.layers)
+    return Index(open_as(path, manifest), path=path, manifest=manifest)
 
 
 def build_index(
@@ -95,7 +90,7 @@ def index_texts(
     documents = [Document(str(i), text) for i, text in enumerate(texts)]
     batch = Batch(documents, "texts", "texts", list(range(1, len(texts) + 1)), [])
     pieces = [(batch, recipe.annotate(documents))] if documents else []
-    return Index([memory_segment(pieces, layers=layers, sorted_layers=layers)], lambda: recipe)
+    return Index([memory_segment(pieces, layers=layers, sorted_layers=layers)], recipe)
 
 
 def index_layers(layers: Mapping[str, Layer]) -> Index:

@@ -185,4 +185,4 @@ def _index_in_memory(path: Path, layers: Sequence[str], reporter: Reporter) -> I
                 advance(size)
 
         segment = memory_segment(pieces(), layers=layers, sorted_layers=layers)
-    return Index([segment], lambda: recipe)
+    return Index([segment], recipe)

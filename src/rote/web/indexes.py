@@ -107,8 +107,8 @@ def index_of(request: Request, key: str) -> OpenIndex:
 def _opened(path: Path) -> OpenIndex:
     """The index and the manifest that it was opened by."""
     index = open_index(path)
-    assert index.opened is not None
-    return OpenIndex(index, index.opened.manifest)
+    assert index.manifest is not None
+    return OpenIndex(index, index.manifest)
 
 
 def _stamp(path: Path) -> Stamp:

@@ -42,14 +42,12 @@ def carry_out(
 
 def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
     """All that is to be known of an index, as JSON holds it."""
-    from rote.index.folders.folder import FORMAT, open_folder
-    from rote.index.index import Index
+    from rote.index.folders.folder import FORMAT
+    from rote.index.opening import open_index
 
-    opened = open_folder(path, reporter)
-    index, manifest = (
-        Index(opened.segments, opened=opened, layers=opened.manifest.layers),
-        opened.manifest,
-    )
+    index = open_index(path, reporter)
+    manifest = index.manifest
+    assert manifest is not None
     sizes: Counter[str] = Counter()
     for listed in manifest.segments:
         for part in listed.parts:

@@ -20,7 +20,6 @@ from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Problems
-from rote.index.folders.disk import remove
 from rote.index.folders.ids import KnownIds
 from rote.index.folders.manifest import (
     SEGMENTS,
@@ -53,6 +52,7 @@ from rote.index.folders.writing import (
     make_folder,
     origins,
     publish,
+    remove,
     tidy,
     unlisted,
     writing,

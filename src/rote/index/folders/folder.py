@@ -5,7 +5,7 @@
     IDX/tokenizers/HASH.json     tokenizers of subword layers
     IDX/pieces/                  annotated pieces of a running build
     IDX/checked.json             which files are known to be whole (stamps.py)
-    IDX/lock                     held by whoever writes (core/lock.py)
+    IDX/lock                     held by whoever writes (core/folder.py)
 
 Readers take no lock. What a manifest names stays until a newer manifest has replaced it, and
 files that are mapped stay readable after that, so a reader sees one state from first to last;
@@ -14,7 +14,6 @@ its worker processes open that same state (`open_as`), or say that its files are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from rote.core.errors import InputError
@@ -40,7 +39,6 @@ __all__ = [
     "MANIFEST",
     "Listed",
     "Manifest",
-    "OpenedFolder",
     "Subwords",
     "check_signature",
     "is_index",
@@ -51,21 +49,14 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedFolder:
-    """The segments that one manifest names, mapped; later changes of the folder do not show."""
-
-    path: Path
-    manifest: Manifest
-    segments: tuple[Segment, ...]
-
-
-def open_folder(path: Path, reporter: Reporter | None = None) -> OpenedFolder:
-    """Open an index; damage is an error that names the file."""
+def open_folder(
+    path: Path, reporter: Reporter | None = None
+) -> tuple[Manifest, tuple[Segment, ...]]:
+    """The manifest as it is now, and its segments; damage is an error that names the file."""
     manifest = read_manifest(path)
     while True:
         try:
-            return OpenedFolder(path, manifest, map_segments(path, manifest, reporter or Silent()))
+            return manifest, map_segments(path, manifest, reporter or Silent())
         except (InputError, FileNotFoundError):
             # A merge may have ended after the manifest was read, and removed what it named.
             newer = read_manifest(path)
@@ -74,10 +65,10 @@ def open_folder(path: Path, reporter: Reporter | None = None) -> OpenedFolder:
             manifest = newer
 
 
-def open_as(path: Path, manifest: Manifest) -> OpenedFolder:
-    """Open an index as it was when it had this manifest, as long as its files are there."""
+def open_as(path: Path, manifest: Manifest) -> tuple[Segment, ...]:
+    """The segments as they were under this manifest, as long as their files are there."""
     try:
-        return OpenedFolder(path, manifest, map_segments(path, manifest, Silent()))
+        return map_segments(path, manifest, Silent())
     except (InputError, FileNotFoundError):
         if read_manifest(path).generation == manifest.generation:
             raise

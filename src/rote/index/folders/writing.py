@@ -11,16 +11,14 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from rote.core import folder
 from rote.core.arrays import ENDING
-from rote.core.disk import clear_errors
-from rote.core.errors import OptionError
 from rote.core.files import half_of, write_atomically
-from rote.core.lock import LOCK, locked
+from rote.core.folder import LOCK, clear_errors, locked
 from rote.corpus import Fingerprint
-from rote.index.folders.disk import REMOVED, remove
 from rote.index.folders.manifest import (
     MANIFEST,
     SEGMENTS,
@@ -38,6 +36,7 @@ from rote.index.segments.target import FolderTarget, sync_folder
 
 PIECES = "pieces"
 PARTIAL = ".partial"
+REMOVED = ".removed"
 _OURS = {MANIFEST, SEGMENTS, TOKENIZERS, PIECES, LOCK, CHECKED}
 _HALVES = (".json", ENDING)
 # Whatever else somebody (a file manager, say) has put into the folders is left alone.
@@ -57,25 +56,8 @@ def writing(path: Path, command: str) -> Iterator[None]:
 
 def make_folder(path: Path) -> None:
     """A folder for a new index, which must be new or hold nothing but an index."""
-    try:
-        if path.exists() and not path.is_dir():
-            raise OptionError(f"{path} is a file: choose another place for the index")
-        others = [
-            entry.name
-            for entry in (path.iterdir() if path.is_dir() else ())
-            if (half_of(entry.name) or entry.name) not in _OURS
-        ]
-        if others and not is_index(path):
-            raise OptionError(
-                f"{path} is a folder with other things in it ({sorted(others)[0]}): choose a "
-                "new one"
-            )
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(
-            f"{path} cannot be the folder of an index ({error.filename or path}: "
-            f"{error.strerror}): choose another place"
-        ) from error
+    if not is_index(path):
+        folder.make_folder(path, "an index", _is_ours)
 
 
 @contextmanager
@@ -164,17 +146,27 @@ def _remove_halves(path: Path) -> None:
     for place in _folders(path / SEGMENTS):
         if place.suffix in (PARTIAL, REMOVED) and _SEGMENT.fullmatch(place.stem):
             shutil.rmtree(place)
-    folders = (path, path / PIECES, path / TOKENIZERS)
-    for place in (place for folder in folders for place in folder.iterdir()):
-        of = half_of(place.name)
-        if of is None or not (of.endswith(_HALVES) if place.parent != path else of in _OURS):
-            continue
-        if place.is_dir():
-            continue
-        # A worker of the killed command may still be at it, and clean up itself.
-        with suppress(FileNotFoundError):
-            place.unlink()
+    folder.remove_halves(path, _is_ours)
+    for inner in (path / PIECES, path / TOKENIZERS):
+        folder.remove_halves(inner, lambda place: (half_of(place.name) or "").endswith(_HALVES))
+
+
+def _is_ours(place: Path) -> bool:
+    return (half_of(place.name) or place.name) in _OURS
 
 
 def _folders(path: Path) -> list[Path]:
     return [place for place in path.iterdir() if place.is_dir() and not place.is_symlink()]
+
+
+def remove(place: Path) -> None:
+    """Remove a folder if it is there, in a way that never leaves half of it under its name.
+
+    Files are not touched: the index keeps none where its folders are, so they are somebody's.
+    """
+    if place.is_symlink() or not place.is_dir():
+        return
+    doomed = place.with_name(place.name + REMOVED)
+    shutil.rmtree(doomed, ignore_errors=True)
+    place.rename(doomed)
+    shutil.rmtree(doomed)

@@ -93,8 +93,7 @@ def trace(
     reporter = reporter or Silent()
     problems = Problems()
     # An index in memory cannot travel to other processes, one on disk is opened by each.
-    opened = index.opened if jobs > 1 else None
-    state = (opened.path, opened.manifest) if opened else None
+    state = (index.path, index.manifest) if jobs > 1 and index.path and index.manifest else None
     work = _Work(options, state, None if state else index)
     parts = map_ordered(work, _parts(texts, problems), jobs if state else 1, doing="tracing")
     found: Counter[str] = Counter()

@@ -1,0 +1,128 @@
+"""A folder that is written by one command at a time and never half: an index, a store.
+
+Its manifest is written last and in one step, so that a reader, or a crash, meets either the old
+state or the new one; what a killed command had half written is known by its name and removed by
+the next. Errors of the disk are told in words that help.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rote.core.errors import InputError, OptionError
+from rote.core.files import half_of
+
+LOCK = "lock"
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def make_folder(path: Path, what: str, is_ours: Callable[[Path], bool]) -> None:
+    """A folder for something new (`what`: an index), which must hold nothing else."""
+    try:
+        if path.exists() and not path.is_dir():
+            raise OptionError(f"{path} is a file: choose another place for {what}")
+        entries = path.iterdir() if path.is_dir() else ()
+        if others := sorted(entry.name for entry in entries if not is_ours(entry)):
+            raise OptionError(
+                f"{path} is a folder with other things in it ({others[0]}): choose a new one"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(
+            f"{path} cannot be the folder of {what} ({error.filename or path}: "
+            f"{error.strerror}): choose another place"
+        ) from error
+
+
+def remove_halves(folder: Path, is_ours: Callable[[Path], bool]) -> None:
+    """Remove what a killed command had half written."""
+    for place in folder.iterdir():
+        if half_of(place.name) and not place.is_dir() and is_ours(place):
+            # A worker of the killed command may still be at it, and clean up itself.
+            place.unlink(missing_ok=True)
+
+
+@contextmanager
+def clear_errors(path: Path, what: str) -> Iterator[None]:
+    """Say what became of it (`what`: the index) when its folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        ours = error.errno in (*_FULL, *_FORBIDDEN) or error.filename is not None
+        if error.errno is None or not ours or _is_elsewhere(error.filename, path):
+            raise
+        problem = f"writing failed: {os.strerror(error.errno)} ({error.filename or path})"
+        remedy = "Put that right"
+        if error.errno in _FULL:
+            remedy = "Make room"
+            problem = f"writing failed: {os.strerror(error.errno)} ({_free(path)} free)"
+        elif error.errno in _FORBIDDEN:
+            remedy = "Make the folder writable"
+        raise InputError(
+            f"{problem}; what {what} held before is untouched",
+            file=str(path),
+            remedy=f"{remedy}, then run the same command again: finished work is kept",
+        ) from error
+
+
+def _is_elsewhere(file: object, path: Path) -> bool:
+    """Whether an error names a file that is not in the folder, such as one of the input."""
+    # Some errors name the file in full where the folder was named from the working folder.
+    return isinstance(file, str) and not Path(file).absolute().is_relative_to(path.absolute())
+
+
+def _free(path: Path) -> str:
+    free = shutil.disk_usage(next(p for p in (path, *path.parents) if p.exists())).free
+    return f"{free / 1e9:,.1f} GB" if free >= 1e9 else f"{free / 1e6:,.1f} MB"
+
+
+@contextmanager
+def locked(path: Path, command: str) -> Iterator[None]:
+    """Hold the folder's lock; a second writer is refused at once, by the holder's name.
+
+    The kernel gives the lock back when the holder ends, however it ends, so a crash leaves none
+    behind; what stands in the file only says who holds it.
+    """
+    # Not truncated on opening: until the lock is ours the text belongs to its holder.
+    handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OptionError(
+                f"{path} is being written by {_holder(handle)}: wait for it to end, or end it, "
+                "then run this command again"
+            ) from None
+        _sign(handle, command)
+        yield
+        os.ftruncate(handle, 0)
+    finally:
+        # Closing gives the lock back. The file stays: removing it could remove another's lock.
+        os.close(handle)
+
+
+def _sign(handle: int, command: str) -> None:
+    since = datetime.now(timezone.utc).isoformat(sep=" ", timespec="seconds")
+    owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps(owner).encode(), 0)
+
+
+def _holder(handle: int) -> str:
+    try:
+        owner = json.loads(os.pread(handle, 4096, 0))
+        return f"pid {owner['pid']} on {owner['host']} ({owner['command']}, since {owner['since']})"
+    except (ValueError, KeyError, TypeError):
+        # Between taking the lock and signing it, or signed by another version.
+        return "another process"
