@@ -33,13 +33,10 @@ from rote.annotate.trees import head_layer
 from rote.core.layer import concatenate
 from rote.core.metric import Work
 from rote.corpus import ReadOptions, open_corpus
-from rote.measure._neighbours.balls import Effort
-from rote.measure._neighbours.pair import Pair, Rule
-from rote.measure._neighbours.pair import pair as measured
-from rote.measure._neighbours.pca import projected
-from rote.measure._neighbours.points import Members
-from rote.measure._neighbours.spaces import among_trees, among_vectors
-from rote.measure._neighbours.vectors import VectorPoints
+from rote.measure._neighbours.balls import Effort, Pair, Rule
+from rote.measure._neighbours.balls import pair as measured
+from rote.measure._neighbours.points import Members, VectorPoints, projected
+from rote.measure._neighbours.samples import among_trees, among_vectors
 from rote.measure._sentences import Sentences, sentences_of
 from rote.measure._trees.histograms import Histograms, histograms
 

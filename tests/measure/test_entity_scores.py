@@ -16,9 +16,7 @@ from rote.core.result import Result
 from rote.core.sample import Sample
 from rote.measure import Settings
 from rote.measure._compute import compute
-from rote.measure._entity_tokens import entities, needs
-from rote.measure._stop_words import STOP_WORDS, says_something
-from rote.measure.entity_scores import METRIC, Options
+from rote.measure.entity_scores import METRIC, STOP_WORDS, Options, entities, needs, says_something
 from tests.measure.samples import layer_of
 
 Tagged = list[tuple[str, str]]
@@ -26,7 +24,7 @@ Tagged = list[tuple[str, str]]
 
 def sample(texts: list[tuple[Tagged, Tagged, list[str]]]) -> Sample:
     """Text and reference as words with labels, the document as words."""
-    own, own_labels, other, other_labels, document = needs("reference", "document")
+    own, own_labels, other, other_labels, document = needs(Options())
     columns = {
         own: [[word for word, _ in text] for text, _, _ in texts],
         own_labels: [[label for _, label in text] for text, _, _ in texts],
@@ -43,7 +41,7 @@ def sample(texts: list[tuple[Tagged, Tagged, list[str]]]) -> Sample:
 def scores(
     text: Tagged, reference: Tagged, document: list[str], variant: Any = "exact"
 ) -> dict[str, float]:
-    found = entities(sample([(text, reference, document)]), "reference", "document")
+    found = entities(sample([(text, reference, document)]), Options())
     return {name: float(column[0]) for name, column in found.scores(variant).items()}
 
 
@@ -87,7 +85,7 @@ def test_the_papers_recall_is_a_share_of_the_texts_own_tokens() -> None:
 
 
 def test_by_type_only_the_tokens_of_that_type_count() -> None:
-    found = entities(sample([(TEXT, REFERENCE, DOCUMENT)]), "reference", "document")
+    found = entities(sample([(TEXT, REFERENCE, DOCUMENT)]), Options())
     assert found.types == ("DATE", "LOC", "NUM", "PER")
     location = found.scores("exact", found.types.index("LOC"))
     assert location["entity_precision"][0] == 0
@@ -119,7 +117,7 @@ ITEM = st.tuples(TAGGED, TAGGED, st.lists(st.sampled_from("abcd"), max_size=4))
 def test_scores_are_those_of_sets_and_loops(
     texts: list[tuple[Tagged, Tagged, list[str]]], variant: Any
 ) -> None:
-    found = entities(sample(texts), "reference", "document").scores(variant)
+    found = entities(sample(texts), Options()).scores(variant)
     for number, (text, reference, document) in enumerate(texts):
         own = [w for w, label in text if label != "O" and w not in STOP_WORDS]
         other = [w for w, label in reference if label != "O" and w not in STOP_WORDS]

@@ -20,7 +20,8 @@ from rote.core.sample import Sample, Take
 from rote.measure import Settings, syntactic
 from rote.measure._compute import compute
 from rote.measure._sentences import Sentences, sentences_of
-from rote.measure._trees.equal_lengths import (
+from rote.measure._trees.histograms import Histograms, histograms
+from rote.measure._trees.sums import (
     BANDS,
     LENGTHS,
     EqualLengths,
@@ -30,7 +31,6 @@ from rote.measure._trees.equal_lengths import (
     common_shares,
     equal_lengths,
 )
-from rote.measure._trees.histograms import Histograms, histograms
 from rote.measure.syntactic import HEAD, UPOS, WORD, Options
 
 from .trees import Tree, conllu, grown, layers_of, texts_of_trees

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.measure import _ngrams, _richness, _sampling, _shared
+from rote.measure import _lexical_kernels, _ngram_kernels
 
 from .strategies import Texts, columns, texts_and_take, texts_of_ids
 
@@ -46,7 +46,7 @@ def ngrams(text: list[int], n: int) -> list[tuple[int, ...]]:
 
 def test_random_numbers_are_splitmix64() -> None:
     # The first number of the published generator for seed 0.
-    assert int(_sampling.mixed(np.uint64(0), np.uint64(1))) == 0xE220A8397B1DCDAF
+    assert int(_lexical_kernels.mixed(np.uint64(0), np.uint64(1))) == 0xE220A8397B1DCDAF
 
 
 @relaxed
@@ -55,14 +55,16 @@ def test_draw_equals_its_twin(total: int, data: st.DataObject) -> None:
     # Few out of many are marked in a hash table, others in a bitmap.
     count = data.draw(st.integers(0, min(total, 8 if total > 1024 else 300)))
     seed = data.draw(st.integers(0, 2**64 - 1))
-    drawn = _sampling.draw(total, count, np.uint64(seed)).tolist()
+    drawn = _lexical_kernels.draw(total, count, np.uint64(seed)).tolist()
     assert drawn == twin_draw(total, count, seed)
     assert len(set(drawn)) == count
     assert all(0 <= number < total for number in drawn)
 
 
 def test_draw_gives_all_subsets_equally_often() -> None:
-    counts = Counter(frozenset(_sampling.draw(5, 2, np.uint64(s)).tolist()) for s in range(10_000))
+    counts = Counter(
+        frozenset(_lexical_kernels.draw(5, 2, np.uint64(s)).tolist()) for s in range(10_000)
+    )
     assert set(counts) == {frozenset(pair) for pair in combinations(range(5), 2)}
     # 9 degrees of freedom: chi-square stays below 27.9 in 999 of 1,000 cases.
     assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 27.9
@@ -77,12 +79,12 @@ def test_places_of_all_ranks(drawn: tuple[Texts, list[int]], n: int) -> None:
         int(starts[text]) + step for text in take for step in range(len(texts[text]) - n + 1)
     ]
     chosen = np.array(take, np.int64)
-    assert _sampling.ngram_total(starts, ends, chosen, n) == len(expected)
+    assert _lexical_kernels.ngram_total(starts, ends, chosen, n) == len(expected)
     ranks = np.arange(len(expected))[::-1].copy()
     if expected:
-        found = _sampling.places(starts, ends, chosen, n, ranks)
+        found = _lexical_kernels.places(starts, ends, chosen, n, ranks)
         assert found.tolist() == expected[::-1]
-        rows = _sampling.windows(ids, found, n)
+        rows = _lexical_kernels.windows(ids, found, n)
         assert rows.tolist() == [ids[place : place + n].tolist() for place in expected[::-1]]
 
 
@@ -92,7 +94,7 @@ def test_distinct_rows(width: int, data: st.DataObject) -> None:
     row = st.lists(st.integers(0, 2), min_size=width, max_size=width)
     rows = data.draw(st.lists(row, max_size=40))
     array = np.array(rows, np.int32).reshape(len(rows), width)
-    assert _sampling.distinct_rows(array) == len({tuple(row) for row in rows})
+    assert _lexical_kernels.distinct_rows(array) == len({tuple(row) for row in rows})
 
 
 def twin_mattr(text: list[int], window: int) -> float:
@@ -132,17 +134,17 @@ def twin_hdd(text: list[int], draws: int) -> float:
 def test_values_of_texts(texts: Texts, size: int) -> None:
     words = (*columns(texts), 5)
     same = {"rel": 1e-12, "nan_ok": True}
-    assert _richness.mattr_of_texts(*words, size).tolist() == pytest.approx(
+    assert _lexical_kernels.mattr_of_texts(*words, size).tolist() == pytest.approx(
         [twin_mattr(text, size) for text in texts], **same
     )
     threshold = size / 13
-    assert _richness.mtld_of_texts(*words, threshold).tolist() == pytest.approx(
+    assert _lexical_kernels.mtld_of_texts(*words, threshold).tolist() == pytest.approx(
         [twin_mtld(text, threshold) for text in texts], **same
     )
-    assert _richness.hdd_of_texts(*words, size).tolist() == pytest.approx(
+    assert _lexical_kernels.hdd_of_texts(*words, size).tolist() == pytest.approx(
         [twin_hdd(text, size) for text in texts], **same
     )
-    assert _richness.ttr_of_texts(*words).tolist() == pytest.approx(
+    assert _lexical_kernels.ttr_of_texts(*words).tolist() == pytest.approx(
         [len(set(text)) / len(text) if text else math.nan for text in texts], **same
     )
 
@@ -153,7 +155,7 @@ def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
     texts, take = drawn
     pooled = Counter(word for text in take for word in texts[text])
     total = pooled.total() if hasattr(pooled, "total") else sum(pooled.values())
-    ttr, entropy = _richness.ttr_and_entropy(*columns(texts), np.array(take, np.int64), 4)
+    ttr, entropy = _lexical_kernels.ttr_and_entropy(*columns(texts), np.array(take, np.int64), 4)
     if not total:
         assert math.isnan(ttr)
         assert math.isnan(entropy)
@@ -168,7 +170,7 @@ def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
 def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
     texts, take = drawn
     ids, starts, ends = columns(texts)
-    for n, numbers, repeated, once in _ngrams.number_ngrams(ids, starts, ends, 4, longest):
+    for n, numbers, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 4, longest):
         every = Counter(gram for text in texts for gram in ngrams(text, n))
         assert repeated == sum(count > 1 for count in every.values())
         assert once == len(every) - repeated
@@ -176,11 +178,11 @@ def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
         for text, start in zip(texts, starts):
             for step, gram in enumerate(ngrams(text, n)):
                 number = int(numbers[start + step])
-                assert (number == _ngrams.ONCE) == (every[gram] == 1)
+                assert (number == _ngram_kernels.ONCE) == (every[gram] == 1)
                 assert every[gram] == 1 or known.setdefault(number, gram) == gram
         assert sorted(known) == list(range(repeated))
         assert len(set(known.values())) == repeated
-    own, shared, counts, shared_ends, shared_kinds = _shared.shared_sets(
+    own, shared, counts, shared_ends, shared_kinds = _ngram_kernels.shared_sets(
         numbers, starts, ends, longest, repeated
     )
 
@@ -200,13 +202,13 @@ def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
 
     chosen = np.array(take, np.int64)
     together = Counter(gram for text in take for gram in sets[text])
-    assert _shared.distinct_in_group(own, shared, shared_ends, shared_kinds, chosen) == len(
+    assert _ngram_kernels.distinct_in_group(own, shared, shared_ends, shared_kinds, chosen) == len(
         together
     )
-    assert _shared.texts_elsewhere(shared, shared_ends, shared_kinds, chosen).tolist() == [
+    assert _ngram_kernels.texts_elsewhere(shared, shared_ends, shared_kinds, chosen).tolist() == [
         sum(together[gram] - 1 for gram in sets[text]) for text in take
     ]
-    assert _ngrams.joined(ids, starts, ends, chosen).tolist() == [
+    assert _ngram_kernels.joined(ids, starts, ends, chosen).tolist() == [
         word for text in take for word in texts[text]
     ]
 
@@ -216,7 +218,7 @@ def test_ngram_table_grows_without_losing_any() -> None:
     ids = rng.integers(0, 500, 150_000).astype(np.int32)
     starts, ends = np.array([0, 70_000]), np.array([70_000, 150_000])
     both = [ids[:70_000].tolist(), ids[70_000:].tolist()]
-    for n, _, repeated, once in _ngrams.number_ngrams(ids, starts, ends, 500, 3):
+    for n, _, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 500, 3):
         every = Counter(gram for text in both for gram in ngrams(text, n))
         assert repeated == sum(count > 1 for count in every.values())
         assert once == len(every) - repeated

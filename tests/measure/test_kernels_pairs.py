@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.measure import _bleu, _lcs, _ngrams, _pairs, _shared, _spelling
+from rote.measure import _ngram_kernels, _pair_kernels, _spelling
 
 from .strategies import Texts, columns, texts_and_take, texts_of_ids
 
@@ -61,7 +61,7 @@ def upper(texts: Texts, score: object) -> np.ndarray:
 @relaxed
 @given(texts_of_ids(words=6, longest=20))
 def test_rouge_of_short_texts(texts: Texts) -> None:
-    found = _lcs.rouge_rows(*columns(texts), 6, 0, len(texts))
+    found = _pair_kernels.rouge_rows(*columns(texts), 6, 0, len(texts))
     assert np.allclose(found, upper(texts, twin_rouge), rtol=1e-14)
 
 
@@ -70,15 +70,15 @@ def test_rouge_at_block_edges(words: int) -> None:
     rng = np.random.default_rng(words)
     lengths = (63, 64, 65, 127, 128, 255, 256, 257, 320, 511, 513, 600)
     texts = [rng.integers(0, words, length).tolist() for length in lengths]
-    found = _lcs.rouge_rows(*columns(texts), words, 0, len(texts))
+    found = _pair_kernels.rouge_rows(*columns(texts), words, 0, len(texts))
     assert np.allclose(found, upper(texts, twin_rouge), rtol=1e-14)
 
 
 def test_rouge_rows_of_a_part_are_those_of_the_whole() -> None:
     rng = np.random.default_rng(1)
     texts = [rng.integers(0, 9, length).tolist() for length in (5, 0, 30, 12, 7)]
-    whole = _lcs.rouge_rows(*columns(texts), 9, 0, 5)
-    assert np.array_equal(_lcs.rouge_rows(*columns(texts), 9, 2, 4), whole[2:4])
+    whole = _pair_kernels.rouge_rows(*columns(texts), 9, 0, 5)
+    assert np.array_equal(_pair_kernels.rouge_rows(*columns(texts), 9, 2, 4), whole[2:4])
 
 
 @relaxed
@@ -88,16 +88,16 @@ def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
     ids, starts, ends = columns(texts)
     chosen = np.array(take, np.int64)
     sets = [
-        _shared.shared_sets(numbers, starts, ends, n, repeated)
-        for n, numbers, repeated, _ in _ngrams.number_ngrams(ids, starts, ends, 4, 4)
+        _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated)
+        for n, numbers, repeated, _ in _ngram_kernels.number_ngrams(ids, starts, ends, 4, 4)
     ]
     some = [texts[text] for text in take]
     if not some:
         return
     matches = []
     for n, (_, *shared) in enumerate(sets, start=1):
-        lists = _bleu.invert(*shared, chosen)
-        found = _bleu.match_rows(*lists, 0, len(take))
+        lists = _pair_kernels.invert(*shared, chosen)
+        found = _pair_kernels.match_rows(*lists, 0, len(take))
         matches.append(found)
 
         def common(one: list[int], other: list[int], n: int = n) -> int:
@@ -107,10 +107,10 @@ def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
             return sum((next(both) & next(both)).values())
 
         assert np.array_equal(found, upper(some, common))
-    scores = _bleu.bleu_rows(np.stack(matches), np.array([len(t) for t in some]), 0)
+    scores = _pair_kernels.bleu_rows(np.stack(matches), np.array([len(t) for t in some]), 0)
     mean = upper(some, lambda a, b: (twin_bleu(a, b) + twin_bleu(b, a)) / 2 if a and b else 0.0)
     assert np.allclose(scores, mean, rtol=1e-12)
-    later = _bleu.bleu_rows(np.stack(matches)[:, 1:], np.array([len(t) for t in some]), 1)
+    later = _pair_kernels.bleu_rows(np.stack(matches)[:, 1:], np.array([len(t) for t in some]), 1)
     assert np.array_equal(later, scores[1:])
 
 
@@ -121,12 +121,12 @@ def test_row_sums(texts: int, data: st.DataObject) -> None:
     matrix = np.triu(rng.random((texts, texts)), 1)
     triangle = np.full(texts * (texts - 1) // 2, np.nan)
     for first in range(0, texts, 2):
-        _pairs.keep_rows(triangle, matrix[first : first + 2], first)
+        _pair_kernels.keep_rows(triangle, matrix[first : first + 2], first)
     take = np.array(sorted(data.draw(st.sets(st.integers(0, max(texts - 1, 0))))), np.int64)
     take = take[take < texts]
     both = matrix + matrix.T
     expected = both[np.ix_(take, take)].sum(axis=1)
-    assert np.allclose(_pairs.row_sums(triangle, texts, take), expected, rtol=1e-13)
+    assert np.allclose(_pair_kernels.row_sums(triangle, texts, take), expected, rtol=1e-13)
 
 
 @relaxed

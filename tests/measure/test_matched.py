@@ -157,7 +157,7 @@ def test_words_alone_leave_punctuation_out_of_every_value_and_window() -> None:
 def test_windows_of_sentences_are_runs_of_whole_ones() -> None:
     from rote.core.sample import Cut
     from rote.measure import semantic
-    from rote.measure._meaning.vectors import Embedded
+    from rote.measure._meaning import Embedded
     from rote.measure._sentences import Sentences
 
     rng = np.random.default_rng(4)

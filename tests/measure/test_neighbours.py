@@ -14,17 +14,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.metric import Work
-from rote.measure._neighbours import trees
+from rote.measure._neighbours import points
 from rote.measure._neighbours.ball_kernels import nearest, squared_distances
-from rote.measure._neighbours.balls import Effort
-from rote.measure._neighbours.halves import matching_half, scores_of_texts, strange_halves
-from rote.measure._neighbours.outside import outside
-from rote.measure._neighbours.pair import SCORES, Pair, Rule, pair
-from rote.measure._neighbours.pca import projected
-from rote.measure._neighbours.points import Members, Points, same
-from rote.measure._neighbours.samples import equal_size, members_of, of_equal_size
-from rote.measure._neighbours.trees import tree_points
-from rote.measure._neighbours.vectors import VectorPoints, different
+from rote.measure._neighbours.balls import SCORES, Effort, Pair, Rule, pair
+from rote.measure._neighbours.points import (
+    Members,
+    Points,
+    VectorPoints,
+    different,
+    projected,
+    same,
+    tree_points,
+)
+from rote.measure._neighbours.samples import (
+    equal_size,
+    matching_half,
+    members_of,
+    of_equal_size,
+    outside,
+    scores_of_texts,
+    strange_halves,
+)
 from rote.measure._sentences import Sentences
 from rote.measure._trees.histograms import Histograms
 
@@ -103,7 +113,7 @@ def made_histograms(every: Sequence[Histogram]) -> Histograms:
 
 
 def tree_space(every: Sequence[Histogram], common: float) -> tuple[Points, list[int]]:
-    with mock.patch.object(trees, "_COMMON", common):
+    with mock.patch.object(points, "_COMMON", common):
         space, number = tree_points(made_histograms(every), np.arange(len(every)))
     return space, number.tolist()
 

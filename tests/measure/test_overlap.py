@@ -23,9 +23,15 @@ from rote.core.result import Result
 from rote.index.opening import build_index
 from rote.measure import Settings
 from rote.measure._compute import compute
-from rote.measure._overlap.partition import NO_BIN, partition
-from rote.measure._overlap.trends import log_ratio, rank_estimate, rank_test, ratio
-from rote.measure._overlap.wanted import Wanted
+from rote.measure._overlap.partition import (
+    NO_BIN,
+    log_ratio,
+    partition,
+    rank_estimate,
+    rank_test,
+    ratio,
+)
+from rote.measure._overlap.training import Wanted
 from rote.measure.overlap import Options, settled, values
 from tests.measure.samples import layer_of
 

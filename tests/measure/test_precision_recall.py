@@ -17,8 +17,8 @@ from rote.core.document import Document
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.result import Result
 from rote.measure import Settings
+from rote.measure import _meaning as meaning
 from rote.measure._compute import compute
-from rote.measure._meaning import vectors as meaning
 from rote.measure._sentences import sentences_of
 from rote.measure._trees.histograms import histograms
 from rote.measure.precision_recall import Options, check

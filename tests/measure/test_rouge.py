@@ -19,9 +19,9 @@ from rote.annotate import words
 from rote.compare.intervals import wilson
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.sample import SEVERAL, RawText
-from rote.measure._rouge import scores
-from rote.measure._rouge.overlap import NEW_LINE, NEW_TEXT, breaks, common_subsequences
-from rote.measure._rouge.scores import Side
+from rote.measure import rouge as scores
+from rote.measure._rouge_kernels import NEW_LINE, NEW_TEXT, breaks, common_subsequences
+from rote.measure.rouge import Side
 
 PEER = {
     "rouge_1": "rouge1",

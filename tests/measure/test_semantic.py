@@ -16,11 +16,9 @@ from rote.annotate import embeddings
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import Values, Work
 from rote.measure import Settings, lexical, semantic
+from rote.measure import _meaning as meaning
 from rote.measure._compute import compute
-from rote.measure._meaning import nearest as nearness
-from rote.measure._meaning import spread
-from rote.measure._meaning.nearest import Neighbours, nearest_among
-from rote.measure._meaning.vectors import Embedded
+from rote.measure._meaning import Embedded, Neighbours, nearest_among
 from rote.measure._sentences import Sentences
 from rote.measure.semantic import METRIC, Options, Rows, arranged
 
@@ -149,9 +147,9 @@ def test_values_are_those_of_the_matrix_of_all_pairs(variant: str, split: Split)
 @given(split=splits(), listed=st.integers(1, 4), at_once=st.integers(1, 30))
 def test_lists_of_neighbours_change_nothing(split: Split, listed: int, at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearness, "FEW", 1)
-        patch.setattr(nearness, "LISTED", listed)
-        patch.setattr(nearness, "_AT_ONCE", at_once)
+        patch.setattr(meaning, "FEW", 1)
+        patch.setattr(meaning, "LISTED", listed)
+        patch.setattr(meaning, "_AT_ONCE", at_once)
         rows = rows_of(split.texts, split.groups)
         found = values_of(rows, split.take)["nearest"]
         assert found == pytest.approx(all_pairs(rows, split.take)["nearest"], abs=1e-6, nan_ok=True)
@@ -209,7 +207,7 @@ def test_a_text_has_the_diversity_of_its_own_sentences(texts: Points) -> None:
 def test_blocks_change_neither_sums_nor_the_vendi_score(texts: Points, block: int) -> None:
     rows = rows_of(texts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spread, "_BLOCK", block)
+        patch.setattr(meaning, "_BLOCK", block)
         cut = rows_of(texts)
         np.testing.assert_allclose(cut.sums, rows.sums, atol=1e-12)
         assert values_of(cut) == pytest.approx(values_of(rows), nan_ok=True)

@@ -29,8 +29,7 @@ from rote.index.opening import index_layers
 from rote.measure import templates
 from rote.measure._templates.core import Options, Rows
 from rote.measure._templates.corpus import check_corpora, corpus_tables, open_corpora, tables_of
-from rote.measure._templates.draw import draw_others
-from rote.measure._templates.ranks import count_of_counts
+from rote.measure._templates.lookup import count_of_counts, draw_others
 from tests.index.folders import Heard
 
 from .samples import layer_of, sample_of

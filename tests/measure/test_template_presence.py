@@ -8,7 +8,7 @@ from rote.annotate.words import get as tokenizer
 from rote.core.sample import RawText
 from rote.index.index import Index
 from rote.index.opening import index_texts
-from rote.measure._templates.presence import texts_in_corpus
+from rote.measure._templates.lookup import texts_in_corpus
 
 FERRY = (
     "The last ferry left the harbour late, and nobody on the quay could say who had untied "

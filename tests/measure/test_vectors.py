@@ -13,8 +13,8 @@ from rote.annotate import embeddings
 from rote.annotate.sentences import split
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Work
-from rote.measure._meaning import vectors as meaning
-from rote.measure._meaning.vectors import WORD, Choice, Embedded, embedded, said
+from rote.measure import _meaning as meaning
+from rote.measure._meaning import WORD, Choice, Embedded, embedded, said
 
 from .embedding import FakeEmbedder, texts_sample
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rote.core.layer import Layer
 from rote.core.sample import Take
-from rote.measure._ngrams import ONCE
+from rote.measure._ngram_kernels import ONCE
 from rote.measure._templates import windows as windows_module
 from rote.measure._templates.windows import Windows, windows, windows_by_length
 from tests.measure.samples import layer_of

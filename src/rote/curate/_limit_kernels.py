@@ -1,7 +1,7 @@
 """Kernels of `limit`: which n-grams stand how often, and the walk that keeps texts under a limit.
 
-N-grams come numbered (`measure/_ngrams.py`): exactly, by their words and not by a hash. Those that
-stand once in the whole set have the number ONCE.
+N-grams come numbered (`measure/_ngram_kernels.py`): exactly, by their words and not by a hash.
+Those that stand once in the whole set have the number ONCE.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.measure._ngrams import ONCE
+from rote.measure._ngram_kernels import ONCE
 
 Array: TypeAlias = NDArray[Any]
 

@@ -126,7 +126,7 @@ class Subset:
 def repeats(read: Read, n: int, least: int, progress: Progress = lambda share: None) -> Repeats:
     """Number the n-grams, exactly, and leave out those that stand at most `least` times."""
     from rote.curate._limit_kernels import above, frequencies, most_frequent
-    from rote.measure._ngrams import number_ngrams
+    from rote.measure._ngram_kernels import number_ngrams
 
     if len(read.ids) >= 2**31:
         raise OptionError(

@@ -20,7 +20,7 @@ from rote.core.sample import RawText, Take
 from rote.measure._sentences import Sentences
 
 if TYPE_CHECKING:
-    from rote.measure._neighbours.outside import Runs
+    from rote.measure._neighbours.samples import Runs
     from rote.measure._templates.windows import Chosen, Windows
     from rote.measure.favoured import Options
 

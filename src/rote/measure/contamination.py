@@ -17,17 +17,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
+from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option
-from rote.core.sample import Need, Sample, Take
+from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
-from rote.measure._contamination.instances import Instances, instances
 from rote.measure._contamination.near import EXACT, FOLDED, NEAR, Passage, nearest
 
 if TYPE_CHECKING:
@@ -283,6 +283,39 @@ def _slices(layer: Layer) -> list[slice]:
 def _mean(column: Numbers) -> float:
     defined = column[~np.isnan(column)]
     return float(defined.mean()) if len(defined) else math.nan
+
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """A layer with a text for each instance; which item it is of, and where it begins there."""
+
+    layer: Layer
+    item: Integers
+    offset: Integers
+    number: Integers
+    """1 for the first instance of an item."""
+
+
+def instances(layer: Layer, raw: RawText) -> Instances:
+    """Items are texts whose instances stand one behind another, with a mark between them."""
+    ends, items, offsets, numbers = [], [], [], []
+    for item in range(len(layer)):
+        own = layer.slice(item)
+        begin = 0
+        for number, part in enumerate(
+            raw.text(item).decode("utf-8", "surrogatepass").split(SEVERAL)
+        ):
+            last = begin + len(part)
+            ends.append(own.start + int(np.searchsorted(layer.starts[own], last)))
+            items.append(item)
+            offsets.append(begin)
+            numbers.append(number + 1)
+            begin = last + len(SEVERAL)
+    made = replace(layer, text_ends=np.array(ends, np.int64), sentence_ends=None)
+    return Instances(made, *(np.array(column, np.int64) for column in (items, offsets, numbers)))
 
 
 METRIC = Metric(

@@ -33,7 +33,7 @@ from rote.measure._patterns import Rows, listed
 from rote.measure._sentences import Drop, sentences_of, whole
 
 if TYPE_CHECKING:
-    from rote.measure._neighbours.outside import Runs
+    from rote.measure._neighbours.samples import Runs
 
 _WORD, _HEAD, _UPOS = Need("word", spans=True), Need("head"), Need("upos")
 
@@ -71,8 +71,8 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._neighbours.outside import outside
-    from rote.measure._neighbours.pair import Rule
+    from rote.measure._neighbours.balls import Rule
+    from rote.measure._neighbours.samples import outside
     from rote.measure._trees.histograms import histograms
 
     word = sample.layer(_WORD)

@@ -76,7 +76,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The words of all texts and, for BLEU, their n-grams (`_shared.shared_sets`)."""
+    """The words of all texts and, for BLEU, their n-grams (`_ngram_kernels.shared_sets`)."""
 
     ids: Ids
     starts: Offsets
@@ -119,7 +119,7 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     """Scores of all pairs where they can be kept. Threads change the time, not the result."""
-    from rote.measure._pairs import keep_rows
+    from rote.measure._pair_kernels import keep_rows
 
     layer = sample.layer(_need(options))
     names = given(options)
@@ -183,9 +183,8 @@ def _need(options: Options) -> Need:
 
 def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngrams, ...]:
     """For n = 1 to 4 what `invert` needs: n-grams that several texts hold, with counts."""
-    from rote.measure._bleu import BLEU_LENGTHS
-    from rote.measure._ngrams import number_ngrams
-    from rote.measure._shared import shared_sets
+    from rote.measure._ngram_kernels import number_ngrams, shared_sets
+    from rote.measure._pair_kernels import BLEU_LENGTHS
 
     return tuple(
         shared_sets(numbers, starts, ends, n, repeated)[1:]
@@ -204,7 +203,7 @@ def _chosen(rows: Rows, take: Take, options: Options) -> Take:
 
 def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
     """By score: the sum of each chosen text's scores with the other chosen ones."""
-    from rote.measure._pairs import row_sums
+    from rote.measure._pair_kernels import row_sums
 
     if rows.resamplable:
         count = len(rows.texts.starts)
@@ -238,8 +237,7 @@ def _scorer(
     texts: Texts, chosen: Take, names: tuple[str, ...]
 ) -> Callable[[int], dict[str, Floats]]:
     """A function that scores the block of rows that starts at the given text."""
-    from rote.measure._bleu import bleu_rows, invert, match_rows
-    from rote.measure._lcs import rouge_rows
+    from rote.measure._pair_kernels import bleu_rows, invert, match_rows, rouge_rows
 
     starts, ends = texts.starts[chosen], texts.ends[chosen]
     lists = [invert(*ngrams, chosen) for ngrams in texts.ngrams]

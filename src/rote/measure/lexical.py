@@ -71,7 +71,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class NgramSets:
-    """Distinct n-grams of every text for one n; see `_shared.shared_sets`."""
+    """Distinct n-grams of every text for one n; see `_ngram_kernels.shared_sets`."""
 
     own: NDArray[np.int64]
     shared: Ids
@@ -156,8 +156,7 @@ def _words_alone(
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._richness import ttr_and_entropy
-    from rote.measure._sampling import distinct_share
+    from rote.measure._lexical_kernels import distinct_share, ttr_and_entropy
 
     if options.variant == "package":
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
@@ -238,16 +237,16 @@ def _texts(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
 ) -> dict[str, NDArray[np.float64]]:
     """MATTR, MTLD, HD-D and TTR of every text."""
-    from rote.measure import _richness
+    from rote.measure import _lexical_kernels as kernels
 
     found = {name: np.empty(len(starts)) for name in ("mattr", "mtld", "hdd", "ttr")}
     for first in range(0, len(starts), TEXTS_AT_A_TIME):
         part = slice(first, first + TEXTS_AT_A_TIME)
         words = (ids, starts[part], ends[part], kinds)
-        found["mattr"][part] = _richness.mattr_of_texts(*words, options.window)
-        found["mtld"][part] = _richness.mtld_of_texts(*words, options.threshold)
-        found["hdd"][part] = _richness.hdd_of_texts(*words, options.draws)
-        found["ttr"][part] = _richness.ttr_of_texts(*words)
+        found["mattr"][part] = kernels.mattr_of_texts(*words, options.window)
+        found["mtld"][part] = kernels.mtld_of_texts(*words, options.threshold)
+        found["hdd"][part] = kernels.hdd_of_texts(*words, options.draws)
+        found["ttr"][part] = kernels.ttr_of_texts(*words)
         progress(min(first + TEXTS_AT_A_TIME, len(starts)) / len(starts))
     return found
 
@@ -256,8 +255,7 @@ def _sets(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, longest: int
 ) -> tuple[NgramSets, ...]:
     """The sets of 2-grams, 3-grams, ... up to `longest`."""
-    from rote.measure._ngrams import number_ngrams
-    from rote.measure._shared import shared_sets
+    from rote.measure._ngram_kernels import number_ngrams, shared_sets
 
     if longest < 2:
         return ()
@@ -271,8 +269,8 @@ def _sets(
 
 def _diversity_beyond_words(rows: Rows, take: Take) -> float:
     """The terms n = 2, 3, ... of n-gram diversity."""
-    from rote.measure._sampling import ngram_total
-    from rote.measure._shared import distinct_in_group
+    from rote.measure._lexical_kernels import ngram_total
+    from rote.measure._ngram_kernels import distinct_in_group
 
     summed = 0.0
     for n, sets in enumerate(rows.sets, start=2):
@@ -288,7 +286,7 @@ def _diversity_beyond_words(rows: Rows, take: Take) -> float:
 
 def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
     """N-gram diversity of the chosen texts read as one, as the package reads them."""
-    from rote.measure._ngrams import joined, number_ngrams
+    from rote.measure._ngram_kernels import joined, number_ngrams
 
     ids = joined(rows.ids, rows.starts, rows.ends, take)
     if len(ids) < longest:

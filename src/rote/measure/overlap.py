@@ -24,11 +24,10 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
-from rote.measure._overlap.held import WITHOUT, Reading, check_train, held
-from rote.measure._overlap.partition import NO_BIN, Partition, partition
-from rote.measure._overlap.placebo import Placebo, placebo
+from rote.measure._overlap.partition import NO_BIN, Partition, Placebo, partition, placebo
 from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
 from rote.measure._overlap.scores import needs as score_needs
+from rote.measure._overlap.training import WITHOUT, Reading, check_train, held
 
 TEXT = "text"
 _OF_A_SCORE = ("nov", "sim", "ratio", "trend")
@@ -175,7 +174,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """All but what is above the placebo, which has an interval of its own and many draws."""
-    from rote.measure._overlap.trends import mean, rank_correlation, ratio
+    from rote.measure._overlap.partition import mean, rank_correlation, ratio
 
     found = {"overlap": mean(rows.overlap[take])}
     for name, column in rows.scores.items():
@@ -210,7 +209,7 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    from rote.measure._overlap.trends import rank_correlation
+    from rote.measure._overlap.partition import rank_correlation
 
     if not rows.trained:
         return [WITHOUT]

@@ -32,13 +32,13 @@ from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Comparison, Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
-from rote.measure._meaning import vectors as meaning
-from rote.measure._meaning.vectors import Choice, Embedded
+from rote.measure import _meaning as meaning
+from rote.measure._meaning import Choice, Embedded
 from rote.measure._sentences import Drop, Sentences, sentences_of, whole
 
 if TYPE_CHECKING:
-    from rote.measure._neighbours.pair import Pair, Rule
-    from rote.measure._neighbours.spaces import Space
+    from rote.measure._neighbours.balls import Pair, Rule
+    from rote.measure._neighbours.samples import Space
 
 WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
 SPACES = {"trees": "tree", "meaning": "meaning"}
@@ -86,7 +86,7 @@ class Options:
 
     @property
     def rule(self) -> Rule:
-        from rote.measure._neighbours.pair import Rule
+        from rote.measure._neighbours.balls import Rule
 
         return Rule(self.k, strict=self.variant == "paper")
 
@@ -179,8 +179,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def _trees(sample: Sample, complete: Sentences, options: Options, work: Work) -> Space | None:
-    from rote.measure._neighbours.samples import equal_size, of_equal_size
-    from rote.measure._neighbours.spaces import among_trees
+    from rote.measure._neighbours.samples import among_trees, equal_size, of_equal_size
     from rote.measure._trees.histograms import histograms
 
     size = equal_size(complete, work, options.k, options.sentences)
@@ -193,8 +192,7 @@ def _trees(sample: Sample, complete: Sentences, options: Options, work: Work) ->
 
 def _meanings(embedded: Embedded, options: Options, work: Work) -> Space | None:
     """Where a sentence has no vector, all samples lose one: they stay of equal size."""
-    from rote.measure._neighbours.samples import equal_size, of_equal_size
-    from rote.measure._neighbours.spaces import among_vectors
+    from rote.measure._neighbours.samples import among_vectors, equal_size, of_equal_size
 
     size = equal_size(embedded.sentences, work, options.k, options.sentences)
     if not size:
@@ -217,7 +215,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """Of some of a source's texts beside one half of the reference's."""
-    from rote.measure._neighbours.halves import matching_half
+    from rote.measure._neighbours.samples import matching_half
 
     source = rows.source_of(take)
     if rows.reference is None or source == rows.reference:
@@ -229,7 +227,7 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
 def _of_texts(
     rows: Rows, source: str | None, ours: Take, theirs: Take, rng: np.random.Generator
 ) -> Values:
-    from rote.measure._neighbours.halves import scores_of_texts
+    from rote.measure._neighbours.samples import scores_of_texts
 
     found: Values = {}
     for space, pair in rows.pairs(source).items():
@@ -243,7 +241,7 @@ def _named(space: str, scores: Values) -> Values:
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """What the reference itself would score: halves beside halves, of all sources alike."""
-    from rote.measure._neighbours.halves import strange_halves
+    from rote.measure._neighbours.samples import strange_halves
 
     reference, found = str(rows.reference), []
     for source in rows.groups:

@@ -12,9 +12,10 @@ texts there are does not matter. A text or a reference without words scores 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,9 @@ from numpy.typing import NDArray
 from rote.compare.intervals import mean_error
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError
-from rote.core.layer import Layer
-from rote.core.metric import Metric, Value, Values, Work, option
-from rote.core.sample import Need, Sample, Take
+from rote.core.layer import Ids, Layer, Offsets
+from rote.core.metric import Metric, Progress, Value, Values, Work, option
+from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 
 TITLES = {
     "rouge_1": "ROUGE-1",
@@ -93,9 +94,7 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._rouge.scores import Side, rouge
-
-    say_if_compiling(work.reporter, "rote.measure._rouge.overlap")
+    say_if_compiling(work.reporter, "rote.measure._rouge_kernels")
     own, other, *_ = needs(options)
     text, field = sample.layer(own), sample.layer(other)
     if options.stemming:
@@ -149,6 +148,170 @@ def _stem() -> Any:
     except ImportError:
         raise MissingExtra("nltk", "stemming", "ROUGE with stemming") from None
     return PorterStemmer().stem
+
+
+PAIRS_AT_A_TIME = 2_000
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number per text for each of the three; 0 where one of the two has no words."""
+
+    precision: Floats
+    recall: Floats
+    f: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The words of one side of the comparison (with their places), and what they stand in."""
+
+    words: Layer
+    raw: RawText
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Every text with each of its references, their words in one column of ids.
+
+    Texts are the runs `starts[t]:ends[t]`. Pair p is text `owner[p]` and the reference at
+    `other_starts[p]:other_ends[p]`. `begins` marks the words that begin a line.
+    """
+
+    ids: Ids
+    kinds: int
+    begins: NDArray[np.uint8]
+    starts: Offsets
+    ends: Offsets
+    owner: Integers
+    other_starts: Offsets
+    other_ends: Offsets
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def places(self, part: slice) -> tuple[Offsets, Offsets, Offsets, Offsets]:
+        """Of some pairs: starts and ends of the text, starts and ends of the reference."""
+        owner = self.owner[part]
+        return self.starts[owner], self.ends[owner], self.other_starts[part], self.other_ends[part]
+
+
+def rouge(texts: Side, references: Side, *, threads: int, progress: Progress) -> dict[str, Score]:
+    """ROUGE-1, 2, L and Lsum of every text, each against the reference with the highest F."""
+    pairs = paired(texts, references)
+    starts, ends, other_starts, other_ends = pairs.places(slice(None))
+    size, other_size = ends - starts, other_ends - other_starts
+    found = {}
+    for n, shared in _shared_ngrams(pairs, threads):
+        found[f"rouge_{n}"] = _best(shared, size - n + 1, other_size - n + 1, pairs)
+        progress(0.1 * n)
+    common = _common(pairs, threads, lambda share: progress(0.2 + 0.8 * share))
+    found["rouge_l"] = _best(common[:, 0], size, other_size, pairs)
+    found["rouge_lsum"] = _best(common[:, 1], size, other_size, pairs)
+    progress(1.0)
+    return found
+
+
+def paired(texts: Side, references: Side) -> Pairs:
+    """A reference without words is left out: it could not score more than 0."""
+    from rote.measure._rouge_kernels import NEW_TEXT
+
+    own, other = texts.words, references.words
+    numbers: dict[str, int] = {}
+    ids = []
+    for side in (own, other):
+        table = [numbers.setdefault(word, len(numbers)) for word in side.vocabulary]
+        ids.append(np.array(table, np.int32)[side.ids])
+    begins = _begins(texts), _begins(references)
+    starts = np.flatnonzero(begins[1] == NEW_TEXT)
+    base = len(own.ids)
+    return Pairs(
+        ids=np.concatenate(ids),
+        kinds=len(numbers),
+        begins=np.concatenate(begins),
+        starts=own.text_starts,
+        ends=own.text_ends,
+        owner=np.searchsorted(other.text_ends, starts, side="right"),
+        other_starts=base + starts,
+        other_ends=base + np.append(starts[1:], len(other.ids))[: len(starts)],
+    )
+
+
+def _begins(side: Side) -> NDArray[np.uint8]:
+    from rote.measure._rouge_kernels import breaks
+
+    words, raw = side.words, side.raw
+    return np.asarray(
+        breaks(raw.data, raw.ends, words.starts, words.text_ends, ord("\n"), ord(SEVERAL))
+    )
+
+
+def _shared_ngrams(pairs: Pairs, threads: int) -> Iterator[tuple[int, Integers]]:
+    """For n = 1 and 2: how many n-grams the two texts of each pair share."""
+    from rote.measure._ngram_kernels import number_ngrams
+    from rote.measure._rouge_kernels import shared_ngrams
+
+    starts = np.concatenate((pairs.starts, pairs.other_starts))
+    ends = np.concatenate((pairs.ends, pairs.other_ends))
+    for n, numbers, kinds, _ in number_ngrams(pairs.ids, starts, ends, pairs.kinds, 2):
+
+        def count(part: slice, n: int = n, numbers: Ids = numbers, kinds: int = kinds) -> Integers:
+            return np.asarray(shared_ngrams(numbers, kinds, *pairs.places(part), n))
+
+        shared = np.empty(len(pairs), np.int64)
+        for part, some in _blocks(count, len(pairs), threads):
+            shared[part] = some
+        yield n, shared
+
+
+def _common(pairs: Pairs, threads: int, progress: Progress) -> Integers:
+    """Of each pair the longest common subsequence, and the union over lines: their lengths."""
+    from rote.measure._rouge_kernels import common_subsequences
+
+    def count(part: slice) -> Integers:
+        places = pairs.places(part)
+        return np.asarray(common_subsequences(pairs.ids, pairs.kinds, pairs.begins, *places))
+
+    found = np.empty((len(pairs), 2), np.int64)
+    for part, some in _blocks(count, len(pairs), threads):
+        found[part] = some
+        progress(part.stop / len(pairs))
+    return found
+
+
+def _blocks(
+    count: Callable[[slice], Integers], pairs: int, threads: int
+) -> Iterator[tuple[slice, Integers]]:
+    """The pairs in blocks, in order, whatever the number of threads."""
+    parts = [
+        slice(first, min(first + PAIRS_AT_A_TIME, pairs))
+        for first in range(0, pairs, PAIRS_AT_A_TIME)
+    ]
+    with ThreadPoolExecutor(threads) as pool:
+        yield from zip(parts, pool.map(count, parts))
+
+
+def _best(shared: Integers, size: Integers, other_size: Integers, pairs: Pairs) -> Score:
+    """Of each text the scores with the reference that gives the highest F; the first of equals.
+
+    `size` is how many items the text has of what is shared, `other_size` the reference.
+    """
+    precision = shared / np.maximum(size, 1)
+    recall = shared / np.maximum(other_size, 1)
+    both = precision + recall
+    f = 2 * precision * recall / np.where(both > 0, both, 1)
+    texts = len(pairs.starts)
+    chosen = np.lexsort((-f, pairs.owner))
+    owners, first = np.unique(pairs.owner[chosen], return_index=True)
+    best = chosen[first]
+    found = Score(np.zeros(texts), np.zeros(texts), np.zeros(texts))
+    found.precision[owners] = precision[best]
+    found.recall[owners] = recall[best]
+    found.f[owners] = f[best]
+    return found
 
 
 METRIC = Metric(

@@ -48,7 +48,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Each text's length and its n-grams that other texts hold; see `_shared.shared_sets`."""
+    """Each text's length and its n-grams that other texts hold (`_ngram_kernels.shared_sets`)."""
 
     lengths: NDArray[np.int64]
     shared: Ids
@@ -67,8 +67,7 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._ngrams import number_ngrams
-    from rote.measure._shared import shared_sets
+    from rote.measure._ngram_kernels import number_ngrams, shared_sets
 
     layer = sample.layer(_need(options))
     starts, ends = layer.text_starts, layer.text_ends
@@ -81,7 +80,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._shared import texts_elsewhere
+    from rote.measure._ngram_kernels import texts_elsewhere
 
     counted = take if options.variant == "package" else take[rows.lengths[take] >= options.n]
     if not len(counted):

@@ -28,10 +28,8 @@ from rote.compare.intervals import clustered_error, mean_similarity
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Cut, Need, Sample, Take
-from rote.measure._meaning import vectors as meaning
-from rote.measure._meaning.nearest import Neighbours
-from rote.measure._meaning.spread import sums_by_text, vendi
-from rote.measure._meaning.vectors import Choice, Embedded, Unit
+from rote.measure import _meaning as meaning
+from rote.measure._meaning import Choice, Embedded, Neighbours, Unit, sums_by_text, vendi
 from rote.measure._sentences import Drop, Sentences
 
 PAPER_SENTENCES = 2_000

@@ -25,7 +25,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.measure import _bertscore
-from rote.measure._meaning import vectors as meaning
+from rote.measure import _meaning as meaning
 
 NONE = "none"
 BERTSCORE = {

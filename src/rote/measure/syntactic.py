@@ -31,9 +31,8 @@ from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
 
 if TYPE_CHECKING:
     from rote.measure._trees.edit_distance import Block
-    from rote.measure._trees.equal_lengths import EqualLengths
     from rote.measure._trees.histograms import Histograms
-    from rote.measure._trees.sums import TextSums
+    from rote.measure._trees.sums import EqualLengths, TextSums
 
 PAPER_SENTENCES = 3_000
 MATCHED = "syntactic diversity at equal sentence lengths"
@@ -129,9 +128,8 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._trees.equal_lengths import by_band, equal_lengths
     from rote.measure._trees.histograms import histograms
-    from rote.measure._trees.sums import text_sums
+    from rote.measure._trees.sums import by_band, equal_lengths, text_sums
 
     say_if_compiling(work.reporter, "rote.measure._trees.histograms")
     word, texts = sample.layer(WORD), len(sample)
@@ -198,8 +196,7 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The diversity among sentences of about equal length, and how much they weigh when matched."""
-    from rote.measure._trees.equal_lengths import LENGTHS, bands_of
-    from rote.measure._trees.sums import square_of
+    from rote.measure._trees.sums import LENGTHS, bands_of, square_of
 
     found = []
     bands, target = bands_of(rows.sentences), rows.equal_lengths.target.tolist()

@@ -63,7 +63,7 @@ def check(options: Options, signature: str) -> None:
 
         check_corpora(options, signature=annotator_signature(signature))
     if options.all_matches is not None:
-        from rote.measure._templates.highlight import check_target
+        from rote.measure._templates.tables import check_target
 
         check_target(options.all_matches)
     if options.perplexity:
@@ -93,11 +93,11 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     from rote.measure._templates.tables import length_table, template_tables
 
     if options.all_matches is not None:
-        from rote.measure._templates.highlight import write_matches
+        from rote.measure._templates.tables import write_matches
 
         write_matches(rows, comparison, options, options.all_matches)
     if options.highlight is not None:
-        from rote.measure._templates.highlight import highlighted
+        from rote.measure._templates.tables import highlighted
 
         return {"highlight": highlighted(rows, comparison, options)}
     found: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}

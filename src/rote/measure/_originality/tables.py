@@ -1,4 +1,4 @@
-"""What decides each sentence, and whose it is.
+"""What decides each sentence, whose it is, and what is known of the ground truth itself.
 
 A book has more sentences than anybody reads, and each has many fragments: some are drawn and
 listed with all that decides them. The verdicts alone can be had of all sentences.
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from rote.compare.intervals import around, left_out_error
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row
-from rote.measure._originality.ground import ground_tables
 from rote.measure._sentences import drawn
 
 if TYPE_CHECKING:
     from rote.core.sample import Take
     from rote.measure.originality import Options, Rows
     from rote.search.originality.generated import Spans, Verdicts
+    from rote.search.originality.reach import GroundTruth
 
 # A fragment of up to K sources is cited with all of them, but no more than these.
 _CITED = 5
@@ -231,3 +231,74 @@ def _share(rows: Rows, take: Take, holds: NDArray[np.bool_], level: float) -> di
         without = (having.sum() - having) / (counts.sum() - counts)
     low, high = around(share, left_out_error(without), level, texts=len(take))
     return {"failing": share, "low": low, "high": high}
+
+
+_LONGEST_SHOWN = 12
+
+
+def ground_tables(
+    ground: GroundTruth, comparison: Comparison, options: Options
+) -> dict[str, Sequence[Row]]:
+    """`ground_truth`, `merged_authors`, and `incompleteness` if asked for."""
+    from rote.search.originality.edges import rule_for
+
+    sources, authors = ground.sources, ground.sources.authors
+    found: dict[str, Sequence[Row]] = {
+        "ground_truth": [
+            {
+                "documents": ground.index.documents_held,
+                "words": ground.index.items_held(options.layer),
+                "sources": sources.count,
+                "authors": len(authors.names),
+                "documents_without_author": sources.unknown,
+                "edges": rule_for(ground.index),
+            }
+        ],
+        "merged_authors": [
+            *(
+                {
+                    "author": name,
+                    "spellings": list(spellings),
+                    "guessed": [each for each in spellings if each in authors.guessed],
+                    "could_be": [],
+                }
+                for name, spellings in authors.merged.items()
+            ),
+            *(
+                {"author": None, "spellings": [name], "guessed": [], "could_be": list(names)}
+                for name, names in authors.ambiguous.items()
+            ),
+        ],
+    }
+    if options.incompleteness:
+        found["incompleteness"] = _incompleteness(ground, comparison, options)
+    return found
+
+
+def _incompleteness(ground: GroundTruth, comparison: Comparison, options: Options) -> list[Row]:
+    """Good and Turing's estimate, by length: the share of fragments to come that is not yet held.
+
+    Of all occurrences of fragments, those that stand once; a ground truth in which nothing is
+    repeated says that nearly everything is still missing. The last row is about all lengths.
+    """
+    from rote.search.originality.originals import find_originals
+
+    found = find_originals(
+        ground.index,
+        options.layer,
+        relax=options.relax,
+        sources=ground.sources,
+        reporter=comparison.reporter,
+    )
+    return [
+        {
+            "length": row.length or None,
+            "fragments": row.fragments,
+            "occurrences": row.occurrences,
+            "once": row.once,
+            "unseen": row.once / row.occurrences if row.occurrences else None,
+            "original": row.original,
+        }
+        for row in (*found.by_length, found.total)
+        if row.length <= _LONGEST_SHOWN
+    ]

@@ -1,16 +1,36 @@
-"""Test items in bins by their overlap, from the most novel (T_nov) to the most similar (T_sim).
+"""Test items in bins by their overlap, from the most novel (T_nov) to the most similar (T_sim), and
+what becomes of a score from the first to the last.
 
 Bins are (a, b], the first [0, b]. A bin is 5 points wide and grows in steps of 5 until it holds
 enough items; what is left at the end and holds too few joins the bin before; the last bin is open.
+A ratio of means is worked on the log: its own interval would be lop-sided. Texts of one item
+belong together.
+
+Items that are typical of their genre overlap with any texts of it, and may be easier for whoever
+knows the genre. So the training set is held against a placebo, unseen texts of the same kind, at
+the same number of words: the larger of the two is drawn several times, whole texts until the words
+suffice, and logarithms of ratios are averaged over the draws. What the ratio by the training set
+has above the ratio by the placebo is paired over items; which texts were drawn counts as error too.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rote.compare import clusters
+from rote.compare._resample import generator
+from rote.compare.clusters import Estimate
+from rote.compare.correlation import bonett_wright_interval
+from rote.core.layer import Layer
+from rote.core.metric import Work
+from rote.core.sample import Take
+from rote.measure._overlap.training import Flags, Reading, Wanted, counted, read_texts
 
 Integers: TypeAlias = NDArray[np.int64]
 
@@ -80,3 +100,239 @@ def steps_of(found: Integers, every: Integers) -> Integers:
     """
     steps = -(-found * STEPS // np.maximum(every, 1))
     return np.where(every > 0, np.maximum(steps, 1), NO_BIN)
+
+
+Numbers: TypeAlias = NDArray[np.float64]
+_LEAST = 3
+"""Two items always lie on a line."""
+
+
+def mean(column: Numbers) -> float:
+    """Over what is defined; nan where nothing is."""
+    defined = column[~np.isnan(column)]
+    return float(defined.mean()) if len(defined) else math.nan
+
+
+def ratio(novel: Numbers, similar: Numbers) -> float:
+    """Mean score in T_sim / mean score in T_nov; nan where there is nothing to divide by."""
+    below = mean(novel)
+    return mean(similar) / below if below else math.nan
+
+
+def log_ratio(column: Numbers, bins: Integers, items: Integers, last: int) -> Estimate:
+    """log of (mean score in bin `last` / mean score in bin 0); `items` number from 0 on."""
+    count = int(items.max(initial=-1)) + 1
+    similar, novel = (
+        clusters.mean(column[bins == bin], items[bins == bin], count) for bin in (last, 0)
+    )
+    return similar.log() - novel.log()
+
+
+def paired_log_ratio(over: Numbers, under: Numbers) -> Estimate:
+    """log of mean(over) / mean(under), both of the same items."""
+    items = np.arange(len(over))
+    above, below = (clusters.mean(column, items, len(over)) for column in (over, under))
+    return above.log() - below.log()
+
+
+def rank_correlation(x: Numbers, y: Numbers) -> float:
+    """Spearman's, over what is defined in both; nan where one of them does not vary."""
+    return rank_test(x, y)[0]
+
+
+def rank_test(x: Numbers, y: Numbers) -> tuple[float, float, int]:
+    """Spearman's correlation, the two-sided p-value of its t statistic, and over how many texts."""
+    defined = ~(np.isnan(x) | np.isnan(y))
+    x, y, n = x[defined], y[defined], int(defined.sum())
+    if n < _LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, math.nan, n
+    from scipy.stats import rankdata, t
+
+    a, b = rankdata(x), rankdata(y)
+    a, b = a - a.mean(), b - b.mean()
+    rho = float(np.clip((a @ b) / math.sqrt((a @ a) * (b @ b)), -1, 1))
+    if abs(rho) == 1:
+        return rho, 0.0, n
+    statistic = rho * math.sqrt((n - 2) / (1 - rho * rho))
+    return rho, float(2 * t.sf(abs(statistic), n - 2)), n
+
+
+def rank_estimate(x: Numbers, y: Numbers, items: Integers) -> Estimate:
+    """Spearman's correlation with what each item adds to it, the ranks of the others included."""
+    count = int(items.max(initial=-1)) + 1
+    defined = ~(np.isnan(x) | np.isnan(y))
+    x, y, items = x[defined], y[defined], items[defined]
+    least = len(np.unique(items))
+    if least < _LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Estimate(math.nan, np.zeros(count), least)
+    from scipy.stats import rankdata
+
+    n = len(x)
+    a, b = (rankdata(column) / n for column in (x, y))
+    a, b = a - a.mean(), b - b.mean()
+    over, under = float((a * b).mean()), math.sqrt(float((a * a).mean() * (b * b).mean()))
+    # An item moves the products by its own, and by raising the ranks of all above it.
+    product = a * b + _above(x, b) + _above(y, a)
+    spread = (a * a + 2 * _above(x, a)) / (a * a).mean() + (b * b + 2 * _above(y, b)) / (
+        b * b
+    ).mean()
+    each = (product - product.mean()) / under - over / under / 2 * (spread - spread.mean())
+    influence = np.bincount(items, each, minlength=count) / n
+    return Estimate(over / under, influence * math.sqrt(least / (least - 1)), least)
+
+
+def _above(x: Numbers, weights: Numbers) -> Numbers:
+    """For each x the mean of weights where x is larger, those where it is equal half."""
+    kinds, place = np.unique(x, return_inverse=True)
+    sums = np.bincount(place, weights, minlength=len(kinds))
+    found: Numbers = ((sums[::-1].cumsum()[::-1] - sums / 2) / len(x))[place]
+    return found
+
+
+def clustered_rank_test(
+    x: Numbers, y: Numbers, items: Integers, level: float
+) -> tuple[float, float, tuple[float, float], int]:
+    """Spearman's correlation, its p-value and interval, and over how many items.
+
+    Where every text is one item, by the t statistic, and after Bonett and Wright; where several
+    texts belong to one, by what each item adds to the correlation.
+    """
+    rho, p, texts = rank_test(x, y)
+    defined = ~(np.isnan(x) | np.isnan(y))
+    count = len(np.unique(items[defined]))
+    if count == texts or math.isnan(rho):
+        return rho, p, rank_interval(rho, texts, level), count
+    from scipy.stats import t
+
+    found = rank_estimate(x, y, items)
+    p = float(2 * t.sf(abs(rho / found.error), count - 1)) if found.error > 0 else math.nan
+    return rho, p, found.interval(level), count
+
+
+def rank_interval(rho: float, items: int, level: float) -> tuple[float, float]:
+    """Of Spearman's correlation over so many items, after Bonett and Wright."""
+    return bonett_wright_interval(rho, items, level) if level else (math.nan, math.nan)
+
+
+DRAWS = 20
+SIDES = ("train", "placebo")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One draw: of every text its overlap and its bin; how many bins there are."""
+
+    overlap: Numbers
+    bin: Integers
+    bins: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placebo:
+    """The draws of both sides, each of `words` words."""
+
+    words: int
+    draws: Mapping[str, tuple[Drawn, ...]]
+
+    def log_ratio(self, side: str, column: Numbers, items: Integers, take: Take) -> Estimate:
+        """log(T_sim / T_nov) over the draws of a side; nan where a draw puts all into one bin."""
+        return clusters.average(
+            [
+                log_ratio(column[take], one.bin[take], items[take], one.bins - 1)
+                if one.bins > 1
+                else Estimate(math.nan, np.zeros(_count(items[take])), 0)
+                for one in self.draws[side]
+            ]
+        )
+
+    def trend(self, side: str, column: Numbers, items: Integers, take: Take) -> Estimate:
+        """Spearman's correlation of score and overlap over the draws of a side."""
+        return clusters.average(
+            [
+                rank_estimate(one.overlap[take], column[take], items[take])
+                for one in self.draws[side]
+            ]
+        )
+
+    def excess(self, kind: str, column: Numbers, items: Integers, take: Take) -> Estimate:
+        """How much more by the training set; `kind`: log_ratio or trend."""
+        own = {side: getattr(self, kind)(side, column, items, take) for side in SIDES}
+        found: Estimate = own["train"] - own["placebo"]
+        spread = self._spread(kind, column, items, take)
+        return Estimate(found.value, np.append(found.influence, spread), found.least)
+
+    def _spread(self, kind: str, column: Numbers, items: Integers, take: Take) -> float:
+        """The error of having drawn these texts and no others.
+
+        A side that was drawn once could have come out as differently as the draws of the other.
+        """
+        several = [side for side in SIDES if len(self.draws[side]) > 1]
+        if not several:
+            return 0.0
+        alone = [
+            getattr(Placebo(self.words, {side: (one,)}), kind)(side, column, items, take).value
+            for side in several
+            for one in self.draws[side]
+        ]
+        return float(np.std(alone, ddof=1)) * math.sqrt(
+            sum(1 / len(self.draws[side]) for side in SIDES)
+        )
+
+
+def placebo(
+    layer: Layer, n: int, paths: Mapping[str, str], reading: Reading, work: Work, first: Integers
+) -> Placebo:
+    """`paths` of both sides; `first` is a text of each item, `reading` says what is read."""
+    wanted = Wanted(layer, n)
+    sides = {side: _Texts(wanted, paths[side], layer, reading, work) for side in SIDES}
+    words = min(texts.words for texts in sides.values())
+    draws = {}
+    for side, texts in sides.items():
+        made = []
+        for met in texts.drawn(words, work.seed, side):
+            found, every = counted(layer, n, wanted.found(met))
+            bins = partition(found[first], every[first], reading.least)
+            overlap = np.divide(found, every, out=np.full(len(every), np.nan), where=every > 0)
+            made.append(Drawn(overlap, bins.bins(found, every), len(bins)))
+        draws[side] = tuple(made)
+    return Placebo(words, draws)
+
+
+class _Texts:
+    """The texts of one side: their words, and which of the wanted n-grams each holds."""
+
+    def __init__(
+        self, wanted: Wanted, path: str, layer: Layer, reading: Reading, work: Work
+    ) -> None:
+        sizes, keys, texts, numbers = [], [], [], []
+        known = 0
+        for own, cut in read_texts(path, layer.name, reading.field, work):
+            text, number = wanted.hits(cut)
+            texts.append(text + known)
+            numbers.append(number)
+            sizes.append(cut.text_ends - cut.text_starts)
+            keys += own
+            known += len(cut)
+        self.sizes = np.concatenate([*sizes, np.empty(0, np.int64)])
+        self.words = int(self.sizes.sum())
+        self._kinds = wanted.kinds
+        self._text, self._number = (
+            np.concatenate([*parts, np.empty(0, np.int64)]) for parts in (texts, numbers)
+        )
+        # Drawn in an order that does not depend on that of the file.
+        self._canonical = np.array(sorted(range(known), key=keys.__getitem__), np.int64)
+
+    def drawn(self, words: int, seed: int, side: str) -> Iterator[Flags]:
+        """The n-grams that so many words of whole texts hold: once where those are all."""
+        for draw in range(1 if self.words <= words else DRAWS):
+            order = generator(seed, f"placebo {side}", draw).permutation(self._canonical)
+            chosen = order[: int(np.searchsorted(self.sizes[order].cumsum(), words)) + 1]
+            kept = np.zeros(len(self.sizes), np.bool_)
+            kept[chosen] = True
+            met = np.zeros(self._kinds, np.bool_)
+            met[self._number[kept[self._text]]] = True
+            yield met
+
+
+def _count(items: Integers) -> int:
+    return int(items.max(initial=-1)) + 1

@@ -13,8 +13,8 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import Work
 from rote.core.sample import Need, Sample
 from rote.measure import entity_scores, rouge
-from rote.measure._entity_tokens import TITLES as ENTITY_TITLES
-from rote.measure._entity_tokens import Variant
+from rote.measure.entity_scores import TITLES as ENTITY_TITLES
+from rote.measure.entity_scores import Variant
 
 Numbers: TypeAlias = NDArray[np.float64]
 

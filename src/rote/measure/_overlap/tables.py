@@ -14,9 +14,8 @@ from rote.compare import clusters
 from rote.compare.clusters import Estimate
 from rote.compare.intervals import around
 from rote.core.sample import Take
-from rote.measure._overlap.partition import NO_BIN
-from rote.measure._overlap.scores import is_made
-from rote.measure._overlap.trends import (
+from rote.measure._overlap.partition import (
+    NO_BIN,
     clustered_rank_test,
     log_ratio,
     mean,
@@ -25,6 +24,7 @@ from rote.measure._overlap.trends import (
     rank_test,
     ratio,
 )
+from rote.measure._overlap.scores import is_made
 
 if TYPE_CHECKING:
     from rote.measure.overlap import Rows

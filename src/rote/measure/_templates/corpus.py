@@ -28,9 +28,15 @@ from rote.index.folders.folder import is_index
 from rote.index.index import Index
 from rote.index.opening import open_index
 from rote.measure._against import check_index
-from rote.measure._templates.draw import draw_others
-from rote.measure._templates.presence import WORDS, can_look_up, texts_in_corpus
-from rote.measure._templates.ranks import Gram, Standing, standing
+from rote.measure._templates.lookup import (
+    WORDS,
+    Gram,
+    Standing,
+    can_look_up,
+    draw_others,
+    standing,
+    texts_in_corpus,
+)
 
 if TYPE_CHECKING:
     from rote.measure._templates.core import Options, Rows

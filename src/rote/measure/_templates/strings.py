@@ -27,7 +27,7 @@ from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.metric import Values
 from rote.core.sample import RawText, Take
-from rote.measure._ngrams import ONCE
+from rote.measure._ngram_kernels import ONCE
 from rote.measure._spelling import spelled_lengths, spelled_texts
 from rote.measure._templates.substrings import Matches, Strings, distinct, find
 from rote.measure._templates.windows import Array, Chosen, Windows

@@ -1,12 +1,15 @@
-"""The templates themselves: what they are, what they read like, which set a source apart.
+"""The templates themselves: what they are, what they read like, which set a source apart, and where
+they stand in one text or in all.
 
 Further tables of the measure `templates`, made once from its rows: nothing here is resampled.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,10 +18,12 @@ from numpy.typing import NDArray
 from rote.compare._resample import generator
 from rote.compare.log_odds import LogOdds, contrast, frequent_enough, standing
 from rote.compare.permutation import exchanges, in_order
+from rote.core.errors import OptionError
+from rote.core.files import check_parent
 from rote.core.metric import Comparison
 from rote.core.sample import Take
 from rote.measure._templates.core import Options, Rows, counted, templates_of, windows_for
-from rote.measure._templates.matches import EXAMPLES, Read, Reader
+from rote.measure._templates.matches import EXAMPLES, Read, Reader, spans
 from rote.measure._templates.windows import Chosen, Windows, windows_by_length
 
 Row: TypeAlias = dict[str, Any]
@@ -282,3 +287,65 @@ def _overlap(chosen: Mapping[str, Chosen]) -> list[Row]:
         for other, others in sets.items()
         if other != source
     ]
+
+
+def highlighted(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
+    """The text of this id, and every place in it where a template of its source stands.
+
+    Nothing where it is a text of another facet; that there is one was checked before the work.
+    """
+    if options.highlight not in comparison.ids:
+        return []
+    number = comparison.ids.index(options.highlight)
+    source = next(name for name, take in comparison.groups.items() if number in take)
+    chosen = templates_of(rows, comparison.groups[source], options)
+    names = [" ".join(gram) for gram in rows.windows.grams(rows.layer, chosen)]
+    places, which = rows.windows.places(rows.layer, np.array([number]), chosen)
+    starts, ends = spans(rows.layer, places, options.n)
+    row = {
+        "source": source,
+        "id": options.highlight,
+        "text": rows.raw.text(number).decode("utf-8", "surrogatepass"),
+        "spans": [
+            {"start": start, "end": end, "template": names[rank], "rank": rank + 1}
+            for start, end, rank in zip(starts.tolist(), ends.tolist(), which.tolist())
+        ],
+    }
+    return [row]
+
+
+def check_target(path: Path) -> None:
+    """A file that is there is never written over: it may be an input."""
+    check_parent(path)
+    if path.exists():
+        raise OptionError(f"{path} is there already: name another file for --all-matches")
+
+
+def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Path) -> None:
+    """Every place of every template in every text, text after text, as JSON lines.
+
+    Facets follow each other, so what is there is added to.
+    """
+    reader = Reader(rows.layer, rows.word, rows.raw, options.n)
+    total = len(comparison.groups)
+    with (
+        open(path, "a", encoding="utf-8") as file,
+        comparison.reporter.stage("templates: all matches", total) as advance,
+    ):
+        for source, take in comparison.groups.items():
+            chosen = templates_of(rows, take, options)
+            names = [" ".join(gram) for gram in rows.windows.grams(rows.layer, chosen)]
+            places, which = rows.windows.places(rows.layer, take, chosen)
+            starts, ends = spans(rows.layer, places, options.n)
+            for index, number, text in reader.decoded(places):
+                start, end = int(starts[index]), int(ends[index])
+                row = {
+                    "id": comparison.ids[number],
+                    "source": source,
+                    "template": names[which[index]],
+                    "start": start,
+                    "end": end,
+                    "text": text[start:end],
+                }
+                file.write(json.dumps(row) + "\n")
+            advance(1)

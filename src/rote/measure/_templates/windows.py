@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.sample import Take
-from rote.measure._ngrams import ONCE, number_ngrams
+from rote.measure._ngram_kernels import ONCE, number_ngrams
 
 Array: TypeAlias = NDArray[Any]
 Chosen: TypeAlias = NDArray[np.int64]

@@ -1,13 +1,21 @@
-"""Every text's sum of unit vectors, and what a group of texts makes of them.
+"""Every text's sum of unit vectors, what a group makes of them, and diversity at equal lengths.
 
 With u = h / |h| of every sentence, the mean similarity over pairs needs no more than the squared
 length of the sum of u. A label that only one text holds adds the same to it in every group with
 that text; a group has to look only at labels that several texts hold.
+
+Long sentences share more labels than short ones, so a source may look uniform only because its
+sentences are long. Direct standardization: the sentences of every source are weighted so that
+their lengths, in bands, have one and the same distribution, the target. For each band that is the
+smallest share that any source has there, so that a weight is never more than 1 / (what all the
+distributions share) times that of a plain mean. With weights w the mean over pairs is
+(|sum of w u|^2 - sum of w^2) / ((sum of w)^2 - sum of w^2): linear in the number of sentences too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +23,7 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets
+from rote.core.sample import Take
 from rote.measure._sentences import Sentences
 from rote.measure._trees.histograms import Histograms
 
@@ -174,3 +183,166 @@ def text_products(shared: Array, weights: Array, ends: Array, total: Array, take
         for entry in range(ends[text - 1] if text else 0, ends[text]):
             found[number] += total[shared[entry]] * weights[entry]
     return found
+
+
+LENGTHS = (1, 5, 9, 13, 17, 21, 26, 36)
+"""Where the bands of sentence length begin, in words; the last one is open."""
+BANDS = len(LENGTHS)
+
+
+def bands_of(sentences: Sentences) -> NDArray[np.int64]:
+    """The band that each sentence's length lies in."""
+    return np.asarray(np.searchsorted(LENGTHS, sentences.lengths, side="right") - 1, np.int64)
+
+
+def by_band(sentences: Sentences) -> Sentences:
+    """The same sentences, those of one text and one band next to each other."""
+    order = np.lexsort((bands_of(sentences), sentences.texts))
+    return Sentences(sentences.starts[order], sentences.ends[order], sentences.texts[order])
+
+
+@dataclass(frozen=True, slots=True)
+class EqualLengths:
+    """Sums over the sentences of one text and one band; the share that each band is to have.
+
+    `sums` takes text t in band b for text number t * BANDS + b. The target is 0 everywhere where
+    there is nothing to match: `alone` says that there are no two sources with a diversity.
+    """
+
+    sums: TextSums
+    target: Floats
+    alone: bool
+
+    def counts(self, take: Take) -> NDArray[np.int64]:
+        """How many sentences each text has in each band."""
+        return self.sums.counts.reshape(-1, BANDS)[take]
+
+    def diversity(self, take: Take) -> float:
+        """1 minus the weighted mean similarity over pairs."""
+        counts = self.counts(take).sum(axis=0)
+        weights = band_weights(self.target, counts)
+        square = self.sums.square(_parts(take), np.tile(weights, len(take)))
+        return float(1 - weighted_similarity(np.array(square), weights, counts))
+
+    def error(self, take: Take) -> float:
+        """Jackknife standard error over texts, with the weights of the texts that are left.
+
+        Weights that stay as they are would let the lengths vary again, which is just what they
+        are there to prevent, and the interval would be too wide.
+        """
+        counts = self.counts(take)
+        take, counts = take[counts @ self.target > 0], counts[counts @ self.target > 0]
+        left = counts.sum(axis=0) - counts
+        weights = band_weights(self.target, left)
+        squares = squares_without(self.sums, take, weights)
+        without = weighted_similarity(squares, weights, left)
+        texts = len(take)
+        if texts < 2 or np.isnan(without).any():
+            return np.nan
+        return float(np.sqrt((texts - 1) / texts * np.square(without - without.mean()).sum()))
+
+    def effective(self, take: Take) -> float:
+        """How many sentences of equal weight would be worth as much (Kish)."""
+        counts = self.counts(take).sum(axis=0)
+        squares = float((counts * band_weights(self.target, counts) ** 2).sum())
+        return 1 / squares if squares else 0.0
+
+
+def equal_lengths(
+    made: Histograms, sentences: Sentences, texts: int, groups: Iterable[Take]
+) -> EqualLengths:
+    """Of sentences that are sorted by `by_band`, and their histograms."""
+    parts = replace(sentences, texts=sentences.texts * BANDS + bands_of(sentences))
+    sums = text_sums(made, parts, texts * BANDS)
+    counts = sums.counts.reshape(-1, BANDS)
+    by_source = [counts[take].sum(axis=0) for take in groups]
+    alone = sum(_has_pairs(own) for own in by_source) < 2
+    return EqualLengths(sums, common_shares(by_source), alone)
+
+
+def common_shares(counts: Iterable[NDArray[np.int64]]) -> Floats:
+    """Of each band the smallest share among the sources, adding up to 1; all 0 if none is common.
+
+    A source with fewer than two sentences has no diversity, and does not take part. One source
+    alone has no other to be like: taken as its own target it would seem to be known better than
+    the plain mean, since lengths that vary from text to text would not count as chance.
+    """
+    shares = [own / own.sum() for own in counts if _has_pairs(own)]
+    least = np.min(shares, axis=0) if len(shares) > 1 else np.zeros(BANDS)
+    total = least.sum()
+    return np.asarray(least / total if total else least, np.float64)
+
+
+def _has_pairs(counts: NDArray[np.int64]) -> bool:
+    return bool(counts.sum() > 1)
+
+
+def band_weights(target: Floats, counts: NDArray[np.int64]) -> Floats:
+    """The weight of one sentence of each band; all sentences together weigh 1.
+
+    Of one group (bands) or several (groups, bands). Bands that a group has not are left out of its
+    target; without any of them, all weights are 0.
+    """
+    held = np.where(counts > 0, target, 0.0)
+    total = held.sum(axis=-1, keepdims=True)
+    return np.asarray(held / np.maximum(counts, 1) / np.where(total > 0, total, 1.0), np.float64)
+
+
+def weighted_similarity(squares: Floats, weights: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Mean over pairs of different sentences; `squares` are the squared lengths of weighted sums.
+
+    nan with fewer than two sentences of any weight.
+    """
+    several = ((weights > 0) * counts).sum(axis=-1) > 1
+    same = (counts * weights**2).sum(axis=-1)
+    return np.asarray(np.where(several, (squares - same) / np.where(several, 1 - same, 1), np.nan))
+
+
+def squares_without(sums: TextSums, take: Take, weights: Floats) -> Floats:
+    """The squared length of the weighted sum over all texts but one, for each of them.
+
+    `weights[i]` are those of the bands when the i-th text is left out.
+    """
+    parts = _parts(take)
+    own = sums.own[parts].reshape(-1, BANDS)
+    ones = np.ones(len(take))
+    totals = np.stack([sums.total(parts[band::BANDS], ones) for band in range(BANDS)], axis=1)
+    # Not by BLAS, whose last digit may depend on how many threads are at work.
+    between = np.einsum("ka,kb->ab", totals, totals)
+    everything = np.einsum("ta,ab,tb->t", weights, between, weights)
+    lone = (weights**2 * (own.sum(axis=0) - own)).sum(axis=1)
+    with_all, with_itself = products_of_texts(
+        sums.shared, sums.weights, sums.ends, totals, take, weights
+    )
+    return np.asarray(everything - 2 * with_all + with_itself + lone, np.float64)
+
+
+@njit(cache=True, nogil=True)
+def products_of_texts(
+    shared: Array, entries: Array, ends: Array, totals: Array, take: Array, weights: Array
+) -> tuple[Array, Array]:
+    """For each text, over shared labels: its weighted sum times that of all texts, and itself."""
+    kinds, bands = totals.shape
+    with_all = np.zeros(len(take), np.float64)
+    with_itself = np.zeros(len(take), np.float64)
+    text_sum = np.zeros(kinds, np.float64)
+    for number in range(len(take)):
+        first = take[number] * bands
+        for band in range(bands):
+            part = first + band
+            for entry in range(ends[part - 1] if part else 0, ends[part]):
+                text_sum[shared[entry]] += weights[number, band] * entries[entry]
+        for entry in range(ends[first - 1] if first else 0, ends[first + bands - 1]):
+            label = shared[entry]
+            # A label of several bands is met again, with nothing left of it.
+            own = text_sum[label]
+            text_sum[label] = 0.0
+            with_itself[number] += own * own
+            for band in range(bands):
+                with_all[number] += own * weights[number, band] * totals[label, band]
+    return with_all, with_itself
+
+
+def _parts(take: Take) -> NDArray[np.int64]:
+    """All bands of the first text, then of the next."""
+    return (take[:, None] * BANDS + np.arange(BANDS)).ravel()

@@ -56,7 +56,7 @@ def _instances(items: Sequence[Item]) -> list[str]:
 
 def rouge_l(pairs: Pairs) -> Floats:
     """ROUGE-L F of each perturbed item with its original, mean over its instances."""
-    from rote.measure._rouge.scores import rouge
+    from rote.measure.rouge import rouge
 
     before, after = (_side(texts) for texts in pairs.texts())
     found = rouge(after, before, threads=1, progress=lambda share: None)["rouge_l"].f
@@ -65,7 +65,7 @@ def rouge_l(pairs: Pairs) -> Floats:
 
 def _side(texts: Sequence[str]) -> Any:
     from rote.annotate import words
-    from rote.measure._rouge.scores import Side
+    from rote.measure.rouge import Side
 
     layer: Layer = words.get("rouge")(texts)
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]

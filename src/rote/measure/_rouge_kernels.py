@@ -1,8 +1,8 @@
 """What two texts have in common: n-grams, the longest common subsequence, and its union over lines.
 
 A pair is a text and one reference; its words are two runs of places in one column of ids.
-Subsequences are bit-parallel, as in `_lcs`: a column of the usual table is a row of bits, and a
-0 says that the table grows by one there. That is all that is needed to walk back through it.
+Subsequences are bit-parallel, as in `_pair_kernels`: a column of the usual table is a row of bits,
+and a 0 says that the table grows by one there. That is all that is needed to walk back through it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.measure._lcs import ALL, ONE, ZERO, common, step
-from rote.measure._ngrams import ONCE
+from rote.measure._ngram_kernels import ONCE
+from rote.measure._pair_kernels import ALL, ONE, ZERO, common, step
 
 Array: TypeAlias = NDArray[Any]
 

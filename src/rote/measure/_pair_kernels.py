@@ -1,0 +1,230 @@
+"""ROUGE-L and sentence BLEU of all pairs of texts, some rows of the pair matrix at a time.
+
+Longest common subsequences are bit-parallel (Crochemore et al. 2001, Hyyrö 2004): a column of the
+usual table is a row of bits, 64 cells to a word, and a word of the other text costs one addition
+with carry for each 64 words of this one. Words that this text does not hold change nothing and are
+dropped beforehand. BLEU's matches are counted along inverted lists: a pair is touched once for each
+n-gram that it shares, not once for each that it holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.kernels import njit
+
+Array: TypeAlias = NDArray[Any]
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def step(cells: np.uint64, mask: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """64 cells of the next column, and the carry into the 64 below."""
+    matched = cells & mask
+    partial = cells + matched
+    summed = partial + carry
+    carry = np.uint64(partial < cells) | np.uint64(summed < partial)
+    return summed | (cells ^ matched), carry
+
+
+@njit(cache=True, nogil=True)
+def _zeros(cells: np.uint64) -> int:
+    """How many bits are 0."""
+    left = ~cells
+    count = 0
+    while left != ZERO:
+        left &= left - ONE
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def common(masks: Array, rows: Array, carries: Array) -> int:
+    """Length of the longest common subsequence.
+
+    `masks[g, r]` marks where row r's word stands among the words 256 g to 256 g + 255
+    of one text; `rows` are the words of the other. Four words of cells stay in
+    registers while the other text passes; longer texts take several passes, and
+    `carries` brings each word's carry from one pass to the next.
+    """
+    common = 0
+    several = len(masks) > 1
+    carries[: len(rows)] = 0
+    for part in masks:
+        first, second, third, fourth = ALL, ALL, ALL, ALL
+        for number in range(len(rows)):
+            mask = part[rows[number]]
+            carry = np.uint64(carries[number]) if several else ZERO
+            first, carry = step(first, mask[0], carry)
+            second, carry = step(second, mask[1], carry)
+            third, carry = step(third, mask[2], carry)
+            fourth, carry = step(fourth, mask[3], carry)
+            if several:
+                carries[number] = carry
+        # Cells beyond the text's end never match, and so stay 1.
+        common += _zeros(first) + _zeros(second) + _zeros(third) + _zeros(fourth)
+    return common
+
+
+@njit(cache=True, nogil=True)
+def rouge_rows(ids: Array, starts: Array, ends: Array, kinds: int, first: int, last: int) -> Array:
+    """ROUGE-L F of the texts `first` to `last` with every later text; 0 elsewhere.
+
+    F = 2 * LCS / (length + length), and 0 if one of the two is empty.
+    """
+    scores = np.zeros((last - first, len(starts)))
+    longest = 0
+    for text in range(len(starts)):
+        longest = max(longest, ends[text] - starts[text])
+    rows = np.empty(longest + 1, np.int32)
+    carries = np.zeros(longest + 1, np.uint8)
+    row_of = np.full(kinds, -1, np.int32)
+    for one in range(first, last):
+        length = ends[one] - starts[one]
+        distinct = 0
+        for place in range(starts[one], ends[one]):
+            if row_of[ids[place]] < 0:
+                row_of[ids[place]] = distinct
+                distinct += 1
+        masks = np.zeros(((length + 255) // 256, distinct, 4), np.uint64)
+        for place in range(length):
+            row = row_of[ids[starts[one] + place]]
+            masks[place >> 8, row, (place >> 6) & 3] |= ONE << np.uint64(place & 63)
+        for other in range(one + 1, len(starts)):
+            found = 0
+            for place in range(starts[other], ends[other]):
+                row = row_of[ids[place]]
+                rows[found] = row  # overwritten by the next unless it counts: no branch
+                found += row >= 0
+            if found:
+                shared = common(masks, rows[:found], carries)
+                scores[one - first, other] = 2.0 * shared / (length + ends[other] - starts[other])
+        for place in range(starts[one], ends[one]):
+            row_of[ids[place]] = -1
+    return scores
+
+
+BLEU_LENGTHS = 4
+
+
+@njit(cache=True, nogil=True)
+def invert(
+    shared: Array, counts: Array, shared_ends: Array, shared_kinds: int, take: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Lists of the chosen texts by n-gram.
+
+    Gives: for each entry of the chosen texts, one after another, its place in the
+    lists and where the list of its n-gram ends; where each text's entries end; and
+    the lists: text (numbered within the choice, ascending) and count.
+    """
+    sizes = np.zeros(shared_kinds + 1, np.int64)
+    text_ends = np.empty(len(take), np.int64)
+    entries = 0
+    for number in range(len(take)):
+        text = take[number]
+        begin = shared_ends[text - 1] if text else 0
+        for entry in range(begin, shared_ends[text]):
+            sizes[shared[entry] + 1] += 1
+        entries += shared_ends[text] - begin
+        text_ends[number] = entries
+    list_ends = np.cumsum(sizes)
+    free = list_ends[:-1].copy()
+    place = np.empty(entries, np.int64)
+    place_end = np.empty(entries, np.int64)
+    list_text = np.empty(entries, np.int32)
+    list_count = np.empty(entries, np.int32)
+    filled = 0
+    for number in range(len(take)):
+        text = take[number]
+        for entry in range(shared_ends[text - 1] if text else 0, shared_ends[text]):
+            gram = shared[entry]
+            place[filled] = free[gram]
+            place_end[filled] = list_ends[gram + 1]
+            list_text[free[gram]] = number
+            list_count[free[gram]] = counts[entry]
+            free[gram] += 1
+            filled += 1
+    return place, place_end, text_ends, list_text, list_count
+
+
+@njit(cache=True, nogil=True)
+def match_rows(
+    place: Array,
+    place_end: Array,
+    text_ends: Array,
+    list_text: Array,
+    list_count: Array,
+    first: int,
+    last: int,
+) -> Array:
+    """Clipped n-gram matches of the texts `first` to `last` with every later text."""
+    matches = np.zeros((last - first, len(text_ends)), np.int32)
+    for one in range(first, last):
+        row = matches[one - first]
+        for entry in range(text_ends[one - 1] if one else 0, text_ends[one]):
+            count = list_count[place[entry]]
+            for spot in range(place[entry] + 1, place_end[entry]):
+                row[list_text[spot]] += min(count, list_count[spot])
+    return matches
+
+
+@njit(cache=True, nogil=True)
+def bleu_rows(matches: Array, lengths: Array, first: int) -> Array:
+    """Sentence BLEU of pairs, mean of both directions, from matches by n, row and text.
+
+    Smoothing `exp`: the k-th order without a match counts 1 / 2^k matches. Orders
+    that the hypothesis is too short for are left out.
+    """
+    scores = np.zeros(matches.shape[1:])
+    logs = np.log(np.maximum(np.arange(lengths.max() + 1), 1).astype(np.float64))
+    for row in range(matches.shape[1]):
+        one = first + row
+        for other in range(one + 1, len(lengths)):
+            if matches[0, row, other] == 0:
+                continue  # no word in common, so no longer n-gram either
+            summed = 0.0
+            for direction in range(2):
+                length = lengths[one] if direction == 0 else lengths[other]
+                reference = lengths[other] if direction == 0 else lengths[one]
+                orders = min(length, BLEU_LENGTHS)
+                logarithm = 0.0
+                unmatched = 0
+                for n in range(orders):
+                    common = matches[n, row, other]
+                    unmatched += common == 0
+                    logarithm += logs[common] - (unmatched * logs[2] if common == 0 else 0.0)
+                    logarithm -= logs[length - n]
+                penalty = min(1.0 - reference / length, 0.0)
+                summed += np.exp(penalty + logarithm / orders)
+            scores[row, other] = summed / 2
+    return scores
+
+
+@njit(cache=True, nogil=True)
+def keep_rows(triangle: Array, scores: Array, first: int) -> None:
+    """Store rows of the pair matrix: pairs (i, j > i), row after row."""
+    texts = scores.shape[1]
+    for row in range(len(scores)):
+        one = first + row
+        begin = one * texts - one * (one + 1) // 2
+        triangle[begin : begin + texts - one - 1] = scores[row, one + 1 :]
+
+
+@njit(cache=True, nogil=True)
+def row_sums(triangle: Array, texts: int, take: Array) -> Array:
+    """For each chosen text the sum of its scores with all other chosen texts."""
+    sums = np.zeros(len(take))
+    for number in range(len(take)):
+        one = take[number]
+        begin = one * texts - one * (one + 1) // 2 - one - 1
+        for later in range(number + 1, len(take)):
+            score = triangle[begin + take[later]]
+            sums[number] += score
+            sums[later] += score
+    return sums
