@@ -26,9 +26,9 @@ class App:
     def __init__(self, world: World) -> None:
         pytest.importorskip("fastapi")
         from fastapi.testclient import TestClient
-        from rote.web.opened import Opened
 
         from rote.web.app import make_app
+        from rote.web.workspace import Workspace
 
         answers = [
             {"id": one.id, "text": one.text, **one.meta} for one in open_corpus(["example:answers"])
@@ -37,7 +37,7 @@ class App:
             "answers.jsonl": Path(world.lines("answers.jsonl", answers)),
             "texts.jsonl": Path(world.texts),
         }
-        app = make_app(Opened({"corpus": Path(world.index)}, files, Path("store")))
+        app = make_app(Workspace({"corpus": Path(world.index)}, files, Path("store")))
         self.client = TestClient(app, base_url="http://localhost", follow_redirects=False)
         self.jobs = app.state.jobs
         self.ids: dict[str, str] = {}
