@@ -19,12 +19,7 @@ from rote.core.errors import MissingExtra, RoteError, UnknownName
 from rote.web.pages.render import page
 from rote.web.store.disk import full_disk
 
-_TITLES = {
-    404: "Not found",
-    501: "Not installed here",
-    503: "Too busy",
-    507: "The disk is full",
-}
+_TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy", 507: "The disk is full"}
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
 _LONGEST = 2_000
 """Characters of a message: what was asked for stands in some, and may be long."""

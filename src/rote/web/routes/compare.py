@@ -124,12 +124,7 @@ def _start(request: Request, comparison: Comparison, again: bool = False) -> Job
     jobs: Jobs = request.app.state.jobs
     files, indexes = comparison.places()
     return jobs.start(
-        "compare",
-        comparison.title,
-        comparison.to_dict(),
-        files=files,
-        indexes=indexes,
-        again=again,
+        "compare", comparison.title, comparison.to_dict(), files=files, indexes=indexes, again=again
     )
 
 

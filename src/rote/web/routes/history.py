@@ -114,13 +114,7 @@ def get_texts(
 ) -> dict[str, Any]:
     _history(request).get(id)
     rows, total = _history(request).texts.page(
-        id,
-        place,
-        source=source,
-        sort=sort,
-        descending=down,
-        limit=limit,
-        offset=offset,
+        id, place, source=source, sort=sort, descending=down, limit=limit, offset=offset
     )
     return {"total": total, "texts": [asdict(row) for row in rows]}
 

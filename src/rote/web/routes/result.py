@@ -69,13 +69,7 @@ def texts_page(
     result = _at(results, place)
     at = page_number
     rows, total = history.texts.page(
-        id,
-        place,
-        source=source,
-        sort=sort,
-        descending=down,
-        limit=_ROWS,
-        offset=(at - 1) * _ROWS,
+        id, place, source=source, sort=sort, descending=down, limit=_ROWS, offset=(at - 1) * _ROWS
     )
     places = history.texts.places(id)
     names = list(rows[0].numbers) if rows else []

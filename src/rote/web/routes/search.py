@@ -174,12 +174,7 @@ async def search(
     response_model=answers.FormsAnswer,
 )
 async def search_forms(
-    request: Request,
-    index: Key,
-    q: Text,
-    layer: Layer = "lower",
-    page: Page = 1,
-    per: Per = 50,
+    request: Request, index: Key, q: Text, layer: Layer = "lower", page: Page = 1, per: Per = 50
 ) -> Response:
     return await _tallied(request, View(index, Question(q, layer, page=page, per=per), "forms"))
 

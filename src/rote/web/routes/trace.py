@@ -260,11 +260,7 @@ def _answer(held: Held, relax: int) -> dict[str, Any]:
     left_out = ("match", "items", "number", "id")
     spans = [
         {name: value for name, value in asdict(replace(span)).items() if name not in left_out}
-        | {
-            "edits": span.edits._asdict(),
-            "edit_rate": span.edit_rate,
-            "recased": span.recased,
-        }
+        | {"edits": span.edits._asdict(), "edit_rate": span.edit_rate, "recased": span.recased}
         for span in traced.spans
     ]
     return {
