@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rote.core.layer import Layer, number
 from rote.core.metric import Comparison, Work
 from rote.core.progress import Silent
-from rote.core.result import _plain
+from rote.core.result import plain
 from rote.core.sample import RawText, Sample
 from rote.measure._templates.core import Options, Rows, needs, rows, templates_of
 from rote.measure._templates.matches import Reader
@@ -102,7 +102,7 @@ def tables(
     texts: Sequence[Sequence[Piece]], made: Comparison, options: Options = OPTIONS
 ) -> dict[str, list[dict[str, Any]]]:
     found = template_tables(rows_of(texts, options), made, options)
-    json.dumps(_plain(found), allow_nan=False)
+    json.dumps(plain(found), allow_nan=False)
     return found
 
 

@@ -30,7 +30,7 @@ from rote.report.tables.cells import inert, rows_as_csv
 from rote.web import files as glimpses
 from rote.web.app import make_app
 from rote.web.errors import Busy
-from rote.web.forms.templates import SMALL, TemplatesAsked
+from rote.web.forms.templates import SMALL, TemplatesForm
 from rote.web.jobs import queue as running
 from rote.web.jobs.queue import Jobs
 from rote.web.routes import result
@@ -328,7 +328,7 @@ def test_packed_texts_are_measured_in_a_process_of_their_own(
     path = tmp_path / name
     path.write_bytes(_packed(2 * SMALL))
     held = replace(opened, files={"packed": path})
-    assert not TemplatesAsked(("packed",)).is_small(held)
+    assert not TemplatesForm(("packed",)).is_small(held)
 
 
 # -- names -----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -16,7 +16,8 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.web.app import begin, make_app
 from rote.web.forms import options as forms
-from rote.web.forms.compare import USUAL, Comparison, from_query, guessed, offered
+from rote.web.forms.compare import USUAL, CompareForm, guessed, offered
+from rote.web.forms.options import from_json
 from rote.web.jobs.work import compare as work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
@@ -26,7 +27,7 @@ from tests.web.test_history import with_texts
 
 
 def test_an_address_says_all_settings() -> None:
-    comparison = Comparison(
+    comparison = CompareForm(
         files=("a b.jsonl", "ü&x.csv"),
         measures=("lexical", "templates"),
         corpus="index:kjv",
@@ -34,8 +35,8 @@ def test_an_address_says_all_settings() -> None:
         own={"lexical": {"window": 99}, "templates": {"lengths": (4, 5)}},
     )
     query = parse_qsl(urlsplit(comparison.address).query, keep_blank_values=True)
-    assert from_query(query) == comparison
-    assert Comparison.from_dict(json.loads(json.dumps(comparison.to_dict()))) == comparison
+    assert CompareForm.read(query) == comparison
+    assert from_json(CompareForm, json.loads(json.dumps(asdict(comparison)))) == comparison
 
 
 def test_fields_at_their_defaults_do_not_count() -> None:
@@ -46,7 +47,7 @@ def test_fields_at_their_defaults_do_not_count() -> None:
         ("seed", "0"),
         ("by", ""),
     ]
-    assert from_query(pairs) == Comparison(("a",), ("lexical",))
+    assert CompareForm.read(pairs) == CompareForm(("a",), ("lexical",))
 
 
 @pytest.mark.parametrize(
@@ -55,12 +56,12 @@ def test_fields_at_their_defaults_do_not_count() -> None:
 )
 def test_a_wrong_value_is_named(pair: tuple[str, str]) -> None:
     with pytest.raises(OptionError, match=pair[0].split(".")[-1]):
-        from_query([("measure", "lexical"), pair])
+        CompareForm.read([("measure", "lexical"), pair])
 
 
 def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(UnknownName, match="lexical"):
-        from_query([("measure", "lexicall")])
+        CompareForm.read([("measure", "lexicall")])
 
 
 @pytest.mark.parametrize("name", offered())
@@ -88,7 +89,7 @@ class TestPage:
         assert 'value="human"' in page
 
     def test_a_link_fills_the_form(self, client: TestClient) -> None:
-        address = Comparison(
+        address = CompareForm(
             ("texts.jsonl",), ("lexical",), own={"lexical": {"window": 77}}
         ).address
         page = client.get(address).text
@@ -137,7 +138,7 @@ class TestUploads:
             files=[("upload", ("new texts.jsonl", record)), ("upload", ("b.txt", b"Plain."))],
             data={"file": "texts.jsonl", "measure": "lexical", "seed": "4"},
         )
-        chosen = from_query(parse_qsl(urlsplit(response.headers["location"]).query))
+        chosen = CompareForm.read(parse_qsl(urlsplit(response.headers["location"]).query))
         assert [key.split("~")[0] for key in chosen.files] == [
             "texts.jsonl",
             "new-texts.jsonl",
@@ -175,13 +176,13 @@ class TestUploads:
 def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened: Workspace) -> None:
     """The work itself, in this process, and every page that shows what came out."""
     prepare(opened.store)
-    comparison = Comparison(
+    comparison = CompareForm(
         ("texts.jsonl",),
         ("lexical", "templates"),
         settings={"by": ("source",), "reference": "human", "permutations": 9},
         own={"lexical": {"window": 5}},
     )
-    place = work.run(json.loads(json.dumps(comparison.to_dict())), opened, Silent())
+    place = work.run(json.loads(json.dumps(asdict(comparison))), opened, Silent())
     page = client.get(place).text
     assert "Summary" in page
     assert comparison.address.replace("&", "&amp;") in page
@@ -250,7 +251,7 @@ def test_an_empty_history_begins_with_the_first_file(opened: Workspace, calling:
     assert jobs.list() == [], "the user's own files are not measured unasked"
     begin(replace(opened, first=True), history, jobs)
     (job,) = jobs.list()
-    comparison = Comparison.from_dict(job.settings)
+    comparison = from_json(CompareForm, job.settings)
     assert comparison.files == ("texts.jsonl",)
     assert comparison.settings["reference"] == "human"
     begin(replace(opened, first=True), history, jobs)

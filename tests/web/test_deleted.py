@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,19 +14,19 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 
 from rote.web.forms import templates as limits
-from rote.web.forms.compare import Comparison
-from rote.web.forms.templates import TemplatesAsked
+from rote.web.forms.compare import CompareForm
+from rote.web.forms.templates import TemplatesForm
 from rote.web.jobs.ledger import Job
 from rote.web.routes import jobs as job_routes
 from rote.web.store.history import History
 from rote.web.workspace import Workspace
 from tests.web.test_history import made
 
-COMPARISON = Comparison(("texts.jsonl",), ("lexical",))
-TEMPLATES = TemplatesAsked(("texts.jsonl",))
+COMPARISON = CompareForm(("texts.jsonl",), ("lexical",))
+TEMPLATES = TemplatesForm(("texts.jsonl",))
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
-    "compare": (COMPARISON.to_dict(), "/compare/result/{id}"),
-    "templates": (TEMPLATES.to_dict(), "/templates/kept/{id}"),
+    "compare": (asdict(COMPARISON), "/compare/result/{id}"),
+    "templates": (asdict(TEMPLATES), "/templates/kept/{id}"),
 }
 
 
@@ -87,15 +88,15 @@ def test_templates_that_were_deleted_are_measured_anew(
     client: TestClient, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = finished(client, history, "templates")
-    assert str(client.get(TEMPLATES.address()).headers["location"]) == job.result
+    assert str(client.get(TEMPLATES.address).headers["location"]) == job.result
     history.delete([str(job.result)[-12:]])
-    page = client.get(TEMPLATES.address())
+    page = client.get(TEMPLATES.address)
     assert page.status_code == 200
     assert "Sources" in page.text
     answer = client.get("/api/templates", params={"file": "texts.jsonl"})
     assert [row["source"] for row in answer.json()["sources"]] == ["human", "model"]
     monkeypatch.setattr(limits, "SMALL", 10)
-    assert '<button type="submit">Start</button>' in client.get(TEMPLATES.address()).text
+    assert '<button type="submit">Start</button>' in client.get(TEMPLATES.address).text
     started = client.post("/api/templates", json={"files": ["texts.jsonl"]}).json()
     assert started["id"] != job.id
 

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
+from rote.web.forms.compare import CompareForm
 from rote.web.safety import POLICY
 from rote.web.store.database import prepare
 from rote.web.store.history import History
@@ -187,12 +188,11 @@ def test_a_path_is_no_key(client: TestClient, key: str) -> None:
 @pytest.mark.parametrize("name", ["train", "against", "embedder", "tokenizer", "templates_from"])
 def test_no_option_of_a_request_names_a_file(client: TestClient, name: str) -> None:
     """What the form does not offer is not read, wherever it stands in the address."""
-    from rote.web.forms.compare import from_query
 
     pairs = [("file", "texts.jsonl"), (name, "/etc/passwd")]
     for measure in ("novelty", "semantic", "templates", "overlap"):
         pairs += [("measure", measure), (f"{measure}.{name}", "/etc/passwd")]
-    read = from_query(pairs)
+    read = CompareForm.read(pairs)
     assert "/etc/passwd" not in json.dumps([dict(read.settings), dict(read.own)])
 
 

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from rote.corpus import open_corpus
 from rote.index.folders.build import add_to_index
 from rote.index.opening import build_index
 from rote.web.app import make_app
-from rote.web.forms.compare import Comparison
-from rote.web.forms.templates import TemplatesAsked
+from rote.web.forms.compare import CompareForm
+from rote.web.forms.templates import TemplatesForm
 from rote.web.jobs.work import compare, templates
 from rote.web.store.database import FILE, connected, prepare
 from rote.web.store.history import History
@@ -97,8 +98,8 @@ def says(page: str) -> str:
 def test_a_comparison_shows_the_text_of_the_row(
     app: TestClient, same: Workspace, settings: dict[str, Any]
 ) -> None:
-    asked = Comparison(NAMES, ("lexical", "templates"), settings=settings)
-    address = compare.run(asked.to_dict(), same, Silent())
+    asked = CompareForm(NAMES, ("lexical", "templates"), settings=settings)
+    address = compare.run(asdict(asked), same, Silent())
     listed = app.get(f"/api/results/{address[-12:]}/texts", params={"place": 0, "limit": 100})
     rows = listed.json()["texts"]
     assert {(row["file"], row["id"]) for row in rows} == {
@@ -126,10 +127,10 @@ def test_a_comparison_shows_the_text_of_the_row(
 def test_templates_lead_to_the_text_that_holds_them(
     app: TestClient, same: Workspace, kept: bool, by: str
 ) -> None:
-    asked = TemplatesAsked(NAMES, n=4, by=by)
-    address = asked.address(source="model") if by else asked.address()
+    asked = TemplatesForm(NAMES, n=4, by=by)
+    address = asked.address + ("&source=model" if by else "")
     if kept:
-        address = templates.run(json.loads(json.dumps(asked.to_dict())), same, Silent())
+        address = templates.run(json.loads(json.dumps(asdict(asked))), same, Silent())
     page = app.get(address).text
     seen = set()
     for template in links(page, re.escape(address.partition("?")[0]) + r"\?[^\"]*template="):

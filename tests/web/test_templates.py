@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from starlette.testclient import TestClient
 from rote.core.errors import OptionError
 from rote.core.progress import Silent
 from rote.web.forms import templates as limits
-from rote.web.forms.templates import TemplatesAsked
+from rote.web.forms.options import from_json
+from rote.web.forms.templates import TemplatesForm
 from rote.web.jobs.work import templates as work
 from rote.web.routes.templates import IndexTemplatesAnswer, TemplatesAnswer
 from rote.web.workspace import Workspace
@@ -128,8 +130,8 @@ def test_many_texts_wait_for_a_click_and_then_for_a_job(
 def test_the_work_keeps_its_result_and_its_page_shows_it(
     app: TestClient, opened: Workspace
 ) -> None:
-    asked = TemplatesAsked(("texts.jsonl",), n=5)
-    address = work.run(json.loads(json.dumps(asked.to_dict())), opened, Silent())
+    asked = TemplatesForm(("texts.jsonl",), n=5)
+    address = work.run(json.loads(json.dumps(asdict(asked))), opened, Silent())
     page = app.get(address, params={"source": "plain"})
     assert page.status_code == 200
     assert "DT JJ NN VBD DT" in page.text
@@ -158,10 +160,8 @@ def test_a_wrong_setting_is_named_on_the_page(
 
 
 def test_an_address_holds_what_differs_from_the_usual() -> None:
-    asked = TemplatesAsked(("a b.jsonl", "c"), n=4, reference="plain")
-    assert asked.address(source="x y") == (
-        "/templates?file=a+b.jsonl&file=c&n=4&reference=plain&source=x+y"
-    )
-    assert TemplatesAsked.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked
+    asked = TemplatesForm(("a b.jsonl", "c"), n=4, reference="plain")
+    assert asked.address == "/templates?file=a+b.jsonl&file=c&n=4&reference=plain"
+    assert from_json(TemplatesForm, json.loads(json.dumps(asdict(asked)))) == asked
     with pytest.raises(OptionError, match="no file"):
-        TemplatesAsked().measured(Workspace({}, {}, Path("store")))
+        TemplatesForm().measured(Workspace({}, {}, Path("store")))

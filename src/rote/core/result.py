@@ -77,14 +77,14 @@ class Result:
                 name: {
                     "texts": source.texts,
                     "words": source.words,
-                    "values": _plain(source.values),
-                    "intervals": _plain(source.intervals),
+                    "values": plain(source.values),
+                    "intervals": plain(source.intervals),
                     "notes": list(source.notes),
                 }
                 for name, source in self.sources.items()
             },
-            "comparisons": _plain(self.comparisons),
-            "tables": _plain(self.tables),
+            "comparisons": plain(self.comparisons),
+            "tables": plain(self.tables),
             "notes": list(self.notes),
         }
 
@@ -138,12 +138,12 @@ def panel_to_json(results: Sequence[Result], indent: int | None = 2) -> str:
     return json.dumps(panel, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Numpy scalars and tuples to JSON types, nan and infinities to null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

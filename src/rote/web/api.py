@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import FastAPI, Response
-from fastapi.openapi.utils import get_openapi
+from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
-_ERROR = {
-    "type": "object",
-    "title": "Error",
-    "description": "What is wrong, and what to do about it.",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["kind", "message"],
-            "properties": {
-                "kind": {"type": "string", "examples": ["OptionError", "UnknownName"]},
-                "message": {"type": "string", "description": "For people"},
-            },
-        }
-    },
+from rote.web.errors import AnyJSON
+from rote.web.indexes import OpenIndex
+from rote.web.jobs.pool import bounded
+from rote.web.state import index_of
+
+
+class Problem(BaseModel):
+    kind: str = Field(examples=["OptionError", "UnknownName"])
+    message: str = Field(description="For people")
+
+
+class Error(BaseModel):
+    """What is wrong, and what to do about it."""
+
+    error: Problem
+
+
+REFUSED: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "model": Error,
+        "description": "Refused: 400 for a wrong value, 404 for an unknown name, 413 for too much",
+    }
 }
-_REFUSED = {
-    "description": "Refused: 400 for a wrong value, 404 for an unknown name, 413 for too much",
-    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-}
-_NOT_OURS = ("HTTPValidationError", "ValidationError")
+"""FastAPI would say that wrong values are answered with 422, in a form of its own."""
 
 
 class About(BaseModel):
@@ -145,52 +146,13 @@ class TopAnswer(About):
     ngrams: list[Frequent]
 
 
-def json_response(data: Any, status: int = 200) -> Response:
-    """As JSON, whatever texts hold: half a surrogate pair can be written as an escape alone."""
-    plain = _plain(data)
-    try:
-        body = json.dumps(plain, ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError:
-        body = json.dumps(plain, allow_nan=False).encode()
-    return Response(body, status, media_type="application/json")
+async def answered(
+    request: Request, key: str, find: Callable[[OpenIndex], Mapping[str, Any]]
+) -> Response:
+    """The index that was asked, and what was found in it."""
 
+    def work() -> dict[str, Any]:
+        opened = index_of(request, key)
+        return {**opened.about(key), **find(opened)}
 
-def _plain(value: Any) -> Any:
-    """Undefined numbers are null."""
-    if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def describe(app: FastAPI, *, token: bool) -> None:
-    """FastAPI would say that wrong values are answered with 422, in a form of its own."""
-
-    def made() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _described(app, token)
-        return app.openapi_schema
-
-    app.openapi = made  # type: ignore[method-assign]
-
-
-def _described(app: FastAPI, token: bool) -> dict[str, Any]:
-    found = get_openapi(
-        title=app.title, version=app.version, description=app.description, routes=app.routes
-    )
-    for methods in found["paths"].values():
-        for one in methods.values():
-            one["responses"].pop("422", None)
-            one["responses"]["4XX"] = _REFUSED
-    parts = found.setdefault("components", {})
-    schemas = parts.setdefault("schemas", {})
-    for name in _NOT_OURS:
-        schemas.pop(name, None)
-    schemas["Error"] = _ERROR
-    if token:
-        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        found["security"] = [{"token": []}]
-    return found
+    return AnyJSON(await bounded(request, work))

@@ -6,14 +6,17 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 
 from fastapi import FastAPI
 
 from rote.core import plugins
 from rote.core.errors import RoteError
 from rote.web import errors
-from rote.web.api import describe
-from rote.web.forms.compare import Comparison, guessed
+from rote.web.api import REFUSED
+from rote.web.forms.compare import CompareForm, guessed
+from rote.web.indexes import Indexes, Recent
+from rote.web.jobs.pool import Pool
 from rote.web.jobs.queue import Jobs
 from rote.web.safety import Safety
 from rote.web.store import database, uploads
@@ -44,15 +47,20 @@ def make_app(opened: Workspace) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         default_response_class=errors.AnyJSON,
+        responses=REFUSED,
         lifespan=_living,
     )
-    app.state.opened = opened
+    app.state.workspace = opened
     app.state.history = History(opened.store)
     app.state.jobs = Jobs(opened)
+    app.state.indexes, app.state.recent, app.state.pool = Indexes(), Recent(), Pool()
     for name in plugins.members("web.routes"):
         app.include_router(plugins.load("web.routes", name).router)
     errors.attach(app)
-    describe(app, token=opened.token is not None)
+    if opened.token is not None:
+        described = app.openapi()
+        described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        described["security"] = [{"token": []}]
     app.add_middleware(Safety, opened=opened)
     return app
 
@@ -61,7 +69,7 @@ def make_app(opened: Workspace) -> FastAPI:
 async def _living(app: FastAPI) -> AsyncIterator[None]:
     """Work that runs ends with the app, and says so on its page when the app is back."""
     jobs: Jobs = app.state.jobs
-    begin(app.state.opened, app.state.history, jobs)
+    begin(app.state.workspace, app.state.history, jobs)
     try:
         yield
     finally:
@@ -82,8 +90,8 @@ def begin(opened: Workspace, history: History, jobs: Jobs) -> None:
     if not opened.first or key is None or any(job.open for job in jobs.list()):
         return
     settings = {**guessed([key], opened), "permutations": _PERMUTATIONS}
-    comparison = Comparison((key,), settings=settings)
-    jobs.start("compare", comparison.title, comparison.to_dict(), files=comparison.files)
+    comparison = CompareForm((key,), settings=settings)
+    jobs.start("compare", comparison.title, asdict(comparison), files=comparison.files)
 
 
 def _draw(history: History, id: str) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from rote.core.errors import MissingExtra, RoteError, UnknownName
+from rote.core.result import plain
 from rote.web.pages.render import page
+from rote.web.store.database import NotKept
 from rote.web.store.disk import full_disk
 
 _TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy", 507: "The disk is full"}
@@ -46,15 +47,7 @@ class AnyJSON(JSONResponse):
     """
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(_defined(content), allow_nan=False, separators=(",", ":")).encode()
-
-
-def _defined(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _defined(held) for name, held in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_defined(held) for held in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return json.dumps(plain(content), allow_nan=False, separators=(",", ":")).encode()
 
 
 def status_of(error: RoteError) -> int:
@@ -74,6 +67,10 @@ def answer(request: Request, status: int, kind: str, message: str) -> Response:
 
 
 def _known(request: Request, error: Any) -> Response:
+    # A result that was deleted leads to the work that made it, where it can be done again.
+    maker = request.app.state.jobs.maker(request.url.path) if isinstance(error, NotKept) else None
+    if maker:
+        return RedirectResponse(maker.address, 303)
     return answer(request, status_of(error), type(error).__name__, str(error))
 
 
@@ -113,7 +110,7 @@ class _Unexpected:
             logging.getLogger("rote.web").exception("%s %s", scope["method"], scope["path"])
             if started:
                 raise
-            store = scope["app"].state.opened.store
+            store = scope["app"].state.workspace.store
             full = full_disk(error, (store, Path(tempfile.gettempdir())))
             status, kind = (507, "DiskFull") if full else (500, "Unexpected")
             response = answer(Request(scope), status, kind, full or _UNEXPECTED)

@@ -9,23 +9,44 @@ others go on with the old one, and the old one is let go with its last reader.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from fastapi import FastAPI, Request
-
 from rote.index.folders.folder import MANIFEST, Manifest, read_manifest
 from rote.index.index import Index
 from rote.index.opening import open_index
-from rote.web.store.recent import Recent
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]
-_FIRST = Lock()
-"""Held for a moment: two requests may want an app's first index at once."""
+RECENT = 32
+"""Answers that took a while and are kept: a reload, or another view of the same, is at once."""
+
+
+class Recent:
+    """Answers by what was asked; of too many the one goes that was not asked for longest."""
+
+    def __init__(self, most: int = RECENT) -> None:
+        self._held: OrderedDict[Hashable, Any] = OrderedDict()
+        self._most = most
+        self._lock = Lock()
+
+    def get(self, asked: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            if asked in self._held:
+                self._held.move_to_end(asked)
+                found: T = self._held[asked]
+                return found
+        # Not under the lock: others need not wait. The same may be made twice, and is the same.
+        made = make()
+        with self._lock:
+            self._held[asked] = made
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +109,6 @@ class Indexes:
             return opened
         finally:
             door.release()
-
-
-def indexes_of(app: FastAPI) -> Indexes:
-    """Those of the app, made when they are first needed."""
-    with _FIRST:
-        if not hasattr(app.state, "indexes"):
-            app.state.indexes = Indexes()
-        found: Indexes = app.state.indexes
-    return found
-
-
-def index_of(request: Request, key: str) -> OpenIndex:
-    """The index that was opened under this key, as it is now."""
-    return indexes_of(request.app).current(request.app.state.opened.index(key))
 
 
 def _opened(path: Path) -> OpenIndex:

@@ -6,7 +6,7 @@ One comparison has one address; everything that stands there can be changed by h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
@@ -15,6 +15,7 @@ from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.measure import PANEL, Settings
+from rote.web.files import glimpse
 from rote.web.forms import options as forms
 from rote.web.workspace import Workspace
 
@@ -28,7 +29,7 @@ CORPUS, TRAIN = "needs a corpus", "needs training texts"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CompareForm:
     """Files by their keys, measures by their names, and the settings that differ from the usual."""
 
     files: tuple[str, ...]
@@ -56,7 +57,7 @@ class Comparison:
         pairs = [("file", key) for key in self.files]
         pairs += [("measure", name) for name in self.measures]
         pairs += [
-            (name, getattr(self, name)) for name in ("corpus", "train") if getattr(self, name)
+            (n, place) for n, place in (("corpus", self.corpus), ("train", self.train)) if place
         ]
         pairs += [(name, forms.written(value)) for name, value in self.settings.items()]
         for measure, own in self.own.items():
@@ -64,18 +65,27 @@ class Comparison:
         # An empty one says that it was left empty: without it the form would guess.
         return pairs + [("by", "")] * ("by" not in self.settings)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
-        """From JSON, where tuples are lists."""
-        own = {measure: _tupled(given) for measure, given in data["own"].items()}
-        return replace(
-            cls(**data),
-            files=tuple(data["files"]),
-            measures=tuple(data["measures"]),
-            settings=_tupled(data["settings"]),
+    def read(cls, pairs: Iterable[tuple[str, str]]) -> CompareForm:
+        """From an address or a posted form; unknown names are left alone, wrong values refused."""
+        given = list(pairs)
+        single = dict(given)
+        several = {
+            one: tuple(dict.fromkeys(value for name, value in given if name == one))
+            for one in ("file", "measure")
+        }
+        own = {}
+        for name in several["measure"]:
+            if name not in offered():
+                raise UnknownName("measure", name, offered())
+            if mine := forms.read(_metric(name).options, single, prefix=f"{name}."):
+                own[name] = mine
+        return cls(
+            files=several["file"],
+            measures=several["measure"],
+            corpus=single.get("corpus", ""),
+            train=single.get("train", ""),
+            settings=forms.read(Settings, single, SHARED),
             own=own,
         )
 
@@ -88,9 +98,9 @@ class Comparison:
         for key in self.files:
             opened.file(key)
         for name in self.measures:
-            self.options(name)
+            _metric(name).options(**self.own.get(name, {}))
             if lacking := self.lacks(name):
-                title = plugins.load("measure", name).METRIC.title
+                title = _metric(name).title
                 raise OptionError(f"{title} {lacking}: choose one below, or leave it out")
         Settings(**self.settings)
         for place in (self.corpus, self.train):
@@ -99,12 +109,9 @@ class Comparison:
     def lacks(self, measure: str) -> str:
         """What a measure is held against and nobody chose; a missing reference leaves the measure
         out of the result, with the reason."""
-        wanted = needs(plugins.load("measure", measure).METRIC)
+        wanted = needs(_metric(measure))
         chosen = {CORPUS: self.corpus, TRAIN: self.train}
         return wanted if wanted in chosen and not chosen[wanted] else ""
-
-    def options(self, measure: str) -> Any:
-        return plugins.load("measure", measure).METRIC.options(**self.own.get(measure, {}))
 
     def places(self) -> tuple[list[str], list[str]]:
         """Keys of all files and of all indexes that are read."""
@@ -141,28 +148,6 @@ def grounds(opened: Workspace) -> dict[str, str]:
     return {**indexes, **{_FILE + key: f"texts of {key}" for key in opened.all_files()}}
 
 
-def from_query(pairs: Iterable[tuple[str, str]]) -> Comparison:
-    """From an address or a posted form; unknown names are left alone, wrong values refused."""
-    given = list(pairs)
-    single = dict(given)
-    measures = tuple(dict.fromkeys(value for name, value in given if name == "measure"))
-    return Comparison(
-        files=tuple(dict.fromkeys(value for name, value in given if name == "file")),
-        measures=tuple(known(measures)),
-        corpus=single.get("corpus", ""),
-        train=single.get("train", ""),
-        settings=forms.read(Settings, single, SHARED),
-        own={measure: own for measure in measures if (own := _own(measure, single))},
-    )
-
-
-def known(measures: Sequence[str]) -> Sequence[str]:
-    for name in measures:
-        if name not in offered():
-            raise UnknownName("measure", name, offered())
-    return measures
-
-
 @cache
 def offered() -> tuple[str, ...]:
     """The measures that a whole picture can hold, the usual ones first."""
@@ -172,20 +157,13 @@ def offered() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*USUAL, *(name for name in MEASURES if name in there))))
 
 
-def _own(measure: str, given: Mapping[str, str]) -> dict[str, Any]:
-    start = f"{measure}."
-    mine = {name[len(start) :]: text for name, text in given.items() if name.startswith(start)}
-    return forms.read(plugins.load("measure", measure).METRIC.options, mine)
-
-
-def _tupled(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+def _metric(name: str) -> Metric:
+    found: Metric = plugins.load("measure", name).METRIC
+    return found
 
 
 def guessed(files: Sequence[str], opened: Workspace) -> dict[str, Any]:
     """Settings for files of which nobody said anything: sources by field, if they have one."""
-    from rote.web.files import glimpse
-
     looks = [glimpse(opened.file(key)) for key in files]
     if not looks or not all("source" in look.fields for look in looks):
         return {}

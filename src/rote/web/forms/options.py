@@ -11,7 +11,9 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from starlette.datastructures import FormData
 
 from rote.core.errors import OptionError
 
@@ -20,6 +22,7 @@ _NAMES = frozenset(
     "document_field reference_field".split()
 )
 """Strings that name something inside the texts. Others (an index, a model, a file) are left out."""
+Form = TypeVar("Form")
 _YES = {"yes": True, "no": False}
 
 
@@ -50,16 +53,31 @@ def fields_of(options: type, only: Iterable[str] | None = None) -> list[Field]:
 
 
 def read(
-    options: type, given: Mapping[str, str], only: Iterable[str] | None = None
+    options: type, given: Mapping[str, str], only: Iterable[str] | None = None, prefix: str = ""
 ) -> dict[str, Any]:
     """The values that differ from the defaults; a wrong one is named."""
     hints = typing.get_type_hints(options)
     found = {}
     for field in fields_of(options, only):
-        text = given.get(field.name)
+        text = given.get(prefix + field.name)
         if text is not None and text.strip() != field.default:
             found[field.name] = _value(hints[field.name], text.strip(), field)
     return found
+
+
+def filled(fields: Iterable[Field], given: Mapping[str, Any]) -> list[tuple[Field, str]]:
+    """Fields with what stands in them: what was given, or the default."""
+    return [(f, written(given[f.name]) if f.name in given else f.default) for f in fields]
+
+
+def from_json(form: type[Form], data: Mapping[str, Any]) -> Form:
+    """What was asked, from the JSON of a job or of a kept result, where tuples are lists."""
+    return form(**_tupled(data))
+
+
+def pairs_of(form: FormData) -> list[tuple[str, str]]:
+    """A posted form without its files."""
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
 
 
 def written(value: Any) -> str:
@@ -71,6 +89,12 @@ def written(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(map(written, value))
     return str(value)
+
+
+def _tupled(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _tupled(held) for name, held in value.items()}
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value
 
 
 def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:

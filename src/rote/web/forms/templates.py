@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from rote.core.errors import OptionError
+from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.web.files import glimpse
+from rote.web.forms import options
 from rote.web.store.fingerprints import fingerprint
 from rote.web.store.uploads import COLUMNS, unpacked
 from rote.web.workspace import Workspace
@@ -26,17 +28,16 @@ _USUAL = "source"
 
 
 @dataclass(frozen=True, slots=True)
-class TemplatesAsked:
+class TemplatesForm:
     """Files by their keys, and settings as they stand in an address."""
 
-    files: tuple[str, ...] = ()
-    layer: str = "pos"
-    n: int = 6
-    top: int = 100
-    min_count: int = 2
-    by: str = ""
-    """Fields that tell sources apart; without one `source`, where the records have it."""
-    reference: str = ""
+    files: tuple[str, ...] = option((), "Keys of files, as /api/opened lists them", form=False)
+    layer: str = option("pos", f"One of {', '.join(LAYERS)}")
+    n: int = option(6, "Items of a template")
+    top: int = option(100, "Templates of a source")
+    min_count: int = option(2, "How often a template has to stand")
+    by: str = option("", "Fields that tell sources apart; or: source")
+    reference: str = option("", "Source that others are compared with")
 
     def __post_init__(self) -> None:
         if not 1 <= self.n <= LONGEST:
@@ -48,44 +49,34 @@ class TemplatesAsked:
         if self.layer not in LAYERS:
             raise OptionError(f"the layer is one of {', '.join(LAYERS)}, not '{self.layer}'")
 
+    @classmethod
+    def read(cls, pairs: Iterable[tuple[str, str]]) -> TemplatesForm:
+        """From an address or a posted form."""
+        given = list(pairs)
+        files = tuple(value for name, value in given if name == "file")
+        return cls(files, **options.read(cls, dict(given)))
+
     @property
     def title(self) -> str:
         return f"templates of {', '.join(name.split('~')[0] for name in self.files)}"
 
-    def address(self, **further: Any) -> str:
+    @property
+    def address(self) -> str:
         """The page with these settings."""
+        usual = asdict(TemplatesForm())
         pairs = [("file", key) for key in self.files]
-        usual = asdict(TemplatesAsked())
         pairs += [(n, str(v)) for n, v in asdict(self).items() if n != "files" and v != usual[n]]
-        pairs += [(name, str(value)) for name, value in further.items() if value]
         return "/templates?" + urlencode(pairs, errors="replace")
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TemplatesAsked:
-        """From JSON, where tuples are lists."""
-        return cls(**{**data, "files": tuple(data["files"])})
-
-    def paths(self, opened: Workspace) -> list[Path]:
-        return list(self.places(opened).values())
 
     def places(self, opened: Workspace) -> dict[str, Path]:
         return {key: opened.file(key) for key in self.files}
 
     def version(self, opened: Workspace) -> tuple[Any, ...]:
         """The same for the same settings on the same files."""
-        return ("templates", self, *map(fingerprint, self.paths(opened)))
+        return ("templates", self, *map(fingerprint, self.places(opened).values()))
 
     def is_small(self, opened: Workspace) -> bool:
-        return sum(map(_size, self.paths(opened))) <= SMALL
-
-    def _fields(self, opened: Workspace) -> tuple[str, ...]:
-        if self.by.strip():
-            return tuple(part.strip() for part in self.by.split(",") if part.strip())
-        known = all(_USUAL in glimpse(path).fields for path in self.paths(opened))
-        return (_USUAL,) if known else ()
+        return sum(map(_size, self.places(opened).values())) <= SMALL
 
     def measured(self, opened: Workspace, reporter: Reporter | None = None) -> Result:
         """The measure `templates` on the files; tests and curves are the page Compare's."""
@@ -94,29 +85,18 @@ class TemplatesAsked:
 
         if not self.files:
             raise OptionError("no file is chosen")
-        (found,) = compute(
-            [
-                (
-                    "templates",
-                    Options(
-                        layer=self.layer,
-                        n=self.n,
-                        top=self.top,
-                        min_count=self.min_count,
-                        lengths=tuple(sorted({4, 5, 6, 7, 8, self.n})),
-                    ),
-                )
-            ],
-            self.paths(opened),
-            settings=Settings(
-                by=self._fields(opened),
-                reference=self.reference or None,
-                permutations=0,
-                matched=False,
-                jobs=opened.jobs,
-            ),
-            reporter=reporter,
+        paths = list(self.places(opened).values())
+        by = tuple(part.strip() for part in self.by.split(",") if part.strip())
+        if not by and all(_USUAL in glimpse(path).fields for path in paths):
+            by = (_USUAL,)
+        settings = Settings(
+            by=by, reference=self.reference or None, permutations=0, matched=False, jobs=opened.jobs
         )
+        lengths = tuple(sorted({4, 5, 6, 7, 8, self.n}))
+        wanted = Options(
+            layer=self.layer, n=self.n, top=self.top, min_count=self.min_count, lengths=lengths
+        )
+        (found,) = compute([("templates", wanted)], paths, settings=settings, reporter=reporter)
         return found
 
 

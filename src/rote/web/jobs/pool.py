@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeVar
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import HTTPException, Request
 
 T = TypeVar("T")
 SECONDS = 60.0
@@ -27,7 +27,10 @@ WAITING = 200
 class Pool:
     """A few threads, and how many pieces of work they have or wait for."""
 
-    threads: ThreadPoolExecutor
+    threads: ThreadPoolExecutor = field(
+        # As many as there are cores.
+        default_factory=lambda: ThreadPoolExecutor(max(2, os.cpu_count() or 1), "rote-web")
+    )
     lock: Lock = field(default_factory=Lock)
     held: int = 0
 
@@ -48,7 +51,8 @@ async def bounded(
     request: Request, work: Callable[..., T], *given: Any, seconds: float | None = None
 ) -> T:
     """What `work(*given)` gives, from one of the app's threads."""
-    pool, limit = pool_of(request.app), SECONDS if seconds is None else seconds
+    pool: Pool = request.app.state.pool
+    limit = SECONDS if seconds is None else seconds
     if not pool.taken():
         raise HTTPException(503, "too many questions wait for an answer: ask again in a minute")
     future = pool.threads.submit(work, *given)
@@ -62,13 +66,3 @@ async def bounded(
             f"no answer within {limit:.0f} seconds: ask for less (a narrower query, a shorter "
             "text), or ask on the command line, which has no limit",
         ) from None
-
-
-def pool_of(app: FastAPI) -> Pool:
-    """The threads of the app, made when they are first needed: as many as there are cores."""
-    found: Pool | None = getattr(app.state, "pool", None)
-    if found is None:
-        # Called in the event loop alone, so that no two are made.
-        threads = ThreadPoolExecutor(max(2, os.cpu_count() or 1), "rote-web")
-        found = app.state.pool = Pool(threads)
-    return found

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from fastapi import Request
 from fastapi.responses import RedirectResponse
 
 from rote.core import plugins
@@ -310,18 +309,11 @@ class Jobs:
         return ended
 
 
-def job_response(request: Request, job: Job) -> RedirectResponse:
+def job_response(job: Job) -> RedirectResponse:
     """To what came out, or to the page that shows how far it is."""
     done = job.state == "done" and job.result
     mark = "&" if job.result and "?" in job.result else "?"
     return RedirectResponse(f"{job.result}{mark}found={job.id}" if done else job.address, 303)
-
-
-def again_response(request: Request) -> RedirectResponse | None:
-    """For a result that was deleted: to the work that made it, where it can be done again."""
-    jobs: Jobs = request.app.state.jobs
-    job = jobs.maker(request.url.path)
-    return RedirectResponse(job.address, 303) if job else None
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -52,7 +52,7 @@ def environment() -> Environment:
 def page(request: Request, name: str, status: int = 200, **given: Any) -> HTMLResponse:
     """The page `name`, with what every page knows: the request and what was opened."""
     shown = environment().get_template(name)
-    opened = request.app.state.opened
+    opened = request.app.state.workspace
     return HTMLResponse(shown.render(request=request, opened=opened, **given), status)
 
 

@@ -86,19 +86,20 @@ def top_view(opened: OpenIndex, key: str, n: int, k: int, layer: str) -> list[di
     ]
 
 
-def misplaced(error: RoteError) -> tuple[str, dict[str, str] | None]:
+def misplaced(error: RoteError) -> dict[str, Any]:
     """What is wrong with a query, and the query around the place of the mistake."""
     said = _MISTAKE.fullmatch(str(error))
     if not said:
-        return str(error), None
-    problem, query, at = said[1], said[2], len(said[3])
+        return {"problem": str(error)}
+    query, at = said[2], len(said[3])
     first = max(0, at - _AROUND)
-    return problem, {
+    mistake = {
         "before": ("…" if first else "") + query[first:at],
         "at": query[at : at + 1] or " ",
         "after": query[at + 1 : at + _AROUND],
         "place": f"{at + 1:,}",
     }
+    return {"problem": said[1], "mistake": mistake}
 
 
 def examples_for(opened: OpenIndex) -> list[dict[str, str]]:

@@ -52,35 +52,27 @@ def templates(result: Result, source: str) -> list[dict[str, Any]]:
     ]
 
 
-def examples(
-    result: Result, source: str, template: str, files: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Sentences that hold a template, cut at its edges."""
-    found = []
-    for row in result.tables["examples"]:
-        if row["source"] != source or row["template"] != template:
-            continue
+def one_template(
+    result: Result, source: str, template: str, rows: Sequence[Row], files: Mapping[str, str]
+) -> dict[str, Any]:
+    """Sentences that hold a template, cut at its edges, and the words that stand where it stands,
+    the most frequent first."""
+    names = [row["template"] for row in rows]
+    if template not in names:
+        raise UnknownName("template", template, names)
+
+    def own(table: str) -> list[Row]:
+        held = result.tables[table]
+        return [row for row in held if (row["source"], row["template"]) == (source, template)]
+
+    examples = []
+    for row in own("examples"):
         first, last = row["start"] - row["sentence_start"], row["end"] - row["sentence_start"]
         sentence = row["sentence"]
-        found.append(
-            {
-                "id": row["id"],
-                "file": file_name(row["file"], files) if "file" in row else "",
-                "before": sentence[:first],
-                "match": sentence[first:last],
-                "after": sentence[last:],
-            }
-        )
-    return found
-
-
-def readings(result: Result, source: str, template: str) -> list[Row]:
-    """The words that stand where a template stands, the most frequent first."""
-    return [
-        row
-        for row in result.tables["matches"]
-        if row["source"] == source and row["template"] == template
-    ]
+        example = {"before": sentence[:first], "match": sentence[first:last]}
+        file = file_name(row["file"], files) if "file" in row else ""
+        examples.append({**example, "after": sentence[last:], "id": row["id"], "file": file})
+    return {"examples": examples, "readings": own("matches")}
 
 
 def of_index(opened: OpenIndex, key: str, layer: str, n: int, top: int) -> list[dict[str, Any]]:
@@ -96,10 +88,3 @@ def of_index(opened: OpenIndex, key: str, layer: str, n: int, top: int) -> list[
         }
         for row in top_view(opened, key, n, top, layer)
     ]
-
-
-def known_templates(rows: Sequence[Row], template: str) -> None:
-    """Refuse a template that is none of these."""
-    names = [row["template"] for row in rows]
-    if template not in names:
-        raise UnknownName("template", template, names)

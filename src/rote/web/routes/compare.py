@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response, UploadFile
@@ -18,21 +18,13 @@ from rote.measure import Settings
 from rote.web.errors import status_of
 from rote.web.files import glimpse
 from rote.web.forms import options as forms
-from rote.web.forms.compare import (
-    SHARED,
-    USUAL,
-    Comparison,
-    from_query,
-    grounds,
-    guessed,
-    needs,
-    offered,
-)
+from rote.web.forms.compare import SHARED, USUAL, CompareForm, grounds, guessed, needs, offered
+from rote.web.forms.options import pairs_of
 from rote.web.jobs.ledger import Job
-from rote.web.jobs.queue import Jobs, job_response
+from rote.web.jobs.queue import job_response
 from rote.web.pages.render import page
+from rote.web.state import state
 from rote.web.store import uploads
-from rote.web.workspace import Workspace
 
 router = APIRouter()
 _MOST_FILES = 100
@@ -47,12 +39,12 @@ _LABELS = {
 
 @router.get("/compare", include_in_schema=False)
 def compare_page(request: Request, tidy: bool = False) -> Response:
-    opened: Workspace = request.app.state.opened
+    opened = state(request).workspace
     query = request.query_params
     if not query:
         first = tuple(opened.files)[:1]
-        return _form(request, Comparison(first, settings=guessed(first, opened)))
-    comparison = from_query(query.multi_items())
+        return _form(request, CompareForm(first, settings=guessed(first, opened)))
+    comparison = CompareForm.read(query.multi_items())
     if not query.getlist("measure"):
         comparison = replace(comparison, measures=USUAL)
     if "by" not in query:
@@ -79,33 +71,29 @@ async def upload_page(request: Request) -> Response:
 @router.post("/uploads/remove", include_in_schema=False)
 async def remove_page(request: Request) -> Response:
     form = await request.form()
-    await run_in_threadpool(uploads.remove, request.app.state.opened.store, str(form.get("key")))
+    await run_in_threadpool(uploads.remove, state(request).workspace.store, str(form.get("key")))
     return RedirectResponse("/compare", 303)
 
 
 def _started(request: Request, form: FormData) -> Response:
-    pairs = _pairs(form)
-    comparison = Comparison(())
+    pairs = pairs_of(form)
+    comparison = CompareForm(())
     try:
         pairs += [("file", key) for key in _keep(request, form)]
-        comparison = from_query(pairs)
+        comparison = CompareForm.read(pairs)
         again = dict(pairs).get("again") == "yes"
-        return job_response(request, _start(request, comparison, again))
+        return job_response(_start(request, comparison, again))
     except RoteError as error:
         return _form(request, comparison, str(error), status_of(error))
 
 
 def _kept(request: Request, form: FormData) -> Response:
-    pairs = _pairs(form)
+    pairs = pairs_of(form)
     try:
         pairs += [("file", key) for key in _keep(request, form)]
-        return RedirectResponse(from_query(pairs).address + "#files", 303)
+        return RedirectResponse(CompareForm.read(pairs).address + "#files", 303)
     except RoteError as error:
-        return _form(request, from_query(pairs), str(error), status_of(error))
-
-
-def _pairs(form: FormData) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+        return _form(request, CompareForm.read(pairs), str(error), status_of(error))
 
 
 def _keep(request: Request, form: FormData) -> list[str]:
@@ -115,23 +103,23 @@ def _keep(request: Request, form: FormData) -> list[str]:
 
 
 def _keep_one(request: Request, one: Uploaded) -> str:
-    opened: Workspace = request.app.state.opened
+    opened = state(request).workspace
     return uploads.keep(opened.store, one.filename or "", one.file, opened.upload_limit)
 
 
-def _start(request: Request, comparison: Comparison, again: bool = False) -> Job:
-    comparison.check(request.app.state.opened)
-    jobs: Jobs = request.app.state.jobs
+def _start(request: Request, comparison: CompareForm, again: bool = False) -> Job:
+    comparison.check(state(request).workspace)
+    jobs = state(request).jobs
     files, indexes = comparison.places()
     return jobs.start(
-        "compare", comparison.title, comparison.to_dict(), files=files, indexes=indexes, again=again
+        "compare", comparison.title, asdict(comparison), files=files, indexes=indexes, again=again
     )
 
 
 def _form(
-    request: Request, comparison: Comparison, problem: str = "", status: int = 200
+    request: Request, comparison: CompareForm, problem: str = "", status: int = 200
 ) -> Response:
-    opened: Workspace = request.app.state.opened
+    opened = state(request).workspace
     known = opened.all_files()
     looks = {key: glimpse(path) for key, path in known.items()}
     chosen = [looks[key] for key in comparison.files if key in looks] or list(looks.values())
@@ -144,7 +132,7 @@ def _form(
         files=looks,
         given=set(opened.files),
         measures=[_measure(name, comparison) for name in offered()],
-        shared=_filled(_shared(), comparison.settings),
+        shared=forms.filled(_shared(), comparison.settings),
         grounds=grounds(opened),
         fields=sorted({name for look in chosen for name in look.fields}),
         sources=sorted({value for look in chosen for _, some in look.values for value in some}),
@@ -159,34 +147,29 @@ def _shared() -> list[forms.Field]:
     return [replace(found[name], label=_LABELS.get(name, found[name].label)) for name in SHARED]
 
 
-def _before(request: Request, comparison: Comparison) -> Job | None:
+def _before(request: Request, comparison: CompareForm) -> Job | None:
     """The job that measured exactly this, if one did."""
-    opened: Workspace = request.app.state.opened
-    jobs: Jobs = request.app.state.jobs
+    jobs = state(request).jobs
     try:
-        comparison.check(opened)
+        comparison.check(state(request).workspace)
         files, indexes = comparison.places()
-        return jobs.finished(jobs.key("compare", comparison.to_dict(), files, indexes))
+        return jobs.finished(jobs.key("compare", asdict(comparison), files, indexes))
     except (RoteError, OSError):
         return None
 
 
-def _measure(name: str, comparison: Comparison) -> dict[str, Any]:
+def _measure(name: str, comparison: CompareForm) -> dict[str, Any]:
     metric = plugins.load("measure", name).METRIC
     own = comparison.own.get(name, {})
     return {
         "name": name,
         "title": metric.title,
         "says": plugins.summary("measure", name),
-        "fields": _filled(forms.fields_of(metric.options), own),
+        "fields": forms.filled(forms.fields_of(metric.options), own),
         "changed": bool(own),
         "usual": name in USUAL,
         "needs": needs(metric),
     }
-
-
-def _filled(fields: list[forms.Field], given: Any) -> list[tuple[forms.Field, str]]:
-    return [(f, forms.written(given[f.name]) if f.name in given else f.default) for f in fields]
 
 
 class Asked(BaseModel):
@@ -216,7 +199,7 @@ def start_comparison(request: Request, asked: Asked) -> dict[str, Any]:
         if measure not in asked.measures:
             raise OptionError(f"options are given for '{measure}', which is not among the measures")
         pairs += [(f"{measure}.{name}", value) for name, value in own.items()]
-    job = _start(request, from_query(pairs), asked.again)
+    job = _start(request, CompareForm.read(pairs), asked.again)
     return {**job.to_dict(), "open": job.open, "address": job.address}
 
 
@@ -224,7 +207,7 @@ def start_comparison(request: Request, asked: Asked) -> dict[str, Any]:
 def list_measures() -> list[dict[str, Any]]:
     shown = []
     for name in offered():
-        about = _measure(name, Comparison(()))
+        about = _measure(name, CompareForm(()))
         options = [
             {"name": f.name, "help": f.help, "default": f.default, "choices": list(f.choices)}
             for f, _ in about["fields"]
@@ -241,4 +224,4 @@ def upload_files(request: Request, upload: list[UploadFile]) -> dict[str, list[s
 
 @router.post("/api/uploads/{key}/delete", tags=["files"], summary="Delete a file that was uploaded")
 def delete_upload(request: Request, key: str) -> dict[str, int]:
-    return {"deleted": int(uploads.remove(request.app.state.opened.store, key))}
+    return {"deleted": int(uploads.remove(state(request).workspace.store, key))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -10,12 +11,13 @@ from pydantic import Field
 from rote.core.errors import UnknownName
 from rote.index.index import Index
 from rote.report.texts.highlight import Span, marked
-from rote.web.api import About, json_response
-from rote.web.indexes import index_of
+from rote.web.api import About, answered
+from rote.web.indexes import OpenIndex
 from rote.web.jobs.pool import bounded
 from rote.web.pages.render import document_link, link, page
+from rote.web.state import index_of
 
-router = APIRouter()
+router = APIRouter(tags=["search"])
 PART = 20_000
 """Characters that are shown at once."""
 _BEFORE = 4_000
@@ -52,33 +54,29 @@ async def document_page(
     request: Request, key: str, id: str, from_: From = None, to: To = None, at: At = None
 ) -> Response:
     def work() -> dict[str, Any]:
-        opened = index_of(request, key)
-        return shown(opened.index, key, id, from_, to, at)
+        return shown(index_of(request, key).index, key, id, from_, to, at)
 
     return page(request, "document.html", key=key, **await bounded(request, work))
 
 
 @router.get(
     "/api/document/{key}",
-    tags=["search"],
     summary="A document of an index, a part at a time",
     response_model=DocumentAnswer,
 )
 async def document(
     request: Request, key: str, id: str, from_: From = None, to: To = None, at: At = None
 ) -> Response:
-    def work() -> dict[str, Any]:
-        opened = index_of(request, key)
+    def find(opened: OpenIndex) -> dict[str, Any]:
         found = shown(opened.index, key, id, from_, to, at)
         names = ("document", "author", "source", "meta", "length", "start", "end", "text")
-        return {**opened.about(key), **{name: found[name] for name in names}}
+        return {name: found[name] for name in names}
 
-    return json_response(await bounded(request, work))
+    return await answered(request, key, find)
 
 
 @router.get(
     "/api/documents/{key}",
-    tags=["search"],
     summary="The ids of an index's documents, in its order",
     response_model=DocumentsAnswer,
 )
@@ -88,16 +86,16 @@ async def documents(
     start: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    def work() -> dict[str, Any]:
-        opened, ids, first = index_of(request, key), list[str](), start
+    def find(opened: OpenIndex) -> dict[str, Any]:
+        ids, first = list[str](), start
         for segment in opened.index.segments:
             held = segment.documents
             last = min(len(held), first + limit - len(ids))
             ids += [held.id(number) for number in range(first, last)]
             first = max(0, first - len(held))
-        return {**opened.about(key), "start": start, "ids": ids}
+        return {"start": start, "ids": ids}
 
-    return json_response(await bounded(request, work))
+    return await answered(request, key, find)
 
 
 def shown(
@@ -145,20 +143,14 @@ def _part(held: Any, number: int, first: int, length: int) -> tuple[int, str, bo
     text: str = held.text(number, first, first + PART)
     skipped = 0
     if first and held.text(number, first - 1, first).strip():
-        skipped = _gap(text[:_LOOK], 0)
+        # Where the first word begins that is whole.
+        gap = re.search(r"\s", text[:_LOOK])
+        skipped = gap.end() if gap else 0
     end = len(text)
     if first + end < length:
         cut = max(text.rfind(" ", end - _LOOK), text.rfind("\n", end - _LOOK))
         end = cut + 1 if cut > skipped else end
     return skipped, text[skipped:end], first + end < length
-
-
-def _gap(text: str, otherwise: int) -> int:
-    """Where the first word begins that is whole."""
-    for place, character in enumerate(text):
-        if character.isspace():
-            return place + 1
-    return otherwise
 
 
 def _marks(start: int | None, end: int | None, first: int, last: int) -> list[Span]:

@@ -13,8 +13,8 @@ from fastapi.responses import RedirectResponse
 from rote.core.errors import OptionError
 from rote.web.errors import AnyJSON
 from rote.web.pages.render import page
+from rote.web.state import state
 from rote.web.store.database import FARTHEST
-from rote.web.store.history import History
 from rote.web.store.side_by_side import side_by_side
 
 router = APIRouter()
@@ -31,7 +31,7 @@ def history_page(
     q: str = "",
     page_number: Annotated[int, Query(alias="page", ge=1, le=FARTHEST)] = 1,
 ) -> Response:
-    history = _history(request)
+    history = state(request).history
     total, at = history.count(q), page_number
     return page(
         request,
@@ -54,7 +54,7 @@ async def delete_page(request: Request) -> Response:
     """Asks first, then deletes."""
     form = await request.form()
     ids = [value for value in form.getlist("id") if isinstance(value, str)]
-    history = _history(request)
+    history = state(request).history
     if not ids:
         raise OptionError("no result is chosen: tick those that should go")
     if form.get("sure") == "yes":
@@ -71,7 +71,7 @@ def list_results(
     limit: Annotated[int, Query(ge=0, le=500)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:
-    history = _history(request)
+    history = state(request).history
     entries = history.entries(q, limit=limit, offset=offset)
     return {"total": history.count(q), "results": [_public(entry) for entry in entries]}
 
@@ -98,7 +98,7 @@ def compare_results(request: Request, id: Annotated[list[str], Query()]) -> Resp
     response_model=dict[str, Any],
 )
 def get_result(request: Request, id: str) -> Response:
-    return AnyJSON(_history(request).study(id).to_dict())
+    return AnyJSON(state(request).history.study(id).to_dict())
 
 
 @router.get("/api/results/{id}/texts", tags=_TAGS, summary="The values of single texts")
@@ -112,8 +112,8 @@ def get_texts(
     limit: Annotated[int, Query(ge=0, le=1000)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:
-    _history(request).get(id)
-    rows, total = _history(request).texts.page(
+    state(request).history.get(id)
+    rows, total = state(request).history.texts.page(
         id, place, source=source, sort=sort, descending=down, limit=limit, offset=offset
     )
     return {"total": total, "texts": [asdict(row) for row in rows]}
@@ -121,7 +121,7 @@ def get_texts(
 
 @router.post("/api/results/{id}/delete", tags=_TAGS, summary="Delete a result")
 def delete_result(request: Request, id: str) -> dict[str, int]:
-    return {"deleted": _history(request).delete([id])}
+    return {"deleted": state(request).history.delete([id])}
 
 
 def _compared(request: Request, ids: list[str]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _compared(request: Request, ids: list[str]) -> dict[str, Any]:
         raise OptionError("choose at least two results to put side by side")
     if len(chosen) > _MOST:
         raise OptionError(f"choose at most {_MOST} results: more cannot be read side by side")
-    history = _history(request)
+    history = state(request).history
     held = [(history.get(id), history.results(id)) for id in chosen]
     return {"entries": [entry for entry, _ in held], "blocks": side_by_side(held)}
 
@@ -139,8 +139,3 @@ def _public(entry: Any) -> dict[str, Any]:
     """Without the paths of the machine."""
     shown = asdict(entry)
     return {**shown, "files": list(shown["files"])}
-
-
-def _history(request: Request) -> History:
-    found: History = request.app.state.history
-    return found

@@ -11,10 +11,9 @@ from rote.core.errors import RoteError
 from rote.index.index import Index
 from rote.web.errors import AnyJSON
 from rote.web.files import glimpse
-from rote.web.indexes import index_of
-from rote.web.jobs.queue import Jobs
 from rote.web.pages.render import page, query
 from rote.web.pages.sections import glance_of
+from rote.web.state import index_of, state
 from rote.web.store.history import Entry, History
 
 router = APIRouter()
@@ -25,9 +24,9 @@ _QUICK = 20_000_000
 
 @router.get("/", include_in_schema=False)
 def home(request: Request) -> Response:
-    opened = request.app.state.opened
-    history: History = request.app.state.history
-    jobs: Jobs = request.app.state.jobs
+    opened = state(request).workspace
+    history = state(request).history
+    jobs = state(request).jobs
     recent = history.entries(limit=_RECENT)
     return page(
         request,
@@ -49,7 +48,7 @@ def home(request: Request) -> Response:
     response_model=dict[str, Any],
 )
 def list_opened(request: Request) -> Response:
-    opened = request.app.state.opened
+    opened = state(request).workspace
     files = {
         key: {"fields": look.fields, "values": dict(look.values), "problem": look.problem or None}
         for key, path in opened.all_files().items()

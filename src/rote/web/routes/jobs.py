@@ -12,10 +12,12 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
-from rote.web.forms.compare import Comparison
+from rote.web.forms.compare import CompareForm
+from rote.web.forms.options import from_json
 from rote.web.jobs.ledger import Job
 from rote.web.jobs.queue import Jobs
 from rote.web.pages.render import page
+from rote.web.state import state
 from rote.web.store.database import NotKept
 
 router = APIRouter()
@@ -26,37 +28,37 @@ _OFTEN, _ALIVE = 0.3, 15.0
 
 @router.get("/jobs", include_in_schema=False)
 def jobs_page(request: Request) -> Response:
-    return page(request, "jobs.html", jobs=_jobs(request).list())
+    return page(request, "jobs.html", jobs=state(request).jobs.list())
 
 
 @router.get("/jobs/{id}", include_in_schema=False)
 def job_page(request: Request, id: str, stay: bool = False) -> Response:
     """A job that is done leads on to what came out of it."""
-    job = _jobs(request).get(id)
+    job = state(request).jobs.get(id)
     if job.state == "done" and job.result and not stay:
         return RedirectResponse(job.result, 303)
     # A record that another version kept may hold other settings: it is shown without the link.
-    known = job.kind == "compare" and {f.name for f in fields(Comparison)} <= job.settings.keys()
-    changed = Comparison.from_dict(job.settings).address if known else ""
-    before = _jobs(request).before(id)
+    known = job.kind == "compare" and {f.name for f in fields(CompareForm)} <= job.settings.keys()
+    changed = from_json(CompareForm, job.settings).address if known else ""
+    before = state(request).jobs.before(id)
     return page(request, "job.html", job=job, before=before, changed=changed)
 
 
 @router.post("/jobs/{id}/cancel", include_in_schema=False)
 def cancel_and_show(request: Request, id: str) -> Response:
-    _jobs(request).cancel(id)
+    state(request).jobs.cancel(id)
     return RedirectResponse(f"/jobs/{id}", 303)
 
 
 @router.post("/jobs/{id}/again", include_in_schema=False)
 def again_and_show(request: Request, id: str) -> Response:
-    return RedirectResponse(_jobs(request).again(id).address, 303)
+    return RedirectResponse(state(request).jobs.again(id).address, 303)
 
 
 @router.post("/jobs/{id}/forget", include_in_schema=False)
 def forget_and_show(request: Request, id: str) -> Response:
-    _jobs(request).get(id)
-    _jobs(request).forget(id)
+    state(request).jobs.get(id)
+    state(request).jobs.forget(id)
     return RedirectResponse("/jobs", 303)
 
 
@@ -64,24 +66,24 @@ def forget_and_show(request: Request, id: str) -> Response:
 def list_jobs(
     request: Request, limit: Annotated[int, Query(ge=1, le=500)] = 50
 ) -> list[dict[str, Any]]:
-    jobs = _jobs(request)
+    jobs = state(request).jobs
     return [_described(jobs, job) for job in jobs.list(limit)]
 
 
 @router.get("/api/jobs/{id}", tags=_TAGS, summary="One job: its state, progress, remarks, result")
 def get_job(request: Request, id: str) -> dict[str, Any]:
-    return _shown(_jobs(request), id)
+    return _shown(state(request).jobs, id)
 
 
 @router.post("/api/jobs/{id}/cancel", tags=_TAGS, summary="Cancel a job that waits or runs")
 def cancel_job(request: Request, id: str) -> dict[str, Any]:
-    _jobs(request).cancel(id)
-    return _shown(_jobs(request), id)
+    state(request).jobs.cancel(id)
+    return _shown(state(request).jobs, id)
 
 
 @router.post("/api/jobs/{id}/again", tags=_TAGS, summary="Do the same once more, as a new job")
 def repeat_job(request: Request, id: str) -> dict[str, Any]:
-    return _shown(_jobs(request), _jobs(request).again(id).id)
+    return _shown(state(request).jobs, state(request).jobs.again(id).id)
 
 
 @router.get(
@@ -91,7 +93,7 @@ def repeat_job(request: Request, id: str) -> dict[str, Any]:
     response_class=StreamingResponse,
 )
 async def job_events(request: Request, id: str) -> StreamingResponse:
-    await run_in_threadpool(_jobs(request).get, id)  # an unknown one is an error, not a stream
+    await run_in_threadpool(state(request).jobs.get, id)  # an unknown one is an error, not a stream
     return StreamingResponse(
         _events(request, id),
         media_type="text/event-stream",
@@ -105,7 +107,7 @@ async def _events(request: Request, id: str) -> AsyncIterator[str]:
     while not await request.is_disconnected():
         # In a thread: the job may have to be read while others write.
         try:
-            shown = await run_in_threadpool(_shown, _jobs(request), id)
+            shown = await run_in_threadpool(_shown, state(request).jobs, id)
         except NotKept:
             return  # it was deleted meanwhile: the page, asked for again, says so
         text = json.dumps(shown)
@@ -128,8 +130,3 @@ def _shown(jobs: Jobs, id: str) -> dict[str, Any]:
 def _described(jobs: Jobs, job: Job) -> dict[str, Any]:
     before = jobs.before(job.id)
     return {**job.to_dict(), "open": job.open, "address": job.address, "before": before}
-
-
-def _jobs(request: Request) -> Jobs:
-    found: Jobs = request.app.state.jobs
-    return found

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.report.tables.cells import rows_as_csv
-from rote.web.forms.compare import Comparison
+from rote.web.forms.compare import CompareForm
+from rote.web.forms.options import from_json
 from rote.web.jobs.pool import bounded
-from rote.web.jobs.queue import again_response
 from rote.web.pages.render import page
 from rote.web.pages.sections import sections_of
 from rote.web.pages.texts import find_text, marked, open_files
-from rote.web.store.database import FARTHEST, NotKept
+from rote.web.state import state
+from rote.web.store.database import FARTHEST
 from rote.web.store.history import Entry, History
 from rote.web.store.pasted import LONGEST
 
@@ -32,7 +32,7 @@ _PIECE = 1000
 @router.get("/compare/result/{id}", include_in_schema=False)
 async def result_page(request: Request, id: str, found: str = "") -> Response:
     """`found`: the job that was asked for again, and had been done already."""
-    history = _history(request)
+    history = state(request).history
 
     def work() -> dict[str, Any]:
         entry = history.get(id)
@@ -45,13 +45,7 @@ async def result_page(request: Request, id: str, found: str = "") -> Response:
             "found": found if found.isalnum() else "",
         }
 
-    try:
-        shown = await bounded(request, work)
-    except NotKept:
-        if leads := await run_in_threadpool(again_response, request):
-            return leads
-        raise
-    return page(request, "compare_result.html", **shown)
+    return page(request, "compare_result.html", **await bounded(request, work))
 
 
 @router.get("/compare/result/{id}/texts", include_in_schema=False)
@@ -64,7 +58,7 @@ def texts_page(
     down: bool = False,
     page_number: Annotated[int, Query(alias="page", ge=1, le=FARTHEST)] = 1,
 ) -> Response:
-    history = _history(request)
+    history = state(request).history
     entry, results = history.get(id), history.results(id)
     result = _at(results, place)
     at = page_number
@@ -103,11 +97,11 @@ def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[
     """The text itself is looked for in the files, which may be long."""
     from rote.report.fragments import marked_text
 
-    history = _history(request)
+    history = state(request).history
     entry, results = history.get(id), history.results(id)
     problem, shown, document = "", None, None
     try:
-        document = find_text(open_files(request.app.state.opened, entry.files), text, file)
+        document = find_text(open_files(state(request).workspace, entry.files), text, file)
         shown = marked_text(marked(document, source, results))
     except RoteError as error:
         problem = str(error)
@@ -130,7 +124,7 @@ def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[
 @router.get("/compare/result/{id}/{name}", include_in_schema=False)
 async def download(request: Request, id: str, name: str) -> Response:
     """The result as a file: result.json, values.csv or report.html."""
-    content, kind = await bounded(request, _file, _history(request), id, name)
+    content, kind = await bounded(request, _file, state(request).history, id, name)
     stem, _, ending = name.partition(".")
     return Response(
         content.encode("utf-8", "replace"),
@@ -158,7 +152,7 @@ def _file(history: History, id: str, name: str) -> tuple[str, str]:
 @router.get("/compare/result/{id}/texts/values.csv", include_in_schema=False)
 def download_texts(request: Request, id: str, place: int, source: str | None = None) -> Response:
     """The values of all texts, as they come: there may be many."""
-    history = _history(request)
+    history = state(request).history
     _at(history.results(id), place)
     return StreamingResponse(
         _lines(history, id, place, source),
@@ -215,7 +209,7 @@ def _address(entry: Entry) -> str | None:
     """The form with the settings of a result, where it was made here."""
     if entry.kind != "compare" or not entry.settings:
         return None
-    return Comparison.from_dict(entry.settings).address
+    return from_json(CompareForm, entry.settings).address
 
 
 def _at(results: Sequence[Result], place: int) -> Result:
@@ -230,8 +224,3 @@ def _meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _shown(number: float | None) -> str:
     return "–" if number is None else rounded(number)
-
-
-def _history(request: Request) -> History:
-    found: History = request.app.state.history
-    return found

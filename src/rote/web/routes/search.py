@@ -13,8 +13,8 @@ from fastapi.responses import StreamingResponse
 from rote.core.errors import RoteError
 from rote.report.tables.cells import rows_as_csv
 from rote.search.rows.matches import COLUMNS, Sort
-from rote.web import api as answers
-from rote.web.api import json_response
+from rote.web import api
+from rote.web.errors import AnyJSON
 from rote.web.forms.search import (
     LONGEST_NGRAM,
     MOST,
@@ -28,19 +28,22 @@ from rote.web.forms.search import (
     fields_of,
     top,
 )
-from rote.web.indexes import OpenIndex, index_of
+from rote.web.indexes import OpenIndex
 from rote.web.jobs.pool import bounded
 from rote.web.pages.render import link, page
 from rote.web.pages.search import View, examples_for, misplaced, search_view, top_view
+from rote.web.state import index_of, state
 
-router = APIRouter()
+router = APIRouter(tags=["search"])
 _LONE = re.compile("[\ud800-\udfff]")
+_ANSWERED = ("query", "matches", "matched_documents", "limited", "page", "pages")
 Key = Annotated[str, Query(description="Key of an index, as /api/indexes names it")]
 Text = Annotated[str, Query(description="A phrase, or a query: see docs/queries.md")]
 Layer = Annotated[str, Query(description="Layer of phrases and of strings outside of brackets")]
 Page = Annotated[int, Query(ge=1, le=100_000)]
 Per = Annotated[int, Query(ge=1, le=1000, description="Lines on a page")]
 Around = Annotated[int, Query(ge=0, le=500, description="Characters before and after a match")]
+Form = Literal["csv", "jsonl"]
 
 
 @router.get("/search", include_in_schema=False)
@@ -57,26 +60,17 @@ async def search_page(
 ) -> Response:
     """The form, and what was found."""
     question = Question(q, layer, sort, context, page_)
-    given: dict[str, Any] = {
-        "question": question, "view": view, "found": None, "problem": "", "mistake": None,
-        "sorts": SORTS, "most": MOST, "exported": MOST_EXPORTED, "link": link,
-        "key": index or next(iter(request.app.state.opened.indexes), ""),
-    }  # fmt: skip
-    if not given["key"]:
-        return page(request, "search.html", **given, layers=[], fields=[], examples=[])
+    given = {"question": question, "view": view, "found": None, "mistake": None}
 
-    def work() -> dict[str, Any]:
-        opened = index_of(request, given["key"])
-        found: dict[str, Any] = _choices(opened)
-        if q.strip():
-            try:
-                found["found"] = search_view(opened, View(given["key"], question, view, by))
-            except RoteError as error:
-                found["problem"], found["mistake"] = misplaced(error)
-        return found
+    def find(opened: OpenIndex, key: str) -> dict[str, Any]:
+        try:
+            asked = View(key, question, view, by)
+            return {"found": search_view(opened, asked)} if q.strip() else {}
+        except RoteError as error:
+            return misplaced(error)
 
-    given |= await bounded(request, work)
-    return page(request, "search.html", 400 if given["problem"] else 200, **given)
+    limits = {"sorts": SORTS, "most": MOST, "exported": MOST_EXPORTED}
+    return await _page(request, "search.html", index, find, **given, **limits)
 
 
 @router.get("/search/top", include_in_schema=False)
@@ -84,68 +78,57 @@ async def top_page(
     request: Request, index: str = "", layer: str = "lower", n: int = 3, k: int = 50
 ) -> Response:
     """The most frequent n-grams of a layer."""
-    given: dict[str, Any] = {
-        "layer": layer, "n": n, "k": k, "rows": [], "problem": "", "link": link,
-        "key": index or next(iter(request.app.state.opened.indexes), ""),
-    }  # fmt: skip
-    if not given["key"]:
-        return page(request, "search_top.html", **given, layers=[], fields=[], examples=[])
+
+    def find(opened: OpenIndex, key: str) -> dict[str, Any]:
+        try:
+            return {"rows": top_view(opened, key, n, k, layer)}
+        except RoteError as error:
+            return {"problem": str(error)}
+
+    return await _page(request, "search_top.html", index, find, layer=layer, n=n, k=k, rows=[])
+
+
+async def _page(request: Request, name: str, index: str, find: Any, **given: Any) -> Response:
+    """The first index, where none is named; without any, the page says how to make one."""
+    key = index or next(iter(state(request).workspace.indexes), "")
+    given |= {"key": key, "link": link, "problem": "", "layers": [], "fields": [], "examples": []}
 
     def work() -> dict[str, Any]:
-        opened = index_of(request, given["key"])
-        found: dict[str, Any] = _choices(opened)
-        try:
-            found["rows"] = top_view(opened, given["key"], n, k, layer)
-        except RoteError as error:
-            found["problem"] = str(error)
-        return found
+        opened = index_of(request, key)
+        chosen = {"layers": list(opened.index.layers), "fields": fields_of(opened)}
+        return {**chosen, "examples": examples_for(opened), **find(opened, key)}
 
-    given |= await bounded(request, work)
-    return page(request, "search_top.html", 400 if given["problem"] else 200, **given)
+    if key:
+        given |= await bounded(request, work)
+    return page(request, name, 400 if given["problem"] else 200, **given)
 
 
 @router.get("/search/export.{form}", include_in_schema=False)
 async def export_page(
-    request: Request,
-    form: Literal["csv", "jsonl"],
-    index: str,
-    q: str,
-    layer: str = "lower",
-    context: Around = 60,
+    request: Request, form: Form, index: str, q: str, layer: str = "lower", context: Around = 60
 ) -> Response:
     """All matches as a file."""
     return await export(request, index, q, layer, context, form)
 
 
 @router.get(
-    "/api/indexes",
-    tags=["search"],
-    summary="The indexes that can be asked",
-    response_model=list[answers.IndexListed],
+    "/api/indexes", summary="The indexes that can be asked", response_model=list[api.IndexListed]
 )
 async def list_indexes(request: Request) -> Response:
-    def listed() -> list[dict[str, Any]]:
-        found = []
-        for key in request.app.state.opened.indexes:
-            opened = index_of(request, key)
-            found.append(
-                {
-                    **opened.about(key),
-                    "layers": list(opened.index.layers),
-                    "sorted_layers": list(opened.index.sorted_layers),
-                    "fields": fields_of(opened),
-                }
-            )
-        return found
+    def listed(key: str) -> dict[str, Any]:
+        opened = index_of(request, key)
+        layers, sorted_layers = list(opened.index.layers), list(opened.index.sorted_layers)
+        held = {"layers": layers, "sorted_layers": sorted_layers, "fields": fields_of(opened)}
+        return {**opened.about(key), **held}
 
-    return json_response(await bounded(request, listed))
+    keys = state(request).workspace.indexes
+    return AnyJSON(await bounded(request, lambda: [listed(key) for key in keys]))
 
 
 @router.get(
     "/api/search",
-    tags=["search"],
     summary="A page of the matches of a query, with the text around them",
-    response_model=answers.SearchAnswer,
+    response_model=api.SearchAnswer,
 )
 async def search(
     request: Request,
@@ -157,21 +140,18 @@ async def search(
     page: Page = 1,
     per: Per = 50,
 ) -> Response:
-    def work() -> dict[str, Any]:
-        opened = index_of(request, index)
-        asked = View(index, Question(q, layer, sort, context, page, per))
-        found = search_view(opened, asked)
-        lines = [{name: line[name] for name in COLUMNS} for line in found.pop("lines")]
-        return {**opened.about(index), **_answered(found), "lines": lines}
+    def find(opened: OpenIndex) -> dict[str, Any]:
+        found = search_view(opened, View(index, Question(q, layer, sort, context, page, per)))
+        lines = [{name: line[name] for name in COLUMNS} for line in found["lines"]]
+        return {**{name: found[name] for name in _ANSWERED}, "lines": lines}
 
-    return json_response(await bounded(request, work))
+    return await api.answered(request, index, find)
 
 
 @router.get(
     "/api/search/forms",
-    tags=["search"],
     summary="What a query matched, and how often",
-    response_model=answers.FormsAnswer,
+    response_model=api.FormsAnswer,
 )
 async def search_forms(
     request: Request, index: Key, q: Text, layer: Layer = "lower", page: Page = 1, per: Per = 50
@@ -181,9 +161,8 @@ async def search_forms(
 
 @router.get(
     "/api/search/groups",
-    tags=["search"],
     summary="Matches of a query by a field of their documents",
-    response_model=answers.GroupsAnswer,
+    response_model=api.GroupsAnswer,
 )
 async def search_groups(
     request: Request,
@@ -199,9 +178,8 @@ async def search_groups(
 
 @router.get(
     "/api/count",
-    tags=["search"],
     summary="How often a phrase or a query occurs, by layer",
-    response_model=answers.CountAnswer,
+    response_model=api.CountAnswer,
 )
 async def count(
     request: Request,
@@ -209,18 +187,15 @@ async def count(
     phrase: Text,
     layer: Annotated[list[str] | None, Query(description="Default: all sorted layers")] = None,
 ) -> Response:
-    def work() -> dict[str, Any]:
-        opened = index_of(request, index)
-        return {**opened.about(index), "counts": counts(opened, phrase, layer or ())}
-
-    return json_response(await bounded(request, work))
+    return await api.answered(
+        request, index, lambda opened: {"counts": counts(opened, phrase, layer or ())}
+    )
 
 
 @router.get(
     "/api/top",
-    tags=["search"],
     summary="The most frequent n-grams of a layer, exactly",
-    response_model=answers.TopAnswer,
+    response_model=api.TopAnswer,
 )
 async def most_frequent(
     request: Request,
@@ -229,16 +204,13 @@ async def most_frequent(
     n: Annotated[int, Query(ge=1, le=LONGEST_NGRAM, description="Items of an n-gram")] = 1,
     k: Annotated[int, Query(ge=1, le=MOST_LISTED, description="How many")] = 50,
 ) -> Response:
-    def work() -> dict[str, Any]:
-        opened = index_of(request, index)
-        return {**opened.about(index), "layer": layer, "n": n, "ngrams": top(opened, n, k, layer)}
-
-    return json_response(await bounded(request, work))
+    return await api.answered(
+        request, index, lambda opened: {"layer": layer, "n": n, "ngrams": top(opened, n, k, layer)}
+    )
 
 
 @router.get(
     "/api/search/export",
-    tags=["search"],
     summary=f"All matches of a query (the first {MOST_EXPORTED:,}) as CSV or JSON Lines",
     response_class=StreamingResponse,
 )
@@ -248,7 +220,7 @@ async def export(
     q: Text,
     layer: Layer = "lower",
     context: Around = 60,
-    form: Literal["csv", "jsonl"] = "csv",
+    form: Form = "csv",
 ) -> Response:
     question = Question(q, layer, context=context)
 
@@ -265,31 +237,16 @@ async def export(
     return StreamingResponse(lines, media_type=kind, headers=headers)
 
 
-def _choices(opened: OpenIndex) -> dict[str, Any]:
-    return {
-        "layers": list(opened.index.layers),
-        "fields": fields_of(opened),
-        "examples": examples_for(opened),
-    }
-
-
-def _answered(found: dict[str, Any]) -> dict[str, Any]:
-    names = ("query", "matches", "matched_documents", "limited", "page", "pages")
-    return {name: found[name] for name in names}
-
-
 async def _tallied(request: Request, asked: View) -> Response:
     """Forms or groups, without the links that only a page needs."""
 
-    def work() -> dict[str, Any]:
-        opened = index_of(request, asked.key)
-        answer = {**opened.about(asked.key), **search_view(opened, asked)}
-        for rows in (answer.get("forms", ()), answer.get("groups", ())):
-            for row in rows:
-                row.pop("link")
-        return answer
+    def find(opened: OpenIndex) -> dict[str, Any]:
+        found = search_view(opened, asked)
+        for row in (*found.get("forms", ()), *found.get("groups", ())):
+            row.pop("link")
+        return found
 
-    return json_response(await bounded(request, work))
+    return await api.answered(request, asked.key, find)
 
 
 def _csv(blocks: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:

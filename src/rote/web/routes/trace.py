@@ -16,19 +16,20 @@ from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
 from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
 from rote.search.trace.trace import Trace, trace
-from rote.web.api import About, json_response
+from rote.web.api import About, answered
 from rote.web.forms import options as forms
-from rote.web.indexes import OpenIndex, index_of
+from rote.web.indexes import OpenIndex
 from rote.web.jobs.pool import bounded
 from rote.web.pages import trace as views
 from rote.web.pages.render import link, page
 from rote.web.pages.verdicts import Judged, judged
+from rote.web.state import index_of, state
 from rote.web.store.pasted import LONGEST, keep, kept
-from rote.web.store.recent import recent_of
 
-router = APIRouter()
+router = APIRouter(tags=["trace"])
 _MOST_RELAXED = 1_000
 _FIELDS = ("min_words", "min_bits", "gap", "seed_words", "seed_count", "sort", "limit", "places")
+_OFFERED = forms.fields_of(TraceOptions, _FIELDS)
 _USUAL = TraceOptions()
 _MOST = {"limit": 1_000, "places": 50, "gap": 50, "context": 1_000}
 """What one request may ask for, where the command line has no limit."""
@@ -95,7 +96,7 @@ async def trace_pasted(request: Request) -> Response:
     kinds = [str(kind) for kind in form.getlist("kinds")]
     try:
         settings = _settings(given, kinds)
-        identity = await bounded(request, keep, request.app.state.opened.store, text)
+        identity = await bounded(request, keep, state(request).workspace.store, text)
     except RoteError as error:
         return _form(request, given.get("index", ""), {**given, "kinds": kinds}, str(error))
     chosen = {**settings, "index": given.get("index", ""), "relax": given.get("relax", "")}
@@ -110,11 +111,11 @@ async def trace_page(
     view: View = "fragments",
     relax: Annotated[int, Query(ge=1, le=_MOST_RELAXED)] = 1,
 ) -> Response:
-    key = index or next(iter(request.app.state.opened.indexes), "")
+    key = index or next(iter(state(request).workspace.indexes), "")
     options = _options(request.query_params)
 
     def work() -> dict[str, Any]:
-        text, opened = kept(request.app.state.opened.store, identity), index_of(request, key)
+        text, opened = kept(state(request).workspace.store, identity), index_of(request, key)
         possible, lacking = _possible(opened, options)
         held = _held(request, opened, text, possible, relax)
         found: dict[str, Any] = {
@@ -142,14 +143,13 @@ async def trace_page(
     api = link(f"/api/trace/{identity}", index=key, kinds=",".join(options.kinds), **asked)
     return page(
         request, "trace_text.html", key=key, view=view, relax=relax, identity=identity,
-        kinds=options.kinds or KINDS, fields=_fields(request.query_params),
+        kinds=options.kinds or KINDS, fields=forms.filled(_OFFERED, request.query_params),
         all_kinds=KINDS, api=api, **shown,
     )  # fmt: skip
 
 
 @router.post(
     "/api/trace",
-    tags=["trace"],
     summary="Hold a text against an index: fragments, verdicts, matches and their sources",
     response_model=TraceAnswer,
 )
@@ -157,18 +157,16 @@ async def trace_text(request: Request, question: Annotated[TraceQuestion, Body()
     given = question.model_dump(exclude={"text", "index", "relax"})
     options = _checked(TraceOptions(**{**given, "kinds": tuple(question.kinds)}))
 
-    def work() -> dict[str, Any]:
-        opened = index_of(request, question.index)
-        identity = keep(request.app.state.opened.store, question.text)
+    def find(opened: OpenIndex) -> dict[str, Any]:
+        identity = keep(state(request).workspace.store, question.text)
         held = _held(request, opened, question.text, options, question.relax)
-        return {**opened.about(question.index), "id": identity, **_answer(held, question.relax)}
+        return {"id": identity, **_answer(held, question.relax)}
 
-    return json_response(await bounded(request, work))
+    return await answered(request, question.index, find)
 
 
 @router.get(
     "/api/trace/{identity}",
-    tags=["trace"],
     summary="The same for a text that was traced before; settings as parameters",
     response_model=TraceAnswer,
 )
@@ -180,29 +178,21 @@ async def trace_again(
 ) -> Response:
     options = _options(request.query_params)
 
-    def work() -> dict[str, Any]:
-        text, opened = kept(request.app.state.opened.store, identity), index_of(request, index)
-        held = _held(request, opened, text, options, relax)
-        return {**opened.about(index), "id": identity, **_answer(held, relax)}
+    def find(opened: OpenIndex) -> dict[str, Any]:
+        text = kept(state(request).workspace.store, identity)
+        return {"id": identity, **_answer(_held(request, opened, text, options, relax), relax)}
 
-    return json_response(await bounded(request, work))
+    return await answered(request, index, find)
 
 
 def _form(request: Request, index: str, given: Mapping[str, Any], problem: str = "") -> Response:
     return page(
         request, "trace.html", 400 if problem else 200,
         key=index, given=given, problem=problem, longest=LONGEST, all_kinds=KINDS,
-        kinds=given.get("kinds", KINDS), fields=_fields(given), relax=given.get("relax", "1"),
-        indexes=list(request.app.state.opened.indexes),
+        kinds=given.get("kinds", KINDS), fields=forms.filled(_OFFERED, given),
+        relax=given.get("relax", "1"),
+
     )  # fmt: skip
-
-
-def _fields(given: Mapping[str, Any]) -> list[tuple[forms.Field, str]]:
-    """The settings of a trace with what was chosen."""
-    return [
-        (field, str(given.get(field.name, field.default)))
-        for field in forms.fields_of(TraceOptions, _FIELDS)
-    ]
 
 
 def _settings(given: Mapping[str, str], kinds: list[str]) -> dict[str, Any]:
@@ -242,7 +232,7 @@ def _held(
     """The same again is remembered, as long as the index has not grown."""
     generation = (opened.manifest.fingerprint, opened.manifest.generation)
     asked = ("trace", str(opened.index.path), generation, text, options, relax)
-    return recent_of(request.app).get(asked, lambda: _hold(opened, text, options, relax))
+    return state(request).recent.get(asked, lambda: _hold(opened, text, options, relax))
 
 
 def _hold(opened: OpenIndex, text: str, options: TraceOptions, relax: int) -> Held:

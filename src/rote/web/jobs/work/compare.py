@@ -14,7 +14,8 @@ from rote.core.result import Result
 from rote.measure import Settings
 from rote.report.report import Report
 from rote.web.files import batches
-from rote.web.forms.compare import Comparison, path_of
+from rote.web.forms.compare import CompareForm, path_of
+from rote.web.forms.options import from_json
 from rote.web.pages.sections import sections_of
 from rote.web.store.history import History
 from rote.web.store.texts import TEXTS
@@ -26,7 +27,7 @@ _EXCERPT = 160
 
 
 def run(settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
-    comparison = Comparison.from_dict(settings)
+    comparison = from_json(CompareForm, settings)
     comparison.check(opened)
     paths = [opened.file(key) for key in comparison.files]
     per_text = sum(map(_size, paths)) <= _PER_TEXT
@@ -58,7 +59,7 @@ def _draw(history: History, id: str, reporter: Reporter) -> None:
 
 
 def _study(
-    comparison: Comparison,
+    comparison: CompareForm,
     paths: Sequence[Path],
     per_text: bool,
     opened: Workspace,

@@ -6,20 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from rote.core.progress import Reporter
-from rote.web.forms.templates import TemplatesAsked
+from rote.web.forms.options import from_json
+from rote.web.forms.templates import TemplatesForm
 from rote.web.store.history import History
 from rote.web.workspace import Workspace
 
 
 def run(settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
-    asked = TemplatesAsked.from_dict(settings)
-    result = asked.measured(opened, reporter)
-    id = History(opened.store).add(
+    form = from_json(TemplatesForm, settings)
+    result = form.measured(opened, reporter)
+    history = History(opened.store)
+    id = history.add(
         [result],
-        title=asked.title,
+        title=form.title,
         kind="templates",
         settings=settings,
-        files={key: str(opened.file(key)) for key in asked.files},
+        files={key: str(path) for key, path in form.places(opened).items()},
         address="/templates/kept/{id}",
     )
-    return f"/templates/kept/{id}"
+    return history.get(id).address
