@@ -32,9 +32,9 @@ from rote.core.layer import Layer
 from rote.corpus import open_corpus
 from rote.index.columns.packed import bits_for, pack, packed_size
 from rote.index.columns.parts import Column, Vocabulary
+from rote.index.counting.frequent import frequent
 from rote.index.counting.longest import longest
 from rote.index.counting.lookup import Lookup
-from rote.index.counting.top import frequent
 from rote.index.sorting.sais import sais
 from rote.index.sorting.suffixes import pack_suffixes, sort_suffixes
 

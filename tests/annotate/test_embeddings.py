@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rote.annotate.embeddings import _cache, get, minilm
+from rote.annotate.embeddings import Cached, get, minilm
 from rote.annotate.embeddings import sentence_transformers as others
-from rote.annotate.embeddings._wordpiece import tokenizer, vocabulary
+from rote.annotate.embeddings.minilm import tokenizer, vocabulary
 from rote.core import cache
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 
@@ -165,17 +165,17 @@ class Counting:
 
 def test_a_text_is_embedded_once(own_folder: Path) -> None:
     inner = Counting()
-    cached = _cache.Cached(inner)
+    cached = Cached(inner)
     first = cached(["a", "bb", "a", "\ud800"])
     assert first.tolist() == [[1, 1], [2, 1], [1, 1], [1, 1]]
     assert sorted(inner.asked) == ["a", "bb", "\ud800"]
-    again = _cache.Cached(inner)(["bb", "ccc", "a"])
+    again = Cached(inner)(["bb", "ccc", "a"])
     assert again.tolist() == [[2, 1], [3, 1], [1, 1]]
     assert inner.asked[3:] == ["ccc"]
     assert len(list((own_folder / "vectors").glob("counting-1-*.sqlite"))) == 1
     other = Counting()
     other.signature = "counting/2"
-    _cache.Cached(other)(["a"])
+    Cached(other)(["a"])
     assert other.asked == ["a"]
     assert cached([]).shape == (0, 2)
 
@@ -183,19 +183,19 @@ def test_a_text_is_embedded_once(own_folder: Path) -> None:
 def test_many_texts_and_an_interruption(own_folder: Path) -> None:
     texts = [f"{number:05}" for number in range(1200)]
     inner = Counting()
-    batches = _cache.Cached(inner).batches(texts, Listener())
+    batches = Cached(inner).batches(texts, Listener())
     for _ in range(700):
         next(batches)
     batches.close()  # type: ignore[attr-defined]
     second = Counting()
-    assert _cache.Cached(second)(texts).shape == (1200, 2)
+    assert Cached(second)(texts).shape == (1200, 2)
     assert len(second.asked) == 500
 
 
 def test_several_users_at_once() -> None:
     texts = [str(number) for number in range(200)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: _cache.Cached(Counting())(texts), range(4)))
+        found = list(pool.map(lambda _: Cached(Counting())(texts), range(4)))
     for vectors in found:
         assert vectors.tolist() == found[0].tolist()
 
@@ -207,11 +207,11 @@ def test_without_a_usable_file_everything_is_new_and_that_is_said(
     if damage == "folder":
         own_folder.write_text("a file where the folder should be", encoding="utf-8")
     else:
-        _cache.Cached(Counting())(["a"])
+        Cached(Counting())(["a"])
         (broken,) = (own_folder / "vectors").glob("counting-1-*.sqlite")
         broken.write_text("no database at all " * 100, encoding="utf-8")
     listener = Listener()
-    assert _cache.Cached(Counting())(["a", "bb"], listener).tolist() == [[1, 1], [2, 1]]
+    assert Cached(Counting())(["a", "bb"], listener).tolist() == [[1, 1], [2, 1]]
     assert "vectors are not kept on disk" in listener.said[0]
     assert len(listener.said) == 1
 

@@ -4,14 +4,15 @@ import json
 
 import pytest
 
-from rote.corpus import _json_text, open_corpus
+from rote.corpus import json as json_reader
+from rote.corpus import open_corpus
 
 from .files import complaint, skipped
 
 
 @pytest.fixture
 def _small_steps(monkeypatch):
-    monkeypatch.setattr(_json_text, "_STEP", 3)
+    monkeypatch.setattr(json_reader, "_STEP", 3)
 
 
 ROWS = [{"id": str(i), "text": f'line "{i}" \\ é', "n": [i, {"a": -1.5e3}]} for i in range(30)]
@@ -63,7 +64,7 @@ def test_one_object_per_line_is_noticed(write):
 )
 @pytest.mark.parametrize("step", [3, 1000])
 def test_broken_json_names_line_and_column(write, monkeypatch, data, line, problem, before, step):
-    monkeypatch.setattr(_json_text, "_STEP", step)
+    monkeypatch.setattr(json_reader, "_STEP", step)
     path = write("a.json", data)
     error = complaint(path)
     assert (error.file, error.line) == (str(path), line)

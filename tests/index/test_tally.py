@@ -14,6 +14,7 @@ from rote.core.errors import OptionError
 from rote.index.columns.packed import bits_for, pack
 from rote.index.columns.parts import Column
 from rote.index.counting import tally as tally_module
+from rote.index.counting.frequent import frequent
 from rote.index.counting.tally import (
     distinct,
     document_table,
@@ -22,7 +23,6 @@ from rote.index.counting.tally import (
     first_places,
     tally,
 )
-from rote.index.counting.top import frequent
 from tests.index import twins
 
 short_texts = st.lists(

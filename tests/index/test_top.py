@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from rote.core.errors import OptionError
 from rote.index.columns.packed import bits_for, pack
 from rote.index.columns.parts import Column, Vocabulary
-from rote.index.counting import top, top_keys
-from rote.index.counting.top import by_hashing, by_order, frequent
+from rote.index.counting import frequent as top
+from rote.index.counting import top_keys
+from rote.index.counting.frequent import by_hashing, by_order, frequent
 from tests.index import twins
 
 Gram = tuple[str, ...]

@@ -21,9 +21,9 @@ from rote.core.progress import Silent
 from rote.models import opening
 from rote.models.asking import generate_all, score_all
 from rote.models.endpoint.address import OPENAI, address, client
+from rote.models.endpoint.answers import lay
 from rote.models.endpoint.cost import Estimate
 from rote.models.endpoint.model import Endpoint
-from rote.models.endpoint.spelling import lay
 from rote.models.options import ModelOptions
 from tests.models.endpoint_server import (
     Behaviour,

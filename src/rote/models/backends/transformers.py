@@ -18,8 +18,8 @@ from rote.models.telling import Once
 from rote.models.windows import Window, answered
 
 if TYPE_CHECKING:
+    from rote.models.hub.computing import HubTokens
     from rote.models.hub.loading import Loaded
-    from rote.models.hub.tokens import HubTokens
 
 VERSION = "1"
 
@@ -68,8 +68,8 @@ class Transformers:
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`transformers:NAME`"""
+    from rote.models.hub.computing import hub_tokens
     from rote.models.hub.loading import load
-    from rote.models.hub.tokens import hub_tokens
 
     loaded = load(name, options, reporter, VERSION)
     tokens = hub_tokens(loaded.tokenizer, name)

@@ -19,9 +19,8 @@ from rote.core.http import Client, Refused
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
 from rote.core.progress import Reporter
 from rote.models.endpoint.address import OPENAI
-from rote.models.endpoint.answers import CannotScore, generated, scored
+from rote.models.endpoint.answers import CannotScore, check_echo, generated, scored
 from rote.models.endpoint.cost import Estimate
-from rote.models.endpoint.echo import check_echo
 
 _SIDE_BY_SIDE = 8
 _CHARACTERS = 4
