@@ -43,7 +43,7 @@ def test_only_uncompiled_kernels_are_announced(
 def test_every_kernel_file_uses_the_cache_that_knows_what_it_imports() -> None:
     numba_njit = re.compile(r"^\s*(from numba import .*\bn?jit\b|@numba\.|@jit)", re.M)
     kernels = {path for path in SOURCE.rglob("*.py") if "@njit" in path.read_text()}
-    assert len(kernels) > 50
+    assert len(kernels) > 40
     wrong = [str(path) for path in SOURCE.rglob("*.py") if numba_njit.search(path.read_text())]
     assert wrong == [str(SOURCE / "core" / "kernels.py")]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,12 @@ def mean(values: NDArray[np.float64]) -> float:
     """Over what is defined; nan where nothing is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
+
+
+def shares(found: NDArray[Any], every: NDArray[Any]) -> NDArray[np.float64]:
+    """So many of so many, one by one; nan where there is nothing."""
+    undefined = np.full(np.broadcast_shapes(found.shape, every.shape), np.nan)
+    return np.asarray(np.divide(found, every, out=undefined, where=every > 0), np.float64)
 
 
 def mean_error(values: NDArray[np.float64]) -> float:

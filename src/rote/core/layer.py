@@ -41,7 +41,7 @@ class Layer:
 
     @property
     def text_starts(self) -> Offsets:
-        return np.concatenate((np.zeros(1, np.int64), self.text_ends[:-1]))[: len(self)]
+        return starts_of(self.text_ends)
 
     def slice(self, text: int) -> slice:
         """Where the items of one text stand in the columns."""
@@ -63,6 +63,19 @@ class Layer:
         """
         vocabulary, new_ids = number(function(entry) for entry in self.vocabulary)
         return replace(self, name=name, ids=new_ids[self.ids], vocabulary=vocabulary)
+
+
+def starts_of(ends: Offsets) -> Offsets:
+    """Where things begin that stand one behind another and end there."""
+    return np.concatenate((np.zeros(1, np.int64), ends[:-1]))[: len(ends)]
+
+
+def items_of(starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+    """The items of some runs one after another, and where each run ends there."""
+    lengths = ends - starts
+    new_ends = np.cumsum(lengths)
+    offset = np.repeat(starts - (new_ends - lengths), lengths)
+    return np.arange(len(offset), dtype=np.int64) + offset, new_ends
 
 
 def number(entries: Iterable[str]) -> tuple[tuple[str, ...], Ids]:

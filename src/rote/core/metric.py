@@ -8,6 +8,7 @@ what resampling repeats.
 
 from __future__ import annotations
 
+import operator
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -176,6 +177,14 @@ _KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
 }
 
 
+_BOUNDS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "least": ("at least", operator.ge),
+    "above": ("above", operator.gt),
+    "most": ("at most", operator.le),
+    "below": ("below", operator.lt),
+}
+
+
 def check_types(kind: type, given: Mapping[str, Any]) -> None:
     """Refuses `interval="0"` before anything is compared with it; only plain fields are looked at.
 
@@ -195,12 +204,21 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
 
 
 def check_options(options: Any) -> None:
-    """Refuses options of another type than they should be, and a level of intervals that is none;
-    where they are made, so that nobody can pass it by."""
+    """Refuses options of another type than they should be, and numbers beyond their bounds; where
+    they are made, so that nobody can pass it by."""
     check_types(type(options), {one.name: getattr(options, one.name) for one in fields(options)})
-    level = getattr(options, "interval", None)
-    if level is not None and not 0 <= level < 1:
-        raise OptionError(f"interval must be at least 0 and below 1, not {level}")
+    for one in fields(options):
+        level = {"least": 0, "below": 1} if one.name == "interval" else {}
+        bounds = {name: b for name, b in {**one.metadata, **level}.items() if name in _BOUNDS}
+        value = getattr(options, one.name)
+        for number in value if isinstance(value, tuple) else (value,):
+            kept = (_BOUNDS[name][1](number, b) for name, b in bounds.items() if number is not None)
+            if not all(kept):
+                said = "be " + " and ".join(f"{_BOUNDS[name][0]} {b}" for name, b in bounds.items())
+                if set(bounds) == {"least", "most"}:
+                    said = f"be between {bounds['least']} and {bounds['most']}"
+                said = "not be negative" if bounds == {"least": 0} else said
+                raise OptionError(f"{one.name} must {said}, not {number}")
 
 
 def option(default: Any, help: str, **extra: Any) -> Any:
@@ -208,6 +226,7 @@ def option(default: Any, help: str, **extra: Any) -> Any:
 
     `sign`: what the signature says of the value, where that is not the value itself; None
     leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
-    `writes`: what is written to the place that it names, see `cli/_places.py`.
+    `writes`: what is written to the place that it names, see `cli/_places.py`. `least`, `above`,
+    `most`, `below`: bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Layer, Offsets
+from rote.core.layer import Layer, Offsets, items_of, starts_of
 
 Take = NDArray[np.int64]
 """Numbers of the chosen texts, ascending: input order is kept."""
@@ -58,6 +58,12 @@ class RawText:
     def text(self, number: int) -> bytes:
         start = int(self.ends[number - 1]) if number else 0
         return self.data[start : int(self.ends[number])].tobytes()
+
+    def string(self, number: int) -> str:
+        return self.text(number).decode("utf-8", "surrogatepass")
+
+    def strings(self) -> list[str]:
+        return [self.string(number) for number in range(len(self))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,21 +155,16 @@ class Cut:
 
 
 def _whole(text_ends: Offsets, chosen: Take) -> Pieces:
-    starts = np.concatenate((np.zeros(1, np.int64), text_ends[:-1]))[chosen]
-    return starts, text_ends[chosen]
+    return starts_of(text_ends)[chosen], text_ends[chosen]
 
 
-def _items(pieces: Pieces) -> tuple[NDArray[np.int64], Offsets]:
-    """Item numbers of the pieces one after another, and where each piece ends there."""
-    starts, ends = pieces
-    lengths = ends - starts
-    new_ends = np.cumsum(lengths)
-    offset = np.repeat(starts - (new_ends - lengths), lengths)
-    return np.arange(len(offset), dtype=np.int64) + offset, new_ends
+def some_texts(layer: Layer, chosen: Take) -> Layer:
+    """Some texts of a layer as a layer of their own."""
+    return _take(layer, _whole(layer.text_ends, chosen))
 
 
 def _take(layer: Layer, pieces: Pieces) -> Layer:
-    items, text_ends = _items(pieces)
+    items, text_ends = items_of(*pieces)
     kept = len(layer.starts) > 0
     return replace(
         layer,
@@ -187,5 +188,5 @@ def _take_sentences(layer: Layer, items: NDArray[np.int64], text_ends: Offsets) 
 
 
 def _take_raw(raw: RawText, pieces: Pieces) -> RawText:
-    items, ends = _items(pieces)
+    items, ends = items_of(*pieces)
     return RawText(raw.data[items], ends)

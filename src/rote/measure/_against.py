@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent
+from rote.core.sample import some_texts
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -113,7 +113,7 @@ def longest_in(index: Index, layer: Layer, jobs: int = 1) -> NDArray[np.int64]:
     """For every item the length of the longest run from there on that the corpus holds."""
     index.lookups(layer.name)  # opened here, once, not by every thread
     bounds = np.linspace(0, len(layer), max(1, min(jobs, len(layer))) + 1).astype(int).tolist()
-    parts = [_texts(layer, first, last) for first, last in pairwise(bounds)]
+    parts = [some_texts(layer, np.arange(first, last)) for first, last in pairwise(bounds)]
     with ThreadPoolExecutor(len(parts)) as pool:
         found = list(pool.map(lambda part: index.longest(part, layer.name).lengths, parts))
     return np.concatenate(found).astype(np.int64)
@@ -148,21 +148,6 @@ def _shown(index: Index, place: Place, count: int, around: int) -> dict[str, Any
         "match": context.match,
         "after": context.after,
     }
-
-
-def _texts(layer: Layer, first: int, last: int) -> Layer:
-    """The texts from `first` to `last` as a layer of their own, without spans."""
-    begin = int(layer.text_ends[first - 1]) if first else 0
-    end = int(layer.text_ends[last - 1]) if last else 0
-    nothing = np.empty(0, np.int32)
-    return replace(
-        layer,
-        ids=layer.ids[begin:end],
-        starts=nothing,
-        ends=nothing,
-        text_ends=layer.text_ends[first:last] - begin,
-        sentence_ends=None,
-    )
 
 
 def _index_in_memory(path: Path, layers: Sequence[str], reporter: Reporter) -> Index:

@@ -87,7 +87,7 @@ def embedded(sample: Sample, choice: Choice, work: Work) -> Embedded:
     """The vectors of all sources together, sentences in the order of the texts."""
     embedder = embeddings.get(choice.embedder)
     raw = sample.text()
-    texts = [raw.text(n).decode("utf-8", "surrogatepass") for n in range(len(raw))]
+    texts = raw.strings()
     word = _with_sentences(texts, sample.layer(WORD), choice.unit)
     every = sentences_of(word)
     complete = whole(word, every, choice.drop)

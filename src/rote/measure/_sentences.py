@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Layer, Offsets
+from rote.core.layer import Layer, Offsets, items_of, starts_of
 from rote.core.metric import Work
 from rote.core.sample import Take
 
@@ -46,16 +46,14 @@ class Sentences:
 
     def of(self, take: Take) -> NDArray[np.int64]:
         """Numbers of the sentences of the chosen texts, text after text."""
-        first = np.searchsorted(self.texts, take, side="left")
-        counts = np.searchsorted(self.texts, take, side="right") - first
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return np.asarray(np.repeat(first, counts) + within, np.int64)
+        bounds = (np.searchsorted(self.texts, take, side=side) for side in ("left", "right"))
+        return items_of(*bounds)[0]
 
 
 def sentences_of(word: Layer) -> Sentences:
     """All sentences; without sentence ends every text that holds something is one."""
     ends = word.text_ends if word.sentence_ends is None else word.sentence_ends
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))[: len(ends)]
+    starts = starts_of(ends)
     filled = ends > starts
     texts = np.searchsorted(word.text_ends, starts[filled], side="right")
     return Sentences(starts[filled], ends[filled], texts.astype(np.int64))

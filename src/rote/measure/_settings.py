@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
 
 
@@ -30,26 +29,20 @@ class Settings:
     annotator: str = option(
         "rote", "Who makes tags and trees: rote, spacy:MODEL, stanza:LANG, given"
     )
-    sample: int | None = option(None, "At most this many texts of each source, drawn at random")
+    sample: int | None = option(
+        None, "At most this many texts of each source, drawn at random", least=1
+    )
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
     permutations: int | None = option(
-        None, "Permutations of each test against the reference; 0 leaves tests out"
+        None, "Permutations of each test against the reference; 0 leaves tests out", least=0
     )
     matched: bool = option(
         True,
         "Also give values at equal size (as many windows of equal length), and a curve over sizes",
     )
     per_text: bool = option(False, "Also give the values of each text, where a measure has any")
-    seed: int = option(0, "Seed of everything that is drawn at random")
-    jobs: int = option(1, "How many cores to use; results do not depend on it")
+    seed: int = option(0, "Seed of everything that is drawn at random", least=0)
+    jobs: int = option(1, "How many cores to use; results do not depend on it", least=1)
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.jobs < 1:
-            raise OptionError(f"jobs must be at least 1, not {self.jobs}")
-        if self.sample is not None and self.sample < 1:
-            raise OptionError(f"sample must be at least 1, not {self.sample}")
-        if self.permutations is not None and self.permutations < 0:
-            raise OptionError(f"permutations must not be negative, not {self.permutations}")
-        if self.seed < 0:
-            raise OptionError(f"seed must not be negative, not {self.seed}")

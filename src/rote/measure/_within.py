@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare._resample import generator
-from rote.compare.intervals import mean_error
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Values
 from rote.core.sample import Sample, Take
+from rote.measure._means import per_text, reduce, standard_errors
 from rote.measure._study import Study
 
 FEWEST = 2
@@ -28,9 +28,9 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """The values of every set, as columns; how many sets of a source had one text alone."""
+    """The values of every set, as scores; how many sets of a source had one text alone."""
 
-    columns: Mapping[str, NDArray[np.float64]]
+    scores: Mapping[str, NDArray[np.float64]]
     left_out: Mapping[str, int]
     notes: Mapping[str, list[str]]
     """What the measure itself says of all texts of a source."""
@@ -58,7 +58,7 @@ def averaged_over_sets(
             rng = generator(study.settings.seed, f"within {source} {names[number]}")
             found.append(metric.reduce(rows, take, options, rng))
             advance(1)
-    columns = {
+    scores = {
         value.name: np.array([values[value.name] for values in found], np.float64)
         for value in metric.values(options)
     }
@@ -68,7 +68,7 @@ def averaged_over_sets(
         for source, take in study.groups.items()
     }
     source_of = np.array([sources[source] for source, _, _ in members], np.int64)
-    table = Sets(columns, left_out, own_notes, source_of)
+    table = Sets(scores, left_out, own_notes, source_of)
     words = [int(study.sample.words[take].sum()) for _, _, take in members]
     derived = replace(
         study,
@@ -104,12 +104,6 @@ def _members(
 
 
 def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None) -> Metric:
-    def reduce(rows: Sets, take: Take, options: Any, rng: np.random.Generator) -> Values:
-        return {name: _mean(column[take]) for name, column in rows.columns.items()}
-
-    def errors(rows: Sets, take: Take, options: Any) -> Values:
-        return {name: mean_error(column[take]) for name, column in rows.columns.items()}
-
     def notes(rows: Sets, take: Take, options: Any) -> list[str]:
         if not len(take):
             return [f"no two texts with the same {field}: nothing to measure"]
@@ -118,7 +112,7 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         said += rows.notes[source]
         if single := rows.left_out[source]:
             said.append(f"left out: {single:,} sets of a single text")
-        for name, column in rows.columns.items():
+        for name, column in rows.scores.items():
             if undefined := int(np.isnan(column[take]).sum()):
                 said.append(f"{name}: undefined in {undefined:,} sets, which are left out")
         return said
@@ -128,17 +122,12 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         rows=lambda sample, options, work: table,
         reduce=reduce,
         resample=None,
-        standard_errors=errors,
+        standard_errors=standard_errors,
         intervals=None,
-        per_text=lambda rows, options: rows.columns,
+        per_text=per_text,
         notes=notes,
         tables=None,
         check=None,
         match=None,
         order_matters=False,
     )
-
-
-def _mean(column: NDArray[np.float64]) -> float:
-    defined = column[~np.isnan(column)]
-    return float(defined.mean()) if len(defined) else np.nan

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError, UnknownName
-from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.layer import Ids, Offsets, starts_of
+from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 
 CODECS = ("gzip", "xz", "zstd")
@@ -53,11 +53,12 @@ class Options:
     )
     layer: str = option("text", "text (the raw text) or any layer, its items joined by spaces")
     codecs: tuple[str, ...] = option(("gzip",), "gzip, xz, zstd: one value each")
-    gzip_level: int = option(9, "level of gzip, 0 to 9")
-    xz_preset: int = option(6, "preset of xz, 0 to 9")
-    zstd_level: int = option(3, "level of zstd, 1 to 22")
+    gzip_level: int = option(9, "level of gzip, 0 to 9", least=0, most=9)
+    xz_preset: int = option(6, "preset of xz, 0 to 9", least=0, most=9)
+    zstd_level: int = option(3, "level of zstd, 1 to 22", least=1, most=22)
 
     def __post_init__(self) -> None:
+        check_options(self)
         for codec in self.codecs:
             if codec not in CODECS:
                 raise UnknownName("codec", codec, CODECS)
@@ -65,9 +66,6 @@ class Options:
             raise OptionError(f"codecs is empty: name at least one of {', '.join(CODECS)}")
         if self.variant == "package" and "zstd" in self.codecs:
             raise OptionError("variant package knows gzip and xz only: leave zstd out of codecs")
-        for name, low, high in (("gzip_level", 0, 9), ("xz_preset", 0, 9), ("zstd_level", 1, 22)):
-            if not low <= getattr(self, name) <= high:
-                raise OptionError(f"{name} must lie between {low} and {high}")
 
 
 class Compressor(Protocol):
@@ -114,7 +112,7 @@ def needs(options: Options) -> tuple[Need, ...]:
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if options.layer == "text":
         raw = sample.text()
-        starts = np.concatenate((np.zeros(1, np.int64), raw.ends[:-1]))[: len(raw)]
+        starts = starts_of(raw.ends)
         return Rows(raw.ends - starts, raw.data, starts, raw.ends, None)
     from rote.measure._spelling import spelled_lengths
 

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.intervals import mean, mean_error, shares
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._contamination.near import EXACT, FOLDED, NEAR, Passage, nearest
@@ -50,11 +51,15 @@ class Options:
     n: tuple[int, ...] = option(
         (8, 13), "the two lengths of n-grams that are looked up, the shorter first", short="-n"
     )
-    share: float = option(0.7, "share of the shorter n-grams from which on an item is contaminated")
+    share: float = option(
+        0.7, "share of the shorter n-grams from which on an item is contaminated", above=0, most=1
+    )
     near: float = option(
         0.75,
         "share of an item's words, marks apart, that stand in one passage in the same order, from "
         "which on it is near",
+        above=0,
+        most=1,
     )
     items: str | None = option(
         None,
@@ -64,12 +69,9 @@ class Options:
     )
 
     def __post_init__(self) -> None:
+        check_options(self)
         if len(self.n) != 2 or not 1 <= self.n[0] < self.n[1]:
             raise OptionError("-n takes two lengths, the shorter first, such as 8,13")
-        if not 0 < self.share <= 1:
-            raise OptionError(f"share must be above 0 and at most 1, not {self.share}")
-        if not 0 < self.near <= 1:
-            raise OptionError(f"near must be above 0 and at most 1, not {self.near}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     put = instances(sample.layer(Need(options.layer, spans=True)), sample.text())
     layer, count = put.layer, len(sample)
     lengths: NDArray[np.int64] = np.diff(layer.text_ends, prepend=0)
-    undefined = np.full(len(layer), np.nan)
     if not options.against:
         nothing = np.zeros(count, np.int64)
         own = lengths[np.searchsorted(put.item, np.arange(count))]
@@ -144,7 +145,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         held: NDArray[np.int64] = np.concatenate(([0], np.cumsum(runs >= n)))
         every = np.maximum(lengths - n + 1, 0)
         number = held[layer.text_ends] - held[layer.text_starts]
-        found[n] = np.divide(number, every, out=undefined.copy(), where=every > 0)
+        found[n] = shares(number, every)
     unsure = np.flatnonzero((longest < lengths) & ~(found[options.n[0]] >= options.share))
     passages = nearest(index, layer, unsure)
     whole = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
@@ -183,12 +184,10 @@ def verdicts(rows: Rows, options: Options) -> list[str]:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    return {name: _mean(column[take]) for name, column in per_text(rows, options).items()}
+    return {name: mean(column[take]) for name, column in per_text(rows, options).items()}
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    from rote.compare.intervals import mean_error
-
     return {name: mean_error(column[take]) for name, column in per_text(rows, options).items()}
 
 
@@ -280,11 +279,6 @@ def _slices(layer: Layer) -> list[slice]:
     return [layer.slice(text) for text in range(len(layer))]
 
 
-def _mean(column: Numbers) -> float:
-    defined = column[~np.isnan(column)]
-    return float(defined.mean()) if len(defined) else math.nan
-
-
 Integers = NDArray[np.int64]
 
 
@@ -305,9 +299,7 @@ def instances(layer: Layer, raw: RawText) -> Instances:
     for item in range(len(layer)):
         own = layer.slice(item)
         begin = 0
-        for number, part in enumerate(
-            raw.text(item).decode("utf-8", "surrogatepass").split(SEVERAL)
-        ):
+        for number, part in enumerate(raw.string(item).split(SEVERAL)):
             last = begin + len(part)
             ends.append(own.start + int(np.searchsorted(layer.starts[own], last)))
             items.append(item)

@@ -19,11 +19,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import mean_error
+from rote.compare.intervals import mean, mean_error, shares
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.metric import Comparison, Metric, Value, Work, option
 from rote.core.sample import Need, Sample, Take
+from rote.measure._means import per_text, reduce, standard_errors
 
 _EXPLAINED = {
     "entity_recall": "entities of reference and document that the text has",
@@ -86,18 +87,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     return Rows(found.scores(options.variant), found)
 
 
-def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    return {name: _mean(scores[take]) for name, scores in rows.scores.items()}
-
-
-def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    return {name: mean_error(scores[take]) for name, scores in rows.scores.items()}
-
-
-def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
-    return rows.scores
-
-
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     none = int(np.isnan(rows.scores["entity_precision"][take]).sum())
     unrecalled = int(np.isnan(rows.scores["entity_recall"][take]).sum())
@@ -125,18 +114,13 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                 "type": type,
                 "texts": int((tokens[take] > 0).sum()),
                 "tokens": int(tokens[take].sum()),
-                **{name: _mean(column[take]) for name, column in scores.items()},
+                **{name: mean(column[take]) for name, column in scores.items()},
                 **{f"{name}_error": mean_error(column[take]) for name, column in scores.items()},
             }
             for source, take in comparison.groups.items()
             for type, tokens, scores in by_type
         ]
     }
-
-
-def _mean(column: NDArray[np.float64]) -> float:
-    defined = column[~np.isnan(column)]
-    return float(defined.mean()) if len(defined) else np.nan
 
 
 Numbers: TypeAlias = NDArray[np.float64]
@@ -187,9 +171,9 @@ class Entities:
             to_recall = self._count(other, other.in_document)
             recalled = self._count(other, other.in_document & other.in_other)
         return {
-            "entity_recall": _share(recalled, to_recall),
-            "entity_precision": _share(self._count(own, have), every),
-            "entity_remembered": _share(self._count(own, ~have & own.in_other), every),
+            "entity_recall": shares(recalled, to_recall),
+            "entity_precision": shares(self._count(own, have), every),
+            "entity_remembered": shares(self._count(own, ~have & own.in_other), every),
         }
 
     def tokens(self, type: int) -> Integers:
@@ -264,12 +248,6 @@ def _of_type(tokens: Tokens, type: int | None) -> Tokens:
         tokens.in_document[chosen],
         tokens.in_other[chosen],
     )
-
-
-def _share(found: Integers, every: Integers) -> Numbers:
-    undefined = np.full(len(every), np.nan)
-    np.divide(found, every, out=undefined, where=every > 0)
-    return undefined
 
 
 _DETERMINERS = "a an the this that these those such some any each every either neither no all both"

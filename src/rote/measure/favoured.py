@@ -26,7 +26,7 @@ import numpy as np
 from rote.compare._resample import generator
 from rote.compare.permutation import exchanges, in_order
 from rote.core.errors import OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.measure._patterns import Rows, listed
@@ -43,22 +43,22 @@ class Options:
     """Settings of `favoured`."""
 
     layer: str = option("upos", "layer whose n-grams are patterns: upos, pos, dep")
-    lengths: tuple[int, ...] = option((3, 4, 5, 6), "how many items a pattern has")
-    top: int = option(10, "how many patterns of each length and side are listed")
-    min_count: int = option(5, "how often a pattern has to stand on its own side")
-    min_texts: int = option(3, "in how many texts a pattern has to stand on its own side")
-    k: int = option(4, "radius of a ball: the distance to this neighbour", short="-k")
-    sentences: int = option(5_000, "at most this many sentences of each source have a ball")
+    lengths: tuple[int, ...] = option((3, 4, 5, 6), "how many items a pattern has", least=1)
+    top: int = option(10, "how many patterns of each length and side are listed", least=1)
+    min_count: int = option(5, "how often a pattern has to stand on its own side", least=1)
+    min_texts: int = option(3, "in how many texts a pattern has to stand on its own side", least=1)
+    k: int = option(4, "radius of a ball: the distance to this neighbour", short="-k", least=1)
+    sentences: int = option(
+        5_000, "at most this many sentences of each source have a ball", least=1
+    )
     drop_incomplete: Drop = option(
         "none", "drop the last, or first and last, sentence of a text that is cut off"
     )
 
     def __post_init__(self) -> None:
-        if not self.lengths or min(self.lengths) < 1:
+        check_options(self)
+        if not self.lengths:
             raise OptionError("lengths must be whole numbers from 1 on, such as 3,4,5,6")
-        for name in ("top", "min_count", "min_texts", "k", "sentences"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1")
 
 
 def values(options: Options) -> tuple[Value, ...]:

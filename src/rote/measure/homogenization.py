@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from rote.compare.intervals import pair_mean_error
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 
 SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
@@ -57,17 +57,16 @@ class Options:
     )
     layer: str = option("lower", "layer to compare (variant exact)")
     scores: tuple[str, ...] = option(("rouge_l", "bleu"), "rouge_l, bleu: one value each")
-    max_texts: int = option(10_000, "a group with more texts is sampled down to this many")
+    max_texts: int = option(10_000, "a group with more texts is sampled down to this many", least=2)
     sample_seed: int = option(0, "seed of that sample")
 
     def __post_init__(self) -> None:
+        check_options(self)
         for score in self.scores:
             if score not in SCORES:
                 raise UnknownName("score", score, SCORES)
         if not given(self):
             raise OptionError("scores must name rouge_l, or bleu (not in variant package)")
-        if self.max_texts < 2:
-            raise OptionError(f"max_texts must be at least 2, not {self.max_texts}")
 
     def signed(self) -> dict[str, Any]:
         """The package brings words of its own, and has no BLEU."""

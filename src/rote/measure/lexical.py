@@ -24,10 +24,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import mean_error
+from rote.compare.intervals import mean, mean_error
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Progress, Value, Values, Work, option
+from rote.core.metric import Metric, Progress, Value, Values, Work, check_options, option
 from rote.core.sample import Cut, Need, Sample, Take
 
 UNIQUE_LENGTHS = (1, 2, 3)
@@ -44,12 +44,14 @@ class Options:
     )
     layer: str = option("lower", "layer to count over (variant exact)")
     sample_ngrams: int = option(
-        40_000, "n-grams drawn for each Unique-n; all where there are fewer"
+        40_000, "n-grams drawn for each Unique-n; all where there are fewer", least=1
     )
-    ngram_max: int = option(4, "longest n-gram in ngram_diversity; 0 leaves it out")
-    window: int = option(50, "words in a window of MATTR")
-    threshold: float = option(0.72, "type-token ratio at which a factor of MTLD is full")
-    draws: int = option(42, "words drawn from a text for HD-D")
+    ngram_max: int = option(4, "longest n-gram in ngram_diversity; 0 leaves it out", least=0)
+    window: int = option(50, "words in a window of MATTR", least=1)
+    threshold: float = option(
+        0.72, "type-token ratio at which a factor of MTLD is full", above=0, below=1
+    )
+    draws: int = option(42, "words drawn from a text for HD-D", least=1)
     punctuation: bool = option(
         True,
         "count punctuation marks as words, as the tokenizer gives them",
@@ -57,12 +59,9 @@ class Options:
     )
 
     def __post_init__(self) -> None:
-        if self.sample_ngrams < 1 or self.window < 1 or self.draws < 1:
-            raise OptionError("sample_ngrams, window and draws must be at least 1")
-        if not 0 < self.threshold < 1:
-            raise OptionError(f"threshold must lie between 0 and 1, not {self.threshold}")
-        if self.ngram_max < (1 if self.variant == "package" else 0):
-            raise OptionError("ngram_max must be at least 1, or 0 to leave ngram_diversity out")
+        check_options(self)
+        if self.variant == "package" and not self.ngram_max:
+            raise OptionError("ngram_max must be at least 1: variant package gives nothing else")
 
     def signed(self) -> dict[str, Any]:
         """Variants bring words of their own."""
@@ -172,8 +171,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     if options.ngram_max:
         found["ngram_diversity"] = float(ttr) + _diversity_beyond_words(rows, take)
     for name in ("mattr", "mtld", "hdd"):
-        defined = _defined(rows, name, take)
-        found[name] = float(np.mean(defined)) if len(defined) else np.nan
+        found[name] = mean(rows.texts[name][take])
     found["entropy"] = float(entropy)
     return found
 
@@ -296,11 +294,6 @@ def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
     for n, _, repeated, once in number_ngrams(ids, start, end, rows.kinds, longest):
         summed += (repeated + once) / (len(ids) - n + 1)
     return summed
-
-
-def _defined(rows: Rows, name: str, take: Take) -> NDArray[np.float64]:
-    chosen = rows.texts[name][take]
-    return chosen[~np.isnan(chosen)]
 
 
 METRIC = Metric(

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.compare.intervals import around, left_out_error, mean, mean_error, shares
+from rote.core.layer import starts_of
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
 
@@ -50,12 +51,15 @@ class Options:
     layer: str = option("lower", "layer of words")
     tags: str = option("pos", "layer of tags, for syntactic novelty; '' leaves it out")
     n: tuple[int, ...] = option(
-        (4, 8, 12), "n-grams whose novelty is a value; the curve has all up to 30", short="-n"
+        (4, 8, 12),
+        "n-grams whose novelty is a value; the curve has all up to 30",
+        short="-n",
+        least=1,
+        most=MOST,
     )
 
     def __post_init__(self) -> None:
-        if not all(1 <= n <= MOST for n in self.n):
-            raise OptionError(f"n must be between 1 and {MOST}")
+        check_options(self)
 
     @property
     def layers(self) -> dict[str, str]:
@@ -171,15 +175,13 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
         for n in options.n
     }
     return {
-        value.name: shares[value.name] if value.name in shares else _mean(columns[value.name][take])
+        value.name: shares[value.name] if value.name in shares else mean(columns[value.name][take])
         for value in values(options)
     }
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Of means over texts, and of shares of all n-grams: leaving out one text at a time."""
-    from rote.compare.intervals import mean_error
-
     columns = per_text(rows, options)
     found = {
         f"{name}_{n}": _share(rows, take, layer, n)[1]
@@ -202,7 +204,7 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Shares]:
         for n in options.n:
             every = np.maximum(rows.lengths - n + 1, 0)
             held = rows.held[layer][:, n - 1]
-            found[f"{name}_{n}"] = 1 - np.divide(held, every, out=undefined.copy(), where=every > 0)
+            found[f"{name}_{n}"] = 1 - shares(held, every)
     if rows.index is None:
         return dict.fromkeys(found, undefined)
     return found
@@ -235,8 +237,6 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     """The whole curves, coverage at every length, and the longest copied runs."""
     if rows.index is None:
         return {}
-    from rote.compare.intervals import around, mean_error
-
     coverage = _coverage(rows)
     curve, covering, copied = [], [], []
     for source, take in comparison.groups.items():
@@ -250,8 +250,8 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
         for column, least in enumerate(COVERING):
             each = coverage[take, column]
             level, texts = comparison.level, int((~np.isnan(each)).sum())
-            low, high = around(_mean(each), mean_error(each), level, texts=texts)
-            row = {"source": source, "length": least, "coverage": _mean(each)}
+            low, high = around(mean(each), mean_error(each), level, texts=texts)
+            row = {"source": source, "length": least, "coverage": mean(each)}
             covering.append({**row, "low": low, "high": high})
         copied += _copied(rows, rows.index, source, take, comparison)
     return {"novelty": curve, "coverage": covering, "copied": copied}
@@ -284,12 +284,8 @@ def _copied(
 
 def _coverage(rows: Rows) -> Shares:
     """Per text and L; undefined for a text with fewer words than that."""
-    least = np.array(COVERING)
-    enough = rows.lengths[:, None] >= least
-    found = np.full(enough.shape, np.nan)
-    lengths = np.broadcast_to(rows.lengths[:, None], enough.shape)
-    np.divide(rows.covered[:, : len(least)], lengths, out=found, where=enough)
-    return found
+    enough = rows.lengths[:, None] >= np.array(COVERING)
+    return shares(rows.covered[:, : len(COVERING)], np.where(enough, rows.lengths[:, None], 0))
 
 
 def _share(rows: Rows, take: Take, layer: str, n: int) -> tuple[float, float]:
@@ -299,22 +295,12 @@ def _share(rows: Rows, take: Take, layer: str, n: int) -> tuple[float, float]:
     total, known = int(every.sum()), int(held.sum())
     if rows.index is None or not total:
         return math.nan, math.nan
-    share = 1 - known / total
-    left = total - every
-    if len(take) < 2 or not left.all():
-        return share, math.nan
-    without = 1 - (known - held) / left
-    return share, math.sqrt((len(take) - 1) * float(np.var(without)))
-
-
-def _mean(column: Shares) -> float:
-    defined = column[~np.isnan(column)]
-    return float(defined.mean()) if len(defined) else math.nan
+    return 1 - known / total, left_out_error(shares(known - held, total - every))
 
 
 def _per_text(function: Any, column: Counts, text_ends: Counts) -> Counts:
     """Sums or largest values of the texts; 0 for a text without words."""
-    starts = np.concatenate((np.zeros(1, np.int64), text_ends[:-1]))[: len(text_ends)]
+    starts = starts_of(text_ends)
     found = np.zeros(len(text_ends), np.int64)
     filled = starts < text_ends
     if filled.any():

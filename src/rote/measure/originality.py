@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._sentences import Sentences, sentences_of
@@ -61,7 +61,7 @@ class Options:
 
     variant: Literal["exact", "paper"] = option("exact", "as defined, or Algorithm 1 as printed")
     against: str = option("", HELP, metavar="IDX", sign=signed_against)
-    relax: int = option(1, "a fragment of at most this many sources needs a citation")
+    relax: int = option(1, "a fragment of at most this many sources needs a citation", least=1)
     layer: str = option("lower", "layer of words in which fragments are looked up")
     document_field: str | None = option(
         None,
@@ -84,6 +84,7 @@ class Options:
         250,
         "so many failing sentences of each source, those that repeat most, are listed with what "
         "decides them, and as many others",
+        least=0,
         sign=_unsigned,
     )
     verdicts: bool = option(
@@ -91,20 +92,15 @@ class Options:
     )
 
     def __post_init__(self) -> None:
-        if self.relax < 1:
-            raise OptionError(
-                f"relax must be at least 1, not {self.relax}: a source knows its own text"
-            )
-        if self.listed < 0:
-            raise OptionError(f"listed must not be negative, and {self.listed} is")
-        if self.variant == "paper" and self.relax != 1:
-            raise OptionError("Algorithm 1 knows no relax: leave it out, or variant 'paper'")
-        if self.variant == "paper" and self.document_field is not None:
-            raise OptionError(
-                "Algorithm 1 knows no documents: leave document_field out, or variant 'paper'"
-            )
-        if self.variant == "paper" and self.authors:
-            raise OptionError("Algorithm 1 knows no authors: leave authors out, or variant 'paper'")
+        check_options(self)
+        given = {
+            "relax": self.relax != 1,
+            "document_field": self.document_field,
+            "authors": self.authors,
+        }
+        for name in given if self.variant == "paper" else ():
+            if given[name]:
+                raise OptionError(f"Algorithm 1 knows no {name}: leave it out, or variant 'paper'")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.intervals import mean, shares
 from rote.core.errors import OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
 from rote.measure._overlap.partition import NO_BIN, Partition, Placebo, partition, placebo
@@ -44,7 +45,7 @@ class Options:
         metavar="TRAIN",
         sign=signed_against,
     )
-    n: int = option(4, "length of the n-grams", short="-n")
+    n: int = option(4, "length of the n-grams", short="-n", least=1)
     layer: str = option("word", "layer of words; lower makes no difference of case")
     on: str | None = option(
         None,
@@ -57,7 +58,7 @@ class Options:
         "Scores of each text: fields with numbers, rouge, entities, rouge_2, ... or none; default: "
         "rouge where records have a reference, entities where they have a document too",
     )
-    min_samples: int | None = option(None, "fewest items of a bin; default: 5 % of all")
+    min_samples: int | None = option(None, "fewest items of a bin; default: 5 % of all", least=1)
     placebo: str | None = option(
         None,
         "Unseen texts of the same kind as TRAIN, a file or folder: what the ratio by TRAIN has "
@@ -74,10 +75,7 @@ class Options:
     variant: Literal["exact", "paper"] = option("exact", "of entity scores: see entity-scores")
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise OptionError(f"n must be at least 1, not {self.n}")
-        if self.min_samples is not None and self.min_samples < 1:
-            raise OptionError(f"min_samples must be at least 1, not {self.min_samples}")
+        check_options(self)
         if self.placebo and not self.train:
             raise OptionError("--placebo stands beside a training set: --train names one")
 
@@ -153,7 +151,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         base=_bases(item, work.strata),
         found=found,
         every=every,
-        overlap=np.divide(found, every, out=np.full(len(every), np.nan), where=every > 0),
+        overlap=shares(found, every),
         bin=made.bins(found, every),
         partition=made,
         scores=scores(sample, expanded(options.scores), options.variant, work),
@@ -174,7 +172,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """All but what is above the placebo, which has an interval of its own and many draws."""
-    from rote.measure._overlap.partition import mean, rank_correlation, ratio
+    from rote.measure._overlap.partition import rank_correlation, ratio
 
     found = {"overlap": mean(rows.overlap[take])}
     for name, column in rows.scores.items():

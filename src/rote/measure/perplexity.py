@@ -87,7 +87,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
     (asked,) = named([options.model])
     model = open_model(asked.spec, how_to_run(options), work.reporter)
-    texts = [raw.text(number).decode("utf-8", "surrogatepass") for number in range(len(raw))]
+    texts = raw.strings()
     scored = score_all(model, [Continuation("", text) for text in texts], work.reporter)
     return Rows(
         np.array([-one.total / math.log(2) for one in scored]),

@@ -30,7 +30,7 @@ from rote.annotate import embeddings
 from rote.compare._resample import draws
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError, UnknownName
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure import _meaning as meaning
 from rote.measure._meaning import Choice, Embedded
@@ -57,14 +57,14 @@ class Options:
     on: tuple[str, ...] = option(
         tuple(SPACES), "what sentences are compared by: trees (of dependencies), meaning (vectors)"
     )
-    k: int = option(4, "a ball reaches to this neighbour", short="-k")
+    k: int = option(4, "a ball reaches to this neighbour", short="-k", least=1)
     sentences: int = option(
         5_000, "at most this many sentences of each source, drawn at random, equally many of all"
     )
     drop_incomplete: Drop = option(
         "none", "of a text that is cut off, leave out its last sentence, or its first and last"
     )
-    pca: float = option(0.9, "share of the vectors' variance that is kept")
+    pca: float = option(0.9, "share of the vectors' variance that is kept", above=0, most=1)
     embedder: str = option(
         embeddings.DEFAULT,
         "who makes the vectors: minilm (English), sentence-transformers:NAME",
@@ -72,17 +72,14 @@ class Options:
     )
 
     def __post_init__(self) -> None:
+        check_options(self)
         for name in self.on:
             if name not in SPACES:
                 raise UnknownName("space", name, SPACES)
         if not self.on:
             raise OptionError("on must name trees, meaning or both")
-        if self.k < 1:
-            raise OptionError(f"k must be at least 1, not {self.k}")
         if self.sentences <= self.k:
             raise OptionError(f"sentences must be more than k = {self.k}, not {self.sentences}")
-        if not 0 < self.pca <= 1:
-            raise OptionError(f"pca must be above 0 and at most 1, not {self.pca}")
 
     @property
     def rule(self) -> Rule:

@@ -20,12 +20,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import mean_error
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.layer import Ids, Layer, Offsets
-from rote.core.metric import Metric, Progress, Value, Values, Work, option
+from rote.core.metric import Metric, Progress, Value, Work, option
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
+from rote.measure._means import per_text, reduce, standard_errors
 
 TITLES = {
     "rouge_1": "ROUGE-1",
@@ -110,21 +110,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         lengths=text.text_ends - text.text_starts,
         other_lengths=field.text_ends - field.text_starts,
     )
-
-
-def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    return {
-        name: float(scores[take].mean()) if len(take) else np.nan
-        for name, scores in rows.scores.items()
-    }
-
-
-def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    return {name: mean_error(scores[take]) for name, scores in rows.scores.items()}
-
-
-def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
-    return rows.scores
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:

@@ -21,9 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 
 
@@ -35,11 +34,10 @@ class Options:
         "exact", "exact definition, or what the diversity package computes"
     )
     layer: str = option("lower", "layer to count over (variant exact)")
-    n: int = option(4, "words in an n-gram", short="-n")
+    n: int = option(4, "words in an n-gram", short="-n", least=1)
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise OptionError(f"n must be at least 1, not {self.n}")
+        check_options(self)
 
     def signed(self) -> dict[str, Any]:
         """The package brings words of its own."""

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import embeddings
 from rote.compare.intervals import clustered_error, mean_similarity
-from rote.core.errors import OptionError
-from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure import _meaning as meaning
 from rote.measure._meaning import Choice, Embedded, Neighbours, Unit, sums_by_text, vendi
@@ -52,15 +51,14 @@ class Options:
     )
     unit: Unit = option("sentence", "what a vector stands for (variant package: a text)")
     sentences: int | None = option(
-        None, "at most this many sentences of each source, drawn at random"
+        None, "at most this many sentences of each source, drawn at random", least=2
     )
     drop_incomplete: Drop = option(
         "none", "of a text that is cut off, leave out its last sentence, or its first and last"
     )
 
     def __post_init__(self) -> None:
-        if self.sentences is not None and self.sentences < 2:
-            raise OptionError(f"sentences must be at least 2, not {self.sentences}")
+        check_options(self)
 
     def signed(self) -> dict[str, Any]:
         """The package embeds texts; the paper draws 2,000 sentences."""

@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import embeddings
-from rote.compare.intervals import mean_error
+from rote.compare.intervals import shares
 from rote.core.errors import OptionError
-from rote.core.metric import Metric, Value, Values, Work, option
-from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
+from rote.core.metric import Metric, Value, Work, check_options, option
+from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.measure import _bertscore
 from rote.measure import _meaning as meaning
+from rote.measure._means import per_text, reduce, standard_errors
 
 NONE = "none"
 BERTSCORE = {
@@ -59,16 +60,15 @@ class Options:
         sign=_bertscore.signed,
     )
     bertscore_layer: int | None = option(
-        None, "layer of that model; needed for a path", sign=lambda layer: layer
+        None, "layer of that model; needed for a path", sign=lambda layer: layer, least=0
     )
 
     def __post_init__(self) -> None:
+        check_options(self)
         if not self.to:
             raise OptionError("to must name a field of the records")
         if self.embedder == NONE and self.bertscore is None:
             raise OptionError("nothing to measure: embedder is none, and bertscore names no model")
-        if self.bertscore_layer is not None and self.bertscore_layer < 0:
-            raise OptionError(f"bertscore_layer must not be negative, not {self.bertscore_layer}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    texts = _strings(sample.text())
+    texts = sample.text().strings()
     references = [
         [part for part in field.split(SEVERAL) if part.strip()]
-        for field in _strings(sample.text(options.to))
+        for field in sample.text(options.to).strings()
     ]
     chosen = [n for n, text in enumerate(texts) if text.strip() and references[n]]
     found = Rows(
@@ -136,22 +136,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     return found
 
 
-def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    found = {}
-    for name, scores in rows.scores.items():
-        defined = scores[take][~np.isnan(scores[take])]
-        found[name] = float(defined.mean()) if len(defined) else np.nan
-    return found
-
-
-def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    return {name: mean_error(scores[take]) for name, scores in rows.scores.items()}
-
-
-def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
-    return rows.scores
-
-
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     found = []
     texts = len(take)
@@ -170,10 +154,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     return found
 
 
-def _strings(raw: RawText) -> list[str]:
-    return [raw.text(n).decode("utf-8", "surrogatepass") for n in range(len(raw))]
-
-
 def _cosines(
     texts: Sequence[str], references: Sequence[Sequence[str]], options: Options, work: Work
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
@@ -188,7 +168,7 @@ def _cosines(
         "ij,ij->i", vectors[owner], vectors[len(texts) :], dtype=np.float64, casting="safe"
     )
     both = lengths[owner] * lengths[len(texts) :]
-    cosines = np.divide(products, both, out=np.full(len(others), np.nan), where=both > 0)
+    cosines = shares(products, both)
     best = np.full(len(texts), np.nan)
     np.fmax.at(best, owner, cosines)
     cut = np.zeros(len(texts), np.bool_)

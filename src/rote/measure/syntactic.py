@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import clustered_error, mean_similarity
+from rote.compare.intervals import clustered_error, left_out_error, mean_similarity, shares
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, option
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
 
@@ -49,22 +49,21 @@ class Options:
         "exact", "all sentences, or 3,000 of each source as in the paper"
     )
     sentences: int | None = option(
-        None, "at most this many sentences of each source, drawn at random"
+        None, "at most this many sentences of each source, drawn at random", least=2
     )
     drop_incomplete: Drop = option(
         "none", "of a text that is cut off, leave out its last sentence, or its first and last"
     )
-    depth: int = option(2, "how many steps around a word its label describes")
+    depth: int = option(2, "how many steps around a word its label describes", least=0)
     edit_distance: int = option(
-        0, "also the mean tree edit distance between this many sentences of each source (slow)"
+        0,
+        "also the mean tree edit distance between this many sentences of each source (slow)",
+        least=0,
     )
 
     def __post_init__(self) -> None:
-        if self.depth < 0:
-            raise OptionError(f"depth must not be negative, not {self.depth}")
-        if self.sentences is not None and self.sentences < 2:
-            raise OptionError(f"sentences must be at least 2, not {self.sentences}")
-        if self.edit_distance < 0 or self.edit_distance == 1:
+        check_options(self)
+        if self.edit_distance == 1:
             raise OptionError(
                 f"edit_distance must be 0 or at least 2 sentences, not {self.edit_distance}"
             )
@@ -188,8 +187,7 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
 def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
     """A text's diversity is that among its own sentences."""
     counts, squares = rows.sums.counts.tolist(), rows.sums.squares.tolist()
-    lengths = np.full(len(counts), np.nan)
-    np.divide(rows.words, rows.sums.counts, out=lengths, where=rows.sums.counts > 0)
+    lengths = shares(rows.words, rows.sums.counts)
     own = [1 - mean_similarity(square, count) for square, count in zip(squares, counts)]
     return {"wl": np.array(own, np.float64), "sentence_length": lengths}
 
@@ -302,11 +300,7 @@ def _per_text(sentences: Sentences, texts: int) -> NDArray[np.int64]:
 def _ratio_error(words: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
     """Jackknife standard error, over texts, of words per sentence."""
     words, counts = words[counts > 0], counts[counts > 0]
-    texts = len(counts)
-    if texts < 2:
-        return np.nan
-    without = (words.sum() - words) / (counts.sum() - counts)
-    return float(np.sqrt((texts - 1) / texts * ((without - without.mean()) ** 2).sum()))
+    return left_out_error(shares(words.sum() - words, counts.sum() - counts))
 
 
 def _sentences(count: int) -> str:

@@ -66,7 +66,7 @@ class _Texts:
 
     def read(self, number: int) -> str:
         # Half a surrogate pair cannot be written down; a question mark keeps all places.
-        raw = self.sample.text().text(number).decode("utf-8", "surrogatepass")
+        raw = self.sample.text().string(number)
         return raw.encode("utf-8", "replace").decode("utf-8")
 
     def of(self, row: Row) -> str | None:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rote.annotate import embeddings
-from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
 
 PERMUTATIONS = 199
@@ -45,14 +44,18 @@ class ReportOptions:
     measures: tuple[str, ...] = option(
         (), "Only these measures  [default: all that the inputs allow]", metavar="NAME,..."
     )
-    examples: int = option(4, "Texts that are shown with marks, for each source and section")
+    examples: int = option(
+        4, "Texts that are shown with marks, for each source and section", least=0
+    )
     all_texts: bool = option(
         False,
         "Give all texts to every measure, however long it takes; without it, and without --sample, "
         "costly measures get a part of large inputs, and the report says how much",
     )
     sentences: int = option(
-        2_000, "At most this many sentences of each source for meanings, precision and recall"
+        2_000,
+        "At most this many sentences of each source for meanings, precision and recall",
+        least=10,
     )
     embedder: str = option(
         embeddings.DEFAULT, "Who makes the vectors: minilm (English), sentence-transformers:NAME"
@@ -61,10 +64,6 @@ class ReportOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.examples < 0:
-            raise OptionError(f"examples must not be negative, not {self.examples}")
-        if self.sentences < 10:
-            raise OptionError(f"sentences must be at least 10, not {self.sentences}")
 
 
 @dataclass(frozen=True, slots=True)

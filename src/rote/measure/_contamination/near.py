@@ -8,13 +8,14 @@ stand there in the same order says how near they are (longest common subsequence
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Layer
+from rote.core.sample import some_texts
 from rote.search.trace.runs import Runs, shared_runs
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def nearest(index: Index, layer: Layer, texts: Integers) -> dict[int, Passage]:
     found: dict[int, Passage] = {}
     for first in range(0, len(texts), _TEXTS_AT_ONCE):
         part = texts[first : first + _TEXTS_AT_ONCE]
-        chosen = _chosen(layer, part)
+        chosen = some_texts(layer, part)
         shared = shared_runs(index.lookups(layer.name), chosen, SEED, _MOST)
         candidates: list[tuple[int, int, int, int, int]] = []
         for segment, runs in enumerate(shared):
@@ -143,21 +144,3 @@ def _aligned(
         there[i : i + len(own)] == list(own) for i in range(len(there) - len(own) + 1)
     )
     return Passage(share, folded, segment, held[0], held[-1] + 1)
-
-
-def _chosen(layer: Layer, texts: Integers) -> Layer:
-    """Some texts of a layer as a layer of their own."""
-    lengths = layer.text_ends[texts] - layer.text_starts[texts]
-    ends = np.cumsum(lengths)
-    items = np.arange(int(lengths.sum())) + np.repeat(
-        layer.text_starts[texts] - (ends - lengths), lengths
-    )
-    nothing = np.empty(0, np.int32)
-    return replace(
-        layer,
-        ids=layer.ids[items],
-        starts=nothing,
-        ends=nothing,
-        text_ends=ends,
-        sentence_ends=None,
-    )

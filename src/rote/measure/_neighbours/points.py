@@ -25,6 +25,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.layer import items_of, starts_of
 from rote.measure._trees.histograms import Histograms
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -144,15 +145,14 @@ class TreesChosen:
 
 def tree_points(made: Histograms, sentences: Numbers) -> tuple[TreePoints, Numbers]:
     """The different histograms among those of the given sentences, and the number of each's."""
-    starts = np.concatenate((np.zeros(1, np.int64), made.ends[:-1]))[sentences]
+    starts = starts_of(made.ends)[sentences]
     sizes = made.ends[sentences] - starts
     first, number = same(
         made.labels[start:end].tobytes() + made.counts[start:end].tobytes()
         for start, end in zip(starts, starts + sizes)
     )
     starts, sizes, norms = starts[first], sizes[first], made.norms[sentences[first]]
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    entries = np.repeat(starts, sizes) + within
+    entries, _ = items_of(starts, starts + sizes)
     labels, counts = made.labels[entries], made.counts[entries]
     owner = np.repeat(np.arange(len(first)), sizes)
     held = np.bincount(labels, minlength=made.kinds)

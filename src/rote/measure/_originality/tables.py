@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around, left_out_error
+from rote.compare.intervals import around, left_out_error, shares
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row
 from rote.measure._sentences import drawn
@@ -117,7 +117,7 @@ def _numbered(
         for number in own[wanted[own]].tolist():
             if every.texts[number] != place:
                 place = int(every.texts[number])
-                text = rows.raw.text(place).decode("utf-8", "surrogatepass")
+                text = rows.raw.string(place)
                 first = int(np.searchsorted(every.texts, place))
             start = int(layer.starts[every.starts[number]])
             end = int(layer.ends[every.ends[number] - 1])
@@ -226,9 +226,8 @@ def _share(rows: Rows, take: Take, holds: NDArray[np.bool_], level: float) -> di
     texts = len(rows.layer)
     counts = np.bincount(rows.sentences.texts, minlength=texts)[take]
     having = np.bincount(rows.sentences.texts[holds], minlength=texts)[take]
-    with np.errstate(invalid="ignore"):
-        share = float(np.divide(having.sum(), counts.sum()))
-        without = (having.sum() - having) / (counts.sum() - counts)
+    share = float(shares(having.sum(), counts.sum()))
+    without = shares(having.sum() - having, counts.sum() - counts)
     low, high = around(share, left_out_error(without), level, texts=len(take))
     return {"failing": share, "low": low, "high": high}
 

@@ -27,6 +27,7 @@ from rote.compare import clusters
 from rote.compare._resample import generator
 from rote.compare.clusters import Estimate
 from rote.compare.correlation import bonett_wright_interval
+from rote.compare.intervals import mean, shares
 from rote.core.layer import Layer
 from rote.core.metric import Work
 from rote.core.sample import Take
@@ -105,12 +106,6 @@ def steps_of(found: Integers, every: Integers) -> Integers:
 Numbers: TypeAlias = NDArray[np.float64]
 _LEAST = 3
 """Two items always lie on a line."""
-
-
-def mean(column: Numbers) -> float:
-    """Over what is defined; nan where nothing is."""
-    defined = column[~np.isnan(column)]
-    return float(defined.mean()) if len(defined) else math.nan
 
 
 def ratio(novel: Numbers, similar: Numbers) -> float:
@@ -292,8 +287,7 @@ def placebo(
         for met in texts.drawn(words, work.seed, side):
             found, every = counted(layer, n, wanted.found(met))
             bins = partition(found[first], every[first], reading.least)
-            overlap = np.divide(found, every, out=np.full(len(every), np.nan), where=every > 0)
-            made.append(Drawn(overlap, bins.bins(found, every), len(bins)))
+            made.append(Drawn(shares(found, every), bins.bins(found, every), len(bins)))
         draws[side] = tuple(made)
     return Placebo(words, draws)
 

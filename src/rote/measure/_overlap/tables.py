@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from rote.compare import clusters
 from rote.compare.clusters import Estimate
-from rote.compare.intervals import around
+from rote.compare.intervals import around, mean
 from rote.core.sample import Take
 from rote.measure._overlap.partition import (
     NO_BIN,
     clustered_rank_test,
     log_ratio,
-    mean,
     paired_log_ratio,
     rank_interval,
     rank_test,

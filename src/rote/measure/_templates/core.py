@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
-from rote.core.metric import Values, Work, option
+from rote.core.metric import Values, Work, check_options, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
 from rote.measure._speaking import signed
@@ -38,10 +38,10 @@ class Options:
         "exact", "exact definition, the paper's printed numbers, or the diversity package"
     )
     layer: str = option("pos", "layer whose n-grams are templates: pos, upos, dep, dep-bfs, ...")
-    n: int = option(6, "items in a template", short="-n")
-    lengths: tuple[int, ...] = option((4, 5, 6, 7, 8), "template lengths of the curve")
-    top: int = option(100, "at most this many templates of a source")
-    min_count: int = option(2, "how often a template has to stand (variant exact)")
+    n: int = option(6, "items in a template", short="-n", least=1)
+    lengths: tuple[int, ...] = option((4, 5, 6, 7, 8), "template lengths of the curve", least=1)
+    top: int = option(100, "at most this many templates of a source", least=1)
+    min_count: int = option(2, "how often a template has to stand (variant exact)", least=1)
     templates_from: str | None = option(
         None,
         "match the templates of this source, or of a file, on all sources",
@@ -68,7 +68,9 @@ class Options:
         form=False,
         writes=(".jsonl", ".ndjson"),
     )
-    most_frequent: int = option(50_000, "how many n-grams of a corpus count as its most frequent")
+    most_frequent: int = option(
+        50_000, "how many n-grams of a corpus count as its most frequent", least=1
+    )
     perplexity: bool = option(
         False,
         "how surprising templates are to --model, against other stretches",
@@ -98,13 +100,9 @@ class Options:
     yes: bool = run_option("yes")
 
     def __post_init__(self) -> None:
-        for name in ("n", "top", "min_count", "most_frequent"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
+        check_options(self)
         if self.perplexity != bool(self.model):
             raise OptionError("--perplexity asks a model, and --model names it: give both")
-        if any(n < 1 for n in self.lengths):
-            raise OptionError("lengths must be at least 1")
         how_to_run(self)  # what it refuses
 
     def signed(self) -> dict[str, Any]:

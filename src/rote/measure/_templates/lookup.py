@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.layers import derive
-from rote.core.layer import Layer
+from rote.core.layer import Layer, items_of
 from rote.core.sample import RawText, Take
 from rote.index.grams import Grams
 from rote.index.index import Index
@@ -235,7 +235,6 @@ def _runs(lower: Layer) -> tuple[Grams, NDArray[np.int64]]:
     new = np.ones(begins.shape, np.bool_)
     new[:, 1:] = begins[:, 1:] > begins[:, :-1]
     each = np.broadcast_to(sizes[:, None], begins.shape)[new]
-    ends = np.cumsum(each)
-    items = np.arange(int(each.sum())) + np.repeat(begins[new] - (ends - each), each)
+    items, ends = items_of(begins[new], begins[new] + each)
     owners = np.broadcast_to(texts[:, None], begins.shape)[new]
     return Grams(lower.ids[items], ends, lower.vocabulary), owners

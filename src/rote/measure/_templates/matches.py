@@ -137,7 +137,7 @@ class Reader:
         for index in np.argsort(numbers, kind="stable").tolist():
             number = int(numbers[index])
             if number != last:
-                last, text = number, self.raw.text(number).decode("utf-8", "surrogatepass")
+                last, text = number, self.raw.string(number)
             yield index, number, text
 
     def _sentence(self, place: int, text: str, start: int, end: int) -> tuple[int, int]:

@@ -71,7 +71,7 @@ def _stretches(
         free = _others(windows, layer, number, chosen)
         drawn = np.sort(random.choice(free, min(len(free), len(places)), replace=False))
         yield Stretches(
-            rows.raw.text(number).decode("utf-8", "surrogatepass"),
+            rows.raw.string(number),
             _spans(layer, places, windows.n),
             _spans(layer, drawn, windows.n),
         )

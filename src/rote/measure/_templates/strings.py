@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rote.annotate import words
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
-from rote.core.layer import Layer
+from rote.core.layer import Layer, items_of, starts_of
 from rote.core.metric import Values
 from rote.core.sample import RawText, Take
 from rote.measure._ngram_kernels import ONCE
@@ -104,18 +104,16 @@ def strings_of(windows: Windows, word: Layer, take: Take, chosen: Chosen) -> Tem
 
 def matches_of(given: TemplateStrings, raw: RawText, take: Take) -> Matches:
     """Every place at which one of the strings stands; texts by their rank in `take`."""
-    starts = np.concatenate((np.zeros(1, np.int64), raw.ends[:-1]))[: len(raw)]
-    return find(given.strings, raw.data, starts[take], raw.ends[take])
+    return find(given.strings, raw.data, starts_of(raw.ends)[take], raw.ends[take])
 
 
 def templates_held(given: TemplateStrings, matches: Matches) -> int:
     """How many (text, template) pairs there are: a text holds a template by any of its strings."""
     texts, strings = _different(matches.texts, matches.strings, len(given))
     first = np.searchsorted(given.pairs[:, 0], np.arange(len(given) + 1))
-    counts = (first[1:] - first[:-1])[strings]
-    ends = np.cumsum(counts)
-    rows = np.arange(int(counts.sum())) + np.repeat(first[strings] - (ends - counts), counts)
-    held = _different(np.repeat(texts, counts), given.pairs[rows, 1], given.templates)
+    rows, _ = items_of(first[strings], first[strings + 1])
+    texts = np.repeat(texts, first[strings + 1] - first[strings])
+    held = _different(texts, given.pairs[rows, 1], given.templates)
     return len(held[0])
 
 
@@ -136,7 +134,7 @@ def treebank_lengths(word: Layer, raw: RawText) -> NDArray[np.int64]:
     cuts = np.searchsorted(ends, word.text_ends, side="right")
     sentences, owners, first = [], [], 0
     for text, last in enumerate(cuts.tolist()):
-        letters = raw.text(text).decode("utf-8", "surrogatepass")
+        letters = raw.string(text)
         # A sentence reaches to the end of its last word, the last one of a text to the text's.
         inner = word.ends[ends[first : last - 1] - 1].tolist() if last - first > 1 else []
         bounds = [0, *inner, len(letters)]

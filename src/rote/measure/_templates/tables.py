@@ -305,7 +305,7 @@ def highlighted(rows: Rows, comparison: Comparison, options: Options) -> list[di
     row = {
         "source": source,
         "id": options.highlight,
-        "text": rows.raw.text(number).decode("utf-8", "surrogatepass"),
+        "text": rows.raw.string(number),
         "spans": [
             {"start": start, "end": end, "template": names[rank], "rank": rank + 1}
             for start, end, rank in zip(starts.tolist(), ends.tolist(), which.tolist())

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.intervals import left_out_error
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets
 from rote.core.sample import Take
@@ -235,11 +236,7 @@ class EqualLengths:
         left = counts.sum(axis=0) - counts
         weights = band_weights(self.target, left)
         squares = squares_without(self.sums, take, weights)
-        without = weighted_similarity(squares, weights, left)
-        texts = len(take)
-        if texts < 2 or np.isnan(without).any():
-            return np.nan
-        return float(np.sqrt((texts - 1) / texts * np.square(without - without.mean()).sum()))
+        return left_out_error(weighted_similarity(squares, weights, left))
 
     def effective(self, take: Take) -> float:
         """How many sentences of equal weight would be worth as much (Kish)."""

@@ -1,0 +1,31 @@
+"""Measures whose values are means over texts: their rows hold `scores`, one number of each text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.intervals import mean, mean_error
+from rote.core.metric import Values
+from rote.core.sample import Take
+
+
+class Scored(Protocol):
+    @property
+    def scores(self) -> Mapping[str, NDArray[np.float64]]:
+        """By the name of the value; nan where a text has none."""
+
+
+def reduce(rows: Scored, take: Take, options: Any, rng: np.random.Generator) -> Values:
+    return {name: mean(column[take]) for name, column in rows.scores.items()}
+
+
+def standard_errors(rows: Scored, take: Take, options: Any) -> Values:
+    return {name: mean_error(column[take]) for name, column in rows.scores.items()}
+
+
+def per_text(rows: Scored, options: Any) -> Mapping[str, NDArray[np.float64]]:
+    return rows.scores
