@@ -1,7 +1,7 @@
 """Write the generated pages, or with --check say whether they are up to date.
 
-`docs/cli.md` holds the help of every command. The check also fails for a measure
-without a page and for a link in the documentation that leads nowhere.
+`docs/cli.md` holds the help of every command, `src/rote/__init__.pyi` the types of every function.
+The check also fails for a measure without a page and for a link that leads nowhere.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rote.core import plugins
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 REFERENCE = DOCS / "cli.md"
+STUB = ROOT / "src" / "rote" / "__init__.pyi"
 
 
 def command_line_reference() -> str:
@@ -49,11 +50,27 @@ def _section(title: str, text: str) -> str:
     return f"## {title}\n\n```text\n" + "\n".join(lines) + "\n```\n"
 
 
+def stub() -> str:
+    """The public names with their types; what the package holds is made when it is asked for."""
+    import rote
+    from rote.studies._functions import function_names
+    from rote.studies._functions import stub as written
+
+    lines = ["# Made by `make docs` from the records of the commands; do not edit.\n"]
+    lines += ["from collections.abc import Sequence", "from pathlib import Path"]
+    lines += ["from typing import Any, Literal\n"]
+    for room, names in rote._ROOMS.items():
+        lines += [f"from {room} import {name} as {name}" for name in names]
+    lines += ["from rote.corpus import Input\n", "__version__: str\n"]
+    return "\n".join([*lines, *map(written, function_names())])
+
+
 def problems() -> list[str]:
     """What is wrong with the documentation."""
     found = []
-    if not REFERENCE.exists() or REFERENCE.read_text(encoding="utf-8") != command_line_reference():
-        found.append("docs/cli.md is out of date: run `make docs`")
+    for path, made in generated().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != made:
+            found.append(f"{path.relative_to(ROOT)} is out of date: run `make docs`")
     for name in plugins.members("measure"):
         if not (DOCS / "measures" / f"{name}.md").exists():
             found.append(f"the measure {name} has no page docs/measures/{name}.md")
@@ -64,8 +81,14 @@ def problems() -> list[str]:
     return found
 
 
+def generated() -> dict[Path, str]:
+    """Every file that is made here, and what it should hold."""
+    return {REFERENCE: command_line_reference(), STUB: stub()}
+
+
 if __name__ == "__main__":
     if "--check" not in sys.argv:
-        REFERENCE.write_text(command_line_reference(), encoding="utf-8")
+        for path, made in generated().items():
+            path.write_text(made, encoding="utf-8")
     elif found := problems():
         sys.exit("\n".join(found))

@@ -19,7 +19,7 @@ PUBLIC = [
     *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
     *("UnknownName", "__version__", "build_index", "compression", "contamination"),
     *("diversity", "entity_scores", "favoured", "homogenization", "index_texts", "lexical"),
-    *("novelty", "open_corpus", "open_index", "originality", "overlap"),
+    *("memorization", "novelty", "open_corpus", "open_index", "originality", "overlap"),
     "perplexity",
     *("precision_recall", "rouge", "self_repetition", "semantic", "similarity", "syntactic"),
     "templates",
@@ -66,7 +66,7 @@ def test_papers_are_named_by_their_authors() -> None:
 
 
 def test_the_public_names_are_frozen() -> None:
-    assert rote.__all__ == PUBLIC
+    assert rote.__all__ == dir(rote) == PUBLIC
     assert all(getattr(rote, name) is not None for name in PUBLIC)
 
 

@@ -257,7 +257,7 @@ def test_the_demo_names_a_command_that_can_be_typed(
 
 
 def test_a_file_that_is_not_there_gets_advice_for_the_shell() -> None:
-    from rote.measure._functions import lexical
+    from rote import lexical
 
     told = str(invoke("lexical", "one text alone").exception)
     assert "Check the path" in told
@@ -280,7 +280,7 @@ def test_a_file_that_is_not_there_gets_advice_for_the_shell() -> None:
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused_by_name(keyword: str, value: Any, said: str) -> None:
-    from rote.measure._functions import lexical
+    from rote import lexical
 
     with pytest.raises(RoteError) as refused:
         lexical(["a text", "another text"], **{keyword: value})

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rote
 from rote.core import plugins
 from rote.core.document import Document
 from rote.core.metric import Metric
@@ -17,7 +18,6 @@ from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.models.backends.fake import Fake
 from rote.studies._evaluate.study import evaluate
-from rote.studies._memorization.study import MemorizationOptions, memorization
 from rote.studies._popularity.study import PopularityOptions, popularity
 from tests.studies.test_popularity import backend
 
@@ -110,7 +110,7 @@ def results(seed: int | None) -> list[Any]:
     own, model = shuffled(seed), Fake({"": dict.fromkeys(WORDS, 1 / len(WORDS))})
     corpus = backend(" ".join(random.Random(7).choices(WORDS, k=400)))
     found = popularity(own, corpus, PopularityOptions(n=2))
-    recalled = memorization(own, {"m": model}, MemorizationOptions(n=2), backend=corpus)
+    recalled = rote.memorization(own, model={"m": model}, n=2, corpus=corpus)
     answered = evaluate([Record("choices", {}, item) for item in own], {"m": model}).result
     return [
         *(result.sources for result in (found, recalled, answered)),

@@ -16,8 +16,8 @@ from rote.report.figures import correlation as correlation_figures
 from rote.report.figures.results import save
 from rote.report.tables import correlation as correlation_tables
 from rote.report.tables.written import as_csv
+from rote.studies._correlate import Options, correlate
 from rote.studies._source_table import Column
-from rote.studies.correlate import Options, correlate
 from tests.studies.saved import columns, made, table
 
 

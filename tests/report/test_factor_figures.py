@@ -14,7 +14,7 @@ from rote.report.figures import factors as factor_figures
 from rote.report.figures.results import save
 from rote.report.tables import factors as factor_tables
 from rote.report.tables.written import as_csv
-from rote.studies.factors import Options, factors
+from rote.studies._factors import Options, factors
 from tests.studies.saved import made, table
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rote.measure._functions import templates
 
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions
 from rote.index.opening import build_index
 from rote.measure import PANEL, Settings
-from rote.measure._functions import templates
 from rote.report import reading
 from rote.report.make import ROWS, make_report
 from rote.report.options import ReportOptions

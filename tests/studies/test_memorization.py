@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,6 @@ from rote.search.backends import open_backend
 from rote.studies._memorization import attacks
 from rote.studies._memorization.known import overlap_of_groups
 from rote.studies._memorization.scores import score
-from rote.studies._memorization.study import MemorizationOptions, memorization
 
 # A model that was trained on "a b c d e f" and little else.
 LEARNT = {"": {"a": 0.9, "x": 0.1}} | {
@@ -34,6 +34,10 @@ LEARNT = {"": {"a": 0.9, "x": 0.1}} | {
 }
 MODEL = Fake(LEARNT | {"x": {"y": 0.5, "x": 0.5}, "y": {"x": 0.5, "y": 0.5}})
 MEMBER, OTHER = "a b c d e f", "x y x y x x"
+
+
+def memorization(items: Sequence[Item], models: Mapping[str, Any], **keywords: Any) -> Result:
+    return rote.memorization(items, model=models, **keywords)
 
 
 def item(text: str, number: int = 0, **meta: object) -> Item:
@@ -85,7 +89,7 @@ def known(**keywords: object) -> Result:
         item(OTHER, 2, member=False, repeats=0),
         item("y y x", 3, member=False, repeats=0),
     ]
-    return memorization(items, {"toy": MODEL}, MemorizationOptions(member="member", **keywords))
+    return memorization(items, {"toy": MODEL}, member="member", **keywords)
 
 
 def test_members_are_told_from_others_by_every_attack_that_works() -> None:
@@ -112,8 +116,8 @@ def test_the_overlap_of_both_groups_is_reported(tmp_path: Path) -> None:
     rote.build_index([MEMBER, MEMBER, "x y"], tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))
     items = [item(MEMBER, 0, member=1), item(OTHER, 1, member=0)]
-    options = MemorizationOptions(member="member", n=2)
-    result = memorization(items, {"toy": MODEL}, options, backend=backend)
+    options = {"member": "member", "n": 2}
+    result = memorization(items, {"toy": MODEL}, **options, corpus=backend)
     shares = {row["of"]: row["share"] for row in result.tables["overlap"]}
     assert shares == {"members": 1, "others": 2 / 5}  # x y, twice, of five
     assert [row["copies"] for row in result.tables["items"]] == [2, 0]
@@ -124,7 +128,7 @@ def test_scores_go_with_frequency_where_they_do(tmp_path: Path) -> None:
     rote.build_index(texts, tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))
     items = [item(text, n) for n, text in enumerate(dict.fromkeys([*texts, OTHER]))]
-    result = memorization(items, {"toy": MODEL}, MemorizationOptions(n=2), backend=backend)
+    result = memorization(items, {"toy": MODEL}, n=2, corpus=backend)
     rows = {(r["attack"], r["frequency"]): r["spearman"] for r in result.tables["frequency"]}
     # Shorter runs stand inside longer ones, so their counts add up: 5, 8, 10, 1, 0.
     copies = [row["copies"] for row in result.tables["items"]]
@@ -140,8 +144,8 @@ def test_frequency_is_looked_at_over_all_items_where_groups_are_made_by_it(
     rote.build_index(texts, tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))
     items = [item(text, n, repeats=n) for n, text in enumerate(texts)]
-    options = MemorizationOptions(n=2, by=("repeats",))
-    found = memorization(items, {"toy": MODEL}, options, backend=backend)
+    options = {"n": 2, "by": ("repeats",)}
+    found = memorization(items, {"toy": MODEL}, **options, corpus=backend)
     rows = [row for row in found.tables["frequency"] if row["frequency"] == "copies"]
     assert {(row["group"], row["items"]) for row in rows} == {("all items", 4)}
 
@@ -184,13 +188,13 @@ def test_what_is_wrong_is_said_before_a_model_is_asked() -> None:
             raise AssertionError("asked")
 
     with pytest.raises(InputError, match="'member'"):
-        memorization([item(MEMBER)], {"m": Unasked()}, MemorizationOptions(member="member"))
-    options = MemorizationOptions(member="m")
+        memorization([item(MEMBER)], {"m": Unasked()}, member="member")
+    options = {"member": "m"}
     with pytest.raises(InputError, match="members are true"):
-        memorization([item(MEMBER, m="perhaps")], {"m": Unasked()}, options)
+        memorization([item(MEMBER, m="perhaps")], {"m": Unasked()}, **options)
     with pytest.raises(OptionError, match="k is a share"):
-        MemorizationOptions(k=0)
-    with pytest.raises(InputError, match="no items"):
+        memorization([item(MEMBER)], {"m": MODEL}, k=0)
+    with pytest.raises(InputError, match="no input"):
         memorization([], {"m": Unasked()})
 
 
@@ -222,9 +226,7 @@ def test_groups_that_are_numbers_stand_in_their_order_and_all_of_them_are_printe
         for times in repeats
         for place in range(3)
     ]
-    result = memorization(
-        items, {"m": MODEL}, MemorizationOptions(member="repeats", by=("repeats",))
-    )
+    result = memorization(items, {"m": MODEL}, member="repeats", by=("repeats",))
     assert list(result.sources) == [f"m|{times}" for times in sorted(repeats)]
     printed = tables.as_text(result, 100)
     members = printed[printed.index("non-members: AUC") : printed.index("members found")]
@@ -238,7 +240,7 @@ def test_answers_of_several_models_in_one_file_are_mentioned() -> None:
     once = [choice(MEMBER, OTHER, 1, acc=1), choice(MEMBER, OTHER, 2, acc=0)]
     assert not any("more than once" in note for note in memorization(once, {"m": MODEL}).notes)
     with pytest.raises(OptionError, match="n must be at least 1"):
-        MemorizationOptions(n=0)
+        memorization([item(MEMBER)], {"m": MODEL}, n=0)
 
 
 def test_the_command_names_models_and_refuses_a_place_that_is_not_there(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from scipy import stats
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
-from rote.studies import correlate as correlation_study
-from rote.studies import factors as factor_study
-from rote.studies.correlate import correlate
-from rote.studies.factors import factors
+from rote.studies import _correlate as correlation_study
+from rote.studies import _factors as factor_study
+from rote.studies._correlate import correlate
+from rote.studies._factors import factors
 from tests.studies.saved import columns, made, table
 
 X = [1.0, 2, 3, 4, 5]

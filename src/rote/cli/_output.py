@@ -147,16 +147,34 @@ def deliver(
     from rote.report.tables import results as tables
     from rote.report.tables.written import as_csv, further_latex
 
-    _draw(results, output, panel=panel)
+    own = _of_a_study(results[0])
+    if own and (output.figure or output.figures):
+        draw(_of_a_study(results[0], "figures").figures(results[0]), output)
+    elif not own:
+        _draw(results, output, panel=panel)
+    if own:
+        show = lambda console: own.print_result(results[0], console)  # noqa: E731
     forms = {
         "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
         "csv": lambda: as_csv(results),
-        "latex": lambda: tables.as_latex(results) + further_latex(results),
+        "latex": lambda: (
+            (own.as_latex(results[0]) if own else tables.as_latex(results)) + further_latex(results)
+        ),
     }
     if highlighted := results[0].tables.get("highlight"):
         _mark(highlighted[0], output, forms)
         return
     emit(output, show or (lambda console: tables.print_results(results, console)), forms)
+
+
+def _of_a_study(result: Result, room: str = "tables") -> Any:
+    """What a study has for its own tables or figures."""
+    from rote.core import plugins
+    from rote.core.record import names, room_of
+
+    if result.measure not in names() or room_of(result.measure) != "studies":
+        return None
+    return plugins.load(f"report.{room}", result.measure)
 
 
 def _mark(

@@ -9,36 +9,40 @@ import click
 
 from rote.core import plugins
 from rote.core.errors import RoteError, UnknownName
+from rote.core.record import names, room_of
 
 COMMANDS = "cli.commands"
 
 
 class Rote(click.Group):
-    """Measures come from `measure/`, other commands from `cli/commands/`; none is imported here."""
+    """Records come from `measure/` and `studies/`, what is no record from `cli/commands/`; none is
+    imported here."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(dict.fromkeys((*plugins.members(COMMANDS), *plugins.members("measure"))))
+        return list(dict.fromkeys((*plugins.members(COMMANDS), *names())))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in plugins.members(COMMANDS):
             command: click.Command = plugins.load(COMMANDS, name).command
             return command
-        if name in plugins.members("measure"):
-            from rote.cli._measure import measure_command
+        if name in names():
+            from rote.cli._record import record_command
 
-            return measure_command(name)
+            return record_command(name)
         raise click.UsageError(str(UnknownName("command", name, self.list_commands(ctx))), ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # A measure may have a command of its own, with more to it; it is a measure all the same.
-        measures = plugins.members("measure")
-        commands = [name for name in plugins.members(COMMANDS) if name not in measures]
-        for heading, room, names in (
-            ("Commands", COMMANDS, commands),
-            ("Measures", "measure", measures),
-        ):
+        commands = dict.fromkeys(plugins.members(COMMANDS), COMMANDS)
+        found: dict[str, dict[str, str]] = {"Commands": commands, "Measures": {}}
+        for name in names():
+            measure = room_of(name) == "measure"
+            found["Measures" if measure else "Commands"][name] = room_of(name)
+            if measure:
+                commands.pop(name, None)
+        for heading, rooms in found.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, plugins.summary(room, name)) for name in names])
+                formatter.write_dl([(n, plugins.summary(rooms[n], n)) for n in sorted(rooms)])
 
 
 @click.command(cls=Rote, context_settings={"help_option_names": ["-h", "--help"]})

@@ -191,7 +191,10 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
     The shell reads numbers as numbers; from Python anything may come.
     """
     hints = get_type_hints(kind)
+    opened = {one.name for one in fields(kind) if one.metadata.get("opened")}
     for name, value in given.items():
+        if name in opened:  # a name, or what it names
+            continue
         allowed = [hint for hint in get_args(hints[name]) or (hints[name],) if hint is not NoneType]
         if len(allowed) != 1 or allowed[0] not in _KINDS or get_origin(hints[name]) is tuple:
             continue
@@ -221,12 +224,17 @@ def check_options(options: Any) -> None:
                 raise OptionError(f"{one.name} must {said}, not {number}")
 
 
+def unsigned(value: Any) -> None:
+    """For `sign`: the signature does not say it, or says it another way."""
+
+
 def option(default: Any, help: str, **extra: Any) -> Any:
     """A field of an options dataclass with its help text: flag, form, docs and signature.
 
     `sign`: what the signature says of the value, where that is not the value itself; None
     leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
-    `writes`: what is written to the place that it names, see `cli/_places.py`. `least`, `above`,
+    `writes`: what is written to the place that it names, see `cli/_places.py`. `opened`: from
+    Python what it names may be given itself, as an opened index or a model. `least`, `above`,
     `most`, `below`: bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})

@@ -19,13 +19,13 @@ from rote.core import plugins
 from rote.core.chart import Chart
 from rote.core.errors import UnknownName
 from rote.core.progress import Reporter, Silent
-from rote.core.result import Interval, Row, SourceResult
+from rote.core.result import Row, SourceResult
 from rote.core.table import Table
 
 if TYPE_CHECKING:
     from rote.core.metric import Metric
 
-ROOMS = ("measure",)
+ROOMS = ("measure", "studies")
 """Whose files are records."""
 Effort: TypeAlias = Literal["light", "medium", "heavy"]
 Section: TypeAlias = Literal["diversity", "patterns", "corpus", "references", "items", "others"]
@@ -128,7 +128,8 @@ class Findings:
     by: tuple[str, ...]
     signed: Mapping[str, Any]
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    interval: Interval | None = None
+    method: str = ""
+    """How intervals were made; their level is that of the option `interval`."""
     reference: str | None = None
     comparisons: Sequence[Row] = ()
     notes: Sequence[str] = ()
@@ -163,7 +164,12 @@ def find(name: str) -> Metric | Study:
 
 
 def module_of(name: str) -> Any:
+    """The module that holds the record; its docstring is the help of the command."""
+    return plugins.load(room_of(name), name)
+
+
+def room_of(name: str) -> str:
     for room in ROOMS:
         if name in plugins.members(room):
-            return plugins.load(room, name)
+            return room
     raise UnknownName("command", name, names())

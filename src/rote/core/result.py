@@ -52,6 +52,8 @@ class Result:
     comparisons: Sequence[Row] = ()
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    records: Sequence[Row] = ()
+    """The data set that was made, for commands that make one; JSON does not hold it."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_dict() == other.to_dict()

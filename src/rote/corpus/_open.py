@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rote.core import plugins
 from rote.core.document import Document
@@ -20,7 +20,7 @@ from rote.corpus._options import ReadOptions
 from rote.corpus._paths import Found, find_files, short_names, suffixes
 from rote.corpus._shard import Part
 from rote.corpus._streams import MAGIC, check_encoding, raw_pieces
-from rote.corpus.memory import length
+from rote.corpus.memory import Frame, length, rows_of
 from rote.corpus.text import WholeFile
 
 STDIN = "standard input"
@@ -65,7 +65,7 @@ def sniff(path: Path) -> tuple[str, str]:
 
 
 Name: TypeAlias = "str | Path"
-Texts: TypeAlias = "Sequence[str] | Sequence[Document]"
+Texts: TypeAlias = "Sequence[str] | Sequence[Document] | Sequence[Mapping[str, Any]] | Frame"
 Input: TypeAlias = (
     "Name | Sequence[Name] | Texts | Mapping[str, Texts | Name | Sequence[Path]] | Corpus"
 )
@@ -74,7 +74,8 @@ _TEXTS = "texts"
 
 
 def open_corpus(inputs: Input, options: ReadOptions | None = None) -> Corpus:
-    """Open files, folders, globs, `-`, `bible:kjv`, lists of texts, or a dict source -> texts.
+    """Open files, folders, globs, `-`, `bible:kjv`, lists of texts or records, a data frame of
+    pandas or polars, a `Dataset` of Hugging Face, or a dict source -> texts.
 
     Nothing is read yet but standard input; what cannot be found is an error at once.
     """
@@ -108,12 +109,14 @@ class _Opening:
         if isinstance(value, (str, Path)):
             self.add_name(value, source)
             return
+        value = rows_of(value)
         if not isinstance(value, Sequence) or isinstance(value, bytes):
             raise InputError(
                 f"input of type {type(value).__name__}",
-                remedy="Give a path, a list of paths or texts, a dict source -> texts, or a Corpus",
+                remedy="Give a path, a list of paths, texts or records, a data frame, a dict "
+                "source -> texts, or a Corpus",
             )
-        if _are_names(value):
+        if are_names(value):
             for name in value:
                 self.add_name(name, source)
         elif not value:
@@ -227,8 +230,10 @@ def _merged(parts: Sequence[Part]) -> Part:
     return Part("text", files, origin, sum(part.size for part in parts))
 
 
-def _are_names(values: Sequence[object]) -> bool:
+def are_names(values: object) -> bool:
     """Paths, or strings that all name something; a list of texts names nothing."""
+    if not isinstance(values, Sequence):
+        return False
     if any(isinstance(value, Path) for value in values):
         return all(isinstance(value, (str, Path)) for value in values)
     if not values or not all(isinstance(value, str) for value in values):

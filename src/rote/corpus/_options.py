@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rote.core.metric import check_options
 
@@ -12,6 +12,7 @@ from rote.core.metric import check_options
 class ReadOptions:
     """The flags of reading; the help texts are those of the command line."""
 
+    SECTION: ClassVar[str] = "Reading"
     text_field: str | None = field(
         default=None, metadata={"help": "field that holds the text (guessed when not given)"}
     )

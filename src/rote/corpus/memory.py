@@ -1,26 +1,53 @@
-"""Texts and Documents that are already in memory: lists and dicts."""
+"""What is already in memory: texts, Documents, records, data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any, Protocol
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields
+from rote.corpus._fields import Fields, find_fields
 from rote.corpus._options import ReadOptions
 from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard
 
 SUFFIXES = ()
+_SAMPLE = 100
+
+
+class Frame(Protocol):
+    """Rows under names of columns: a frame of pandas or polars, a `Dataset` of Hugging Face."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+def rows_of(value: Any) -> Any:
+    """The rows of a data frame or data set as records; anything else as it is."""
+    if hasattr(value, "collect") and hasattr(value, "collect_schema"):  # a lazy frame of polars
+        value = value.collect()
+    if hasattr(value, "to_dicts"):
+        return value.to_dicts()
+    if hasattr(value, "to_dict") and hasattr(value, "iloc"):
+        # pandas writes what is missing as nan.
+        return [
+            {name: None if cell != cell else cell for name, cell in row.items()}
+            for row in value.to_dict("records")
+        ]
+    if hasattr(value, "features") and isinstance(value, Iterable):
+        return [dict(row) for row in value]
+    return value
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    return Fields()
+    records = [one for one in part.where[:_SAMPLE] if isinstance(one, Mapping)]
+    return find_fields(records, options, part.origin.file) if records else Fields()
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     """Runs of texts of about the size of a shard, so that workers get pieces, not the whole."""
-    items: Sequence[str | Document] = part.where
+    items: Sequence[Any] = part.where
     start = size = 0
     for number, item in enumerate(items, 1):
         size += length(item)
@@ -32,6 +59,8 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
 
 def length(item: object) -> int:
     """Characters of a text; what is no text is reported when it is read."""
+    if isinstance(item, Mapping):
+        return sum(len(value) for value in item.values() if isinstance(value, str))
     text = item.text if isinstance(item, Document) else item
     return len(text) if isinstance(text, str) else 0
 
@@ -42,7 +71,9 @@ def _records(items: Sequence[object], first: int, file: str) -> Iterator[Numbere
             yield number, item
         elif isinstance(item, str):
             yield number, {"text": item}
+        elif isinstance(item, Mapping):
+            yield number, dict(item)
         else:
-            remedy = "A list holds strings or Documents"
+            remedy = "A list holds strings, records or Documents"
             problem = f"the text is of type {type(item).__name__}"
             yield number, InputError(problem, file=file, line=number, remedy=remedy)

@@ -32,8 +32,12 @@ _TRIES = 4
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def neighbour_maker(kind: str, count: int, *, corpus: str | None, seed: int) -> Neighbours | None:
+def neighbour_maker(
+    kind: str | Neighbours, count: int, *, corpus: str | None, seed: int
+) -> Neighbours | None:
     """Whoever makes `count` neighbours of each text; None for the kind `none`."""
+    if not isinstance(kind, str):
+        return kind
     if count < 1:
         raise OptionError(f"at least one neighbour of each text, not {count}")
     if kind == "none":

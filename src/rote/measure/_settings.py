@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rote.core.metric import check_options, option
 
@@ -11,6 +12,7 @@ from rote.core.metric import check_options, option
 class Settings:
     """Settings common to all measures; the shell's flags are made from this class."""
 
+    SECTION: ClassVar[str] = "Comparison"
     by: tuple[str, ...] = option((), "Fields that tell sources apart; without it each file is one")
     reference: str | None = option(None, "The source that the others are compared with")
     within: str | None = option(

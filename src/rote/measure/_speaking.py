@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,11 +38,14 @@ def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
 
 
 def open_models(
-    specs: Sequence[str], options: ModelOptions, reporter: Reporter
+    specs: Sequence[str] | Mapping[str, Model], options: ModelOptions, reporter: Reporter
 ) -> dict[str, Model]:
-    """Several models under their names (`named`); none where none is asked for."""
+    """Several models under their names (`named`); none where none is asked for. From Python, models
+    may be given as they are, under their names."""
     if not specs:
         return {}
+    if isinstance(specs, Mapping):
+        return dict(specs)
     return {one.name: open_model(one.spec, options, reporter) for one in named(specs)}
 
 

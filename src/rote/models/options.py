@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
@@ -17,6 +17,7 @@ class ModelOptions:
     """Flags of every command that asks a model. None of them is in a signature, except what
     changes the numbers (`dtype`)."""
 
+    SECTION: ClassVar[str] = "How the model runs"
     device: str = option("auto", "Where a model of transformers runs: auto, cpu, cuda, mps")
     dtype: str = option(
         "auto", "Its precision: auto, float32, bfloat16, float16, 4bit (where the machine has it)"

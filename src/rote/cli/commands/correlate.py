@@ -11,7 +11,7 @@ from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._output import OutputOptions
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
-from rote.studies.correlate import Options
+from rote.studies._correlate import Options
 
 _HELP = """Correlate measures with each other, and with quality, over the sources of saved results.
 
@@ -43,8 +43,8 @@ class QualityOptions:
 def run(results: tuple[Path, ...], **given: Any) -> None:
     from rote.report.figures import correlation as correlation_figures
     from rote.report.tables import correlation as correlation_tables
+    from rote.studies._correlate import correlate
     from rote.studies._quality import with_quality
-    from rote.studies.correlate import correlate
 
     quality, options = build(QualityOptions, given), build(Options, given)
     output = build(OutputOptions, given)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rote.annotate import embeddings
-from rote.cli._measure import panel_command
-from rote.core import plugins
+from rote.cli._record import panel_command
 from rote.core.metric import option
 from rote.measure import PANEL
 
@@ -34,9 +33,4 @@ class PanelOptions:
     )
 
 
-command = panel_command(
-    "diversity",
-    __doc__ or "",
-    [(name, plugins.load("measure", name).METRIC.options, fixed) for name, fixed in PANEL],
-    PanelOptions,
-)
+command = panel_command("diversity", __doc__ or "", PANEL, PanelOptions)

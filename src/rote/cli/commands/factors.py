@@ -9,7 +9,7 @@ from rote.cli._derived import ValueOptions, deliver, results_argument, table_of
 from rote.cli._flags import SectionedCommand, build, flags
 from rote.cli._output import OutputOptions
 from rote.cli._progress import TerminalReporter
-from rote.studies.factors import Options
+from rote.studies._factors import Options
 
 _HELP = """Show what a factor does to the values of saved results: temperature, size, tuning.
 
@@ -27,7 +27,7 @@ Levels may be numbers (0.7, 7B, 16bit), or names in an order or a pair that you 
 def run(results: tuple[Path, ...], **given: Any) -> None:
     from rote.report.figures import factors as factor_figures
     from rote.report.tables import factors as factor_tables
-    from rote.studies.factors import factors
+    from rote.studies._factors import factors
 
     options, output = build(Options, given), build(OutputOptions, given)
     output.form()  # a contradiction is noticed before the work, not after

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rote.cli._flags import build, flags
-from rote.cli._measure import Call, Further, measure_command
 from rote.cli._output import deliver
 from rote.cli._places import LINES
+from rote.cli._record import Further, Given, record_command
 from rote.cli.index._summary import several
 from rote.core.document import Document
 from rote.core.errors import OptionError
@@ -41,39 +41,39 @@ class GrowthOptions:
     )
 
 
-def prepare(call: Call) -> Mapping[str, Any]:
+def prepare(given: Given) -> Mapping[str, Any]:
     """Refuse before the work what cannot work; both flags need the verdict on every sentence."""
     from rote.index.folders.folder import is_index
     from rote.measure._against import WITHOUT
 
-    options = build(GrowthOptions, call.given)
+    options = build(GrowthOptions, given.options)
     if not (options.accept or options.keep_passing):
         return {}
-    if not call.given["against"]:
+    if not given.options["against"]:
         raise OptionError(WITHOUT)
-    if call.given["within"]:
+    if given.options["within"]:
         raise OptionError("--within averages over sets of texts: it keeps and accepts no sentences")
     if options.accept:
-        against = Path(call.given["against"])
+        against = Path(given.options["against"])
         if not is_index(against):
             raise OptionError(
                 f"--accept adds to an index, and {against} is none: make one with "
                 f"`rote index build {against} -o IDX`, and name that with --against"
             )
-        if _STDIN in call.files:
+        if _STDIN in given.files:
             raise OptionError("--accept reads the texts twice: put standard input into a file")
     return {_VERDICTS: True}
 
 
-def finish(result: Result, call: Call) -> None:
+def finish(result: Result, given: Given) -> None:
     """Write what passes, show the result, and then, since nothing undoes it, let the index grow."""
     from rote.report.tables import results as tables
     from rote.report.texts.originality import print_originality
 
-    options, verdicts = build(GrowthOptions, call.given), result.tables.get(_VERDICTS, ())
+    options, verdicts = build(GrowthOptions, given.options), result.tables.get(_VERDICTS, ())
     if options.keep_passing:
         _write_passing(verdicts, options.keep_passing)
-    if not call.given[_VERDICTS]:
+    if not given.options[_VERDICTS]:
         kept = {name: rows for name, rows in result.tables.items() if name != _VERDICTS}
         result = replace(result, tables=kept)
 
@@ -81,9 +81,9 @@ def finish(result: Result, call: Call) -> None:
         tables.print_results([result], console)
         print_originality(result, console)
 
-    deliver([result], call.output, panel=False, show=show)
+    deliver([result], given.output, panel=False, show=show)
     if options.accept:
-        _accept(verdicts, call)
+        _accept(verdicts, given)
 
 
 def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
@@ -107,13 +107,13 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
     write_atomically(path, "".join(f"{line}\n" for line in lines))
 
 
-def _accept(verdicts: Iterable[Row], call: Call) -> None:
+def _accept(verdicts: Iterable[Row], given: Given) -> None:
     from rote.measure._originality.accepting import accept
     from rote.search.originality.authors import read_given
 
-    path, authors = Path(call.given["against"]), call.given["authors"]
-    given = read_given(authors) if authors else None
-    found = accept(path, verdicts, _records(call), call.reporter, given)
+    path, authors = Path(given.options["against"]), given.options["authors"]
+    known = read_given(authors) if authors else None
+    found = accept(path, verdicts, _records(given), given.reporter, known)
     if found.documents:
         line = (
             f"accepted {several(found.sentences, 'sentence')} of "
@@ -121,27 +121,27 @@ def _accept(verdicts: Iterable[Row], call: Call) -> None:
         )
     else:
         line = "accepted nothing"
-    call.reporter.say(f"{line} into {path}")
+    given.reporter.say(f"{line} into {path}")
     if found.known:
         named = ", ".join(found.known[:_NAMED]) + ", …" * (len(found.known) > _NAMED)
         count = several(len(found.known), "text")
-        call.reporter.say(f"passed over {count} whose id the index holds: {named}")
+        given.reporter.say(f"passed over {count} whose id the index holds: {named}")
 
 
-def _records(call: Call) -> Iterable[Document]:
+def _records(given: Given) -> Iterable[Document]:
     """The texts once more, for their authors and citations."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import ReadOptions, open_corpus
 
-    files = [Path(name) for name in call.files]
+    files = [Path(name) for name in given.files]
     if len(files) == 1 and is_store(files[0]):
         return (
             document for batch, _ in open_store(files[0]).pieces() for document in batch.documents
         )
-    return open_corpus(files, build(ReadOptions, call.given))
+    return open_corpus(files, build(ReadOptions, given.options))
 
 
-command = measure_command(
+command = record_command(
     "originality",
     Further(flags(GrowthOptions, "What becomes of the sentences"), prepare, finish),
 )

@@ -19,10 +19,11 @@ from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.sample import SEVERAL
 from rote.corpus.items._item import Item, fingerprint
-from rote.corpus.items._read import Record, read_items, read_records
+from rote.corpus.items._read import ItemOptions, Record, read_items, read_records
 
 __all__ = [
     "Item",
+    "ItemOptions",
     "Record",
     "as_documents",
     "fingerprint",

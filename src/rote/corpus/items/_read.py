@@ -6,20 +6,40 @@ A record keeps its form and fields, for whoever writes items back as they came.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from rote.core import plugins
 from rote.core.errors import InputError
+from rote.core.metric import check_options, option
 from rote.corpus._fields import Origin
-from rote.corpus._open import open_corpus
+from rote.corpus._open import Input, are_names, open_corpus
 from rote.corpus._options import ReadOptions
 from rote.corpus.items._item import Item, ItemReader, Source
 
 ROOM = "corpus.items"
 # Records are taken as they are; a field for the text is named so that none is guessed.
 _ANY = ReadOptions(text_field="context")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOptions:
+    """How items are read."""
+
+    SECTION: ClassVar[str] = "Items"
+    items: str | None = option(
+        None,
+        "Benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, winogrande, texts  "
+        "[default: known by its fields]",
+        metavar="NAME",
+    )
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "Stop at a bad record, or skip it and list what was skipped"
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +52,19 @@ class Record:
 
 
 def read_items(
-    paths: Sequence[Path],
+    inputs: Input | Sequence[Item],
     items: str | None = None,
     *,
     on_error: Literal["stop", "skip"] = "stop",
     skipped: list[InputError] | None = None,
 ) -> Iterator[Item]:
     """The items of some files, as `read_records` has them."""
-    for record in read_records(paths, items, on_error=on_error, skipped=skipped):
+    for record in read_records(inputs, items, on_error=on_error, skipped=skipped):
         yield record.item
 
 
 def read_records(
-    paths: Sequence[Path],
+    inputs: Input | Sequence[Item],
     items: str | None = None,
     *,
     on_error: Literal["stop", "skip"] = "stop",
@@ -52,11 +72,17 @@ def read_records(
 ) -> Iterator[Record]:
     """The records of some files, in order; `items` names their benchmark instead of the fields.
 
-    With `on_error` "skip", records that cannot be used are left out and added to `skipped`.
+    From Python, records may come as dicts or in a data frame, and items as they are. With
+    `on_error` "skip", records that cannot be used are left out and added to `skipped`.
     """
     form, file = items, ""
-    named = [path for given in paths for path in _logs(given) or [given]]
-    for shard in open_corpus(named, _ANY).shards():
+    given: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
+    if are_names(given):
+        given = [path for one in given for path in _logs(Path(one)) or [Path(one)]]
+    elif isinstance(given, Sequence) and any(isinstance(one, Item) for one in given):
+        yield from (Record("choices", asdict(one), one) for one in given)
+        return
+    for shard in open_corpus(given, _ANY).shards():
         origin = shard.origin
         source = Source(origin.file, Path(origin.file).name)
         for number, record in shard.records():

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
@@ -19,6 +20,9 @@ from rote.core.progress import Reporter, Silent
 from rote.index.answers import Counts
 from rote.index.grams import Grams
 
+if TYPE_CHECKING:
+    from rote.index.index import Index
+
 ROOM = "search.backends"
 
 
@@ -26,6 +30,7 @@ ROOM = "search.backends"
 class BackendOptions:
     """How a corpus is asked; not every backend heeds every option."""
 
+    SECTION: ClassVar[str] = "How the corpus counts"
     count: Literal["occurrences", "documents"] = option(
         "occurrences", "Count every occurrence, or the documents that hold an n-gram"
     )
@@ -88,10 +93,20 @@ class BackendModule(Protocol):
 
 
 def open_backend(
-    corpus: str, options: BackendOptions | None = None, reporter: Reporter | None = None
+    corpus: str | Path | Index | Backend,
+    options: BackendOptions | None = None,
+    reporter: Reporter | None = None,
 ) -> Backend:
-    """The backend of whatever this names: a folder, or infini-gram:NAME."""
+    """The backend of whatever this names: a folder, or infini-gram:NAME; from Python also an
+    opened index, or a backend as it is."""
     options = options or BackendOptions()
+    if not isinstance(corpus, (str, Path)):
+        from rote.index.index import Index
+
+        if not isinstance(corpus, Index):
+            return corpus
+        corpus = str(corpus.path)
+    corpus = str(corpus)
     if options.jobs < 1:
         raise OptionError(f"jobs must be at least 1, not {options.jobs}")
     for name in plugins.members(ROOM):

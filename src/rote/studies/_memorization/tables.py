@@ -21,7 +21,7 @@ from rote.studies._memorization.prediction import SPLITS, Predicted, Splits, pre
 from rote.studies._popularity.accuracy import HALVES, Share, halves
 
 if TYPE_CHECKING:
-    from rote.studies._memorization.study import Study
+    from rote.studies.memorization import Scoring
 
 Floats = NDArray[np.float64]
 _HALVED = ("tde_likelihood", "neighbours")
@@ -32,66 +32,69 @@ _FEW = 4
 EVERY = "all items"
 
 
-def sources(study: Study) -> dict[str, SourceResult]:
+def sources(scored: Scoring) -> dict[str, SourceResult]:
     """The mean of every score over the right instances of each group, model by model."""
     return {
-        JOINT.join((model, group)): _source(study, model, own)
-        for model in study.scores
-        for group, own in study.groups.items()
+        JOINT.join((model, group)): _source(scored, model, own)
+        for model in scored.scores
+        for group, own in scored.groups.items()
     }
 
 
-def all_tables(study: Study) -> dict[str, Sequence[Row]]:
+def values() -> list[Row]:
+    return [
+        {
+            "value": a.name,
+            "title": a.title,
+            "higher": "neither",
+            "length_sensitive": False,
+            "share": a.name == "tde_accuracy",
+        }
+        for a in ATTACKS
+    ]
+
+
+def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
     return {
-        "values": [
-            {
-                "value": a.name,
-                "title": a.title,
-                "higher": "neither",
-                "length_sensitive": False,
-                "share": a.name == "tde_accuracy",
-            }
-            for a in ATTACKS
-        ],
-        "prediction": list(_prediction(study)),
-        "halves": list(_halves(study)),
-        "membership": list(_membership(study)),
-        "overlap": list(_overlap(study)),
-        "frequency": list(_frequency(study)),
-        "items": list(_items(study)),
+        "prediction": list(_prediction(scored)),
+        "halves": list(_halves(scored)),
+        "membership": list(_membership(scored)),
+        "overlap": list(_overlap(scored)),
+        "frequency": list(_frequency(scored)),
+        "items": list(_items(scored)),
     }
 
 
-def notes(study: Study) -> Iterator[str]:
+def notes(scored: Scoring) -> Iterator[str]:
     """What a reader of the numbers must know."""
-    several = any(len(item.options) > 1 for item in study.items)
-    if several and np.isnan(study.correct).all():
+    several = any(len(item.options) > 1 for item in scored.items)
+    if several and np.isnan(scored.correct).all():
         yield (
             "nobody says which items were answered rightly: `rote evaluate` does, and its results "
             "can be given here"
         )
-    single = sum(len(item.options) == 1 for item in study.items)
-    if single and not np.isnan(study.correct).all():
+    single = sum(len(item.options) == 1 for item in scored.items)
+    if single and not np.isnan(scored.correct).all():
         yield f"{single:,} items have one option: right and wrong scores are not both known"
-    if (study.member == 1).any() and not (study.member == 0).any():
+    if (scored.member == 1).any() and not (scored.member == 0).any():
         yield "all items are members: nothing to tell them from"
 
 
-def _source(study: Study, model: str, own: NDArray[np.int64]) -> SourceResult:
+def _source(scored: Scoring, model: str, own: NDArray[np.int64]) -> SourceResult:
     values, intervals, lacking = {}, {}, []
     for attack in ATTACKS:
-        column = study.scores[model].of_right(attack.name)[own]
+        column = scored.scores[model].of_right(attack.name)[own]
         defined = column[~np.isnan(column)]
         values[attack.name] = float(defined.mean()) if len(defined) else math.nan
         if not len(defined):
             lacking.append(f"{attack.name}: {_why_not(attack.name)}")
         elif attack.name == "tde_accuracy":
-            ends = share_interval(column, study.bases[own], study.options.interval)
+            ends = share_interval(column, scored.bases[own], scored.options.interval)
             intervals[attack.name] = ends
-        elif not math.isnan(error := mean_error(column, study.bases[own])):
-            intervals[attack.name] = around(values[attack.name], error, study.options.interval)
-    words = sum(len(study.items[i].instances()[0].split()) for i in own.tolist())
-    known = intervals if study.options.interval else {}
+        elif not math.isnan(error := mean_error(column, scored.bases[own])):
+            intervals[attack.name] = around(values[attack.name], error, scored.options.interval)
+    words = sum(len(scored.items[i].instances()[0].split()) for i in own.tolist())
+    known = intervals if scored.options.interval else {}
     return SourceResult(len(own), words, values, known, tuple(lacking))
 
 
@@ -102,17 +105,17 @@ def _why_not(attack: str) -> str:
     }.get(attack, "no item has one, or nobody says which option is right")
 
 
-def _named(study: Study, model: str, group: str) -> dict[str, Any]:
-    fields = {} if group == EVERY else dict(zip(study.options.by, group.split(JOINT)))
+def _named(scored: Scoring, model: str, group: str) -> dict[str, Any]:
+    fields = {} if group == EVERY else dict(zip(scored.options.by, group.split(JOINT)))
     return {"model": model, "group": group, **fields}
 
 
-def _prediction(study: Study) -> Iterator[Row]:
+def _prediction(scored: Scoring) -> Iterator[Row]:
     """Tables E to J: do the scores of the right and the wrong option predict right answers?"""
-    if np.isnan(study.correct).all():
+    if np.isnan(scored.correct).all():
         return
-    for model, scores in study.scores.items():
-        for group, own in study.groups.items():
+    for model, scores in scored.scores.items():
+        for group, own in scored.groups.items():
             for attack in ATTACKS:
                 right = scores.of_right(attack.name)[own]
                 wrong = scores.of_wrong(attack.name)[own]
@@ -123,12 +126,12 @@ def _prediction(study: Study) -> Iterator[Row]:
                 found = predict(
                     features,
                     ["right", "wrong"] if both else ["right"],
-                    study.correct[own],
-                    Splits(study.order[own], study.bases[own], study.options.interval),
-                    study.options.seed,
+                    scored.correct[own],
+                    Splits(scored.order[own], scored.bases[own], scored.options.interval),
+                    scored.options.seed,
                 )
                 yield {
-                    **_named(study, model, group),
+                    **_named(scored, model, group),
                     "attack": attack.name,
                     "items": found.items,
                     "right": found.right,
@@ -155,12 +158,12 @@ def _predicted(name: str, found: Predicted) -> dict[str, Any]:
     }
 
 
-def _halves(study: Study) -> Iterator[Row]:
+def _halves(scored: Scoring) -> Iterator[Row]:
     """Table 4: accuracy of the items with a low and with a high score."""
-    if np.isnan(study.correct).all():
+    if np.isnan(scored.correct).all():
         return
-    for model, scores in study.scores.items():
-        for group, own in study.groups.items():
+    for model, scores in scored.scores.items():
+        for group, own in scored.groups.items():
             for attack in _HALVED:
                 if np.isnan(scores.of_right(attack)[own]).all():
                     continue
@@ -170,10 +173,10 @@ def _halves(study: Study) -> Iterator[Row]:
                 half = halves(column, np.zeros(len(own), np.int64))
                 for number, name in HALVES.items():
                     part = own[half == number]
-                    share = Share.of(study.correct[part], study.bases[part])
-                    low, high = share.interval(study.options.interval)
+                    share = Share.of(scored.correct[part], scored.bases[part])
+                    low, high = share.interval(scored.options.interval)
                     yield {
-                        **_named(study, model, group),
+                        **_named(scored, model, group),
                         "attack": attack,
                         "half": name,
                         "items": int((half == number).sum()),
@@ -183,12 +186,12 @@ def _halves(study: Study) -> Iterator[Row]:
                     }
 
 
-def _membership(study: Study) -> Iterator[Row]:
+def _membership(scored: Scoring) -> Iterator[Row]:
     """Members of each group against all non-members."""
-    others = np.flatnonzero(study.member == 0)
-    for model, scores in study.scores.items():
-        for group, own in study.groups.items():
-            members = own[study.member[own] == 1]
+    others = np.flatnonzero(scored.member == 0)
+    for model, scores in scored.scores.items():
+        for group, own in scored.groups.items():
+            members = own[scored.member[own] == 1]
             if not len(members) or not len(others):
                 continue
             for attack in ATTACKS:
@@ -197,14 +200,14 @@ def _membership(study: Study) -> Iterator[Row]:
                 found = separation(
                     column[members],
                     column[others],
-                    bases=(study.bases[members], study.bases[others]),
-                    alarms=study.options.false_alarms,
-                    level=study.options.interval,
+                    bases=(scored.bases[members], scored.bases[others]),
+                    alarms=scored.options.false_alarms,
+                    level=scored.options.interval,
                 )
                 if not found.members or not found.others:
                     continue
                 yield {
-                    **_named(study, model, group),
+                    **_named(scored, model, group),
                     "attack": attack.name,
                     "members": found.members,
                     "others": found.others,
@@ -218,35 +221,35 @@ def _membership(study: Study) -> Iterator[Row]:
                 }
 
 
-def _overlap(study: Study) -> Iterator[Row]:
+def _overlap(scored: Scoring) -> Iterator[Row]:
     """How much of members and others stands in the training data: what separates them for free."""
-    if np.isnan(study.member).all():
+    if np.isnan(scored.member).all():
         return
-    kinds = {"members": study.member == 1, "others": study.member == 0}
-    if study.frequencies is not None:
+    kinds = {"members": scored.member == 1, "others": scored.member == 0}
+    if scored.frequencies is not None:
         for kind, here in kinds.items():
-            held = study.frequencies.held[here]
-            yield _overlap_row(study, kind, "corpus", held, study.bases[here])
+            held = scored.frequencies.held[here]
+            yield _overlap_row(scored, kind, "corpus", held, scored.bases[here])
         return
-    first = next(iter(study.scores.values()))
-    instances = [text for item in study.items for text in item.instances()]
+    first = next(iter(scored.scores.values()))
+    instances = [text for item in scored.items for text in item.instances()]
     answered = {kind: np.flatnonzero(here & (first.right >= 0)) for kind, here in kinds.items()}
     texts = {kind: [instances[first.right[i]] for i in own] for kind, own in answered.items()}
-    shares = overlap_of_groups(texts["members"], texts["others"], study.options.n)
-    yield _overlap_row(study, "others", "members", shares, study.bases[answered["others"]])
+    shares = overlap_of_groups(texts["members"], texts["others"], scored.options.n)
+    yield _overlap_row(scored, "others", "members", shares, scored.bases[answered["others"]])
 
 
 def _overlap_row(
-    study: Study, kind: str, held_in: str, shares: Floats, bases: NDArray[np.int64]
+    scored: Scoring, kind: str, held_in: str, shares: Floats, bases: NDArray[np.int64]
 ) -> dict[str, Any]:
     defined = shares[~np.isnan(shares)]
     mean = float(defined.mean()) if len(defined) else math.nan
     error = mean_error(shares, bases)
-    low, high = around(mean, error, study.options.interval, texts=len(defined))
+    low, high = around(mean, error, scored.options.interval, texts=len(defined))
     return {
         "of": kind,
         "in": held_in,
-        "n": study.options.n,
+        "n": scored.options.n,
         "items": len(defined),
         "share": mean,
         "low": low,
@@ -254,27 +257,27 @@ def _overlap_row(
     }
 
 
-def _frequency(study: Study) -> Iterator[Row]:
+def _frequency(scored: Scoring) -> Iterator[Row]:
     """Does a score go with how often the item stands in the corpus?"""
-    if study.frequencies is None:
+    if scored.frequencies is None:
         return
     # Groups may be made by the frequency itself: only all items together vary in it then.
-    whole = {EVERY: np.arange(len(study.items))} if len(study.groups) > 1 else {}
-    for model, scores in study.scores.items():
-        for group, own in {**study.groups, **whole}.items():
+    whole = {EVERY: np.arange(len(scored.items))} if len(scored.groups) > 1 else {}
+    for model, scores in scored.scores.items():
+        for group, own in {**scored.groups, **whole}.items():
             for attack in ATTACKS:
                 column = scores.of_right(attack.name)[own]
                 for name in _FREQUENCIES:
-                    held = getattr(study.frequencies, name)[own]
+                    held = getattr(scored.frequencies, name)[own]
                     both = ~np.isnan(column) & ~np.isnan(held)
                     if both.sum() < _FEW:
                         continue
                     rho = spearman(column[both], held[both])
-                    level = study.options.interval
-                    count = len(np.unique(study.bases[own][both]))
+                    level = scored.options.interval
+                    count = len(np.unique(scored.bases[own][both]))
                     low, high = bonett_wright_interval(rho, count, level)
                     yield {
-                        **_named(study, model, group),
+                        **_named(scored, model, group),
                         "attack": attack.name,
                         "frequency": name,
                         "items": int(both.sum()),
@@ -284,20 +287,20 @@ def _frequency(study: Study) -> Iterator[Row]:
                     }
 
 
-def _items(study: Study) -> Iterator[Row]:
-    frequencies = study.frequencies
-    group_of = {i: name for name, own in study.groups.items() for i in own.tolist()}
-    for model, scores in study.scores.items():
+def _items(scored: Scoring) -> Iterator[Row]:
+    frequencies = scored.frequencies
+    group_of = {i: name for name, own in scored.groups.items() for i in own.tolist()}
+    for model, scores in scored.scores.items():
         # Once for all items: a column has as many entries as there are items.
         right = {a.name: scores.of_right(a.name) for a in ATTACKS}
         wrong = {f"{a.name}_wrong": scores.of_wrong(a.name) for a in ATTACKS}
-        for number, item in enumerate(study.items):
+        for number, item in enumerate(scored.items):
             several = scores.right[number] >= 0 and len(scores.wrong[number])
             yield {
-                **_named(study, model, group_of[number]),
+                **_named(scored, model, group_of[number]),
                 "id": item.id,
-                "correct": _plain(study.correct[number]),
-                "member": _plain(study.member[number]),
+                "correct": _plain(scored.correct[number]),
+                "member": _plain(scored.member[number]),
                 **{
                     name: None if frequencies is None else getattr(frequencies, name)[number]
                     for name in _FREQUENCIES

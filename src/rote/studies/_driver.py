@@ -1,0 +1,165 @@
+"""One driver for every record: keywords to options, inputs to what it takes, findings to a Result.
+
+    run("memorization", "items.jsonl", {"model": "numpy:FOLDER", "by": "task"})
+
+The shell, Python (`rote.memorization`), the app and the report all come this way.
+"""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import Metric, check_types
+from rote.core.progress import Reporter, Silent
+from rote.core.record import Call, Findings, Study, find
+from rote.core.result import Interval, Result
+from rote.core.saved import read_results
+from rote.core.signature import Signature, option_settings
+from rote.corpus import Corpus, ReadOptions, open_corpus
+from rote.corpus.items import ItemOptions, read_records
+from rote.measure import Settings
+
+
+def run(
+    name: str, inputs: Any, given: Mapping[str, Any], *, reporter: Reporter | None = None
+) -> Result:
+    """One command on some inputs; `given` are its options by name, those it shares included."""
+    record, reporter = find(name), reporter or Silent()
+    options = options_of(kinds(record), given)
+    own = options[record.options]
+    if isinstance(record, Metric):
+        from rote.measure._compute import compute
+
+        read, settings = options[ReadOptions], options[Settings]
+        return compute({name: own}, inputs, settings=settings, read=read, reporter=reporter)[0]
+    call = Call(_READERS[record.takes](inputs, options, reporter), own, options, reporter)
+    return _result(record, own, record.run(call))
+
+
+def kinds(record: Metric | Study) -> tuple[type, ...]:
+    """The options dataclasses whose fields are the flags and keywords of a command."""
+    if isinstance(record, Metric):
+        return (record.options, Settings, ReadOptions)
+    return (record.options, *record.more)
+
+
+def options_of(kinds: Sequence[type], given: Mapping[str, Any]) -> dict[type, Any]:
+    """The options objects; an unknown name is refused, and what is meant is said."""
+    known = {field.name for kind in kinds for field in fields(kind)}
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f": did you mean '{near[0]}'?" if near else ""
+            raise OptionError(f"unknown option '{name}'{hint}")
+    return {kind: _built(kind, given) for kind in kinds}
+
+
+def _built(kind: type, given: Mapping[str, Any]) -> Any:
+    hints = get_type_hints(kind)
+    own = {
+        field.name: _plain(field, hints[field.name], given[field.name])
+        for field in fields(kind)
+        if field.name in given
+    }
+    check_types(kind, own)
+    return kind(**own)
+
+
+def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
+    """`by="a,b"` is as good as `by=("a", "b")`, and a string as good as a Path."""
+    union = get_origin(hint) in (Union, types.UnionType)
+    kind = next(k for k in get_args(hint) if k is not types.NoneType) if union else hint
+    if get_origin(kind) is tuple:
+        item = get_args(kind)[0]
+        if isinstance(value, str):
+            value = tuple(part.strip() for part in value.split(",") if part.strip())
+        if field.name == "by" and not _are_names(value):
+            raise OptionError(
+                f"by names fields, such as 'source' or ('task', 'source'), not {value!r}"
+            )
+        if isinstance(value, Sequence):
+            return tuple(Path(one) if item is Path else one for one in value)
+    return Path(value) if kind is Path and isinstance(value, str) else value
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, Sequence) and all(isinstance(one, str) for one in value)
+
+
+def default_of(field: Field[Any]) -> Any:
+    """What a field is where nothing is given."""
+    made = field.default_factory
+    return field.default if made is MISSING else made()
+
+
+# What goes in
+
+
+def _texts(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> Corpus:
+    corpus = open_corpus(inputs, options[ReadOptions])
+    for line in corpus.guesses:
+        reporter.say(line)
+    return corpus
+
+
+def _items(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> list[Any]:
+    skipped: list[InputError] = []
+    chosen: ItemOptions = options[ItemOptions]
+    found = list(read_records(inputs, chosen.items, on_error=chosen.on_error, skipped=skipped))
+    for problem in skipped:
+        reporter.say(f"skipped: {problem}")
+    if not found:
+        raise InputError("there are no items", remedy="Give files that hold some")
+    return found
+
+
+def _results(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> list[Any]:
+    """Results with the name of what they came in: files, or results that were just made."""
+    several = isinstance(inputs, Sequence) and not isinstance(inputs, str)
+    found: list[tuple[str, Result]] = []
+    for one in inputs if several else [inputs]:
+        if isinstance(one, Result):
+            found.append((one.measure, one))
+        else:
+            found += [(str(one), result) for result in read_results(Path(one))]
+    return found
+
+
+def _index(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> Any:
+    from rote.index.opening import open_index
+
+    return open_index(inputs, reporter) if isinstance(inputs, (str, Path)) else inputs
+
+
+_READERS: Mapping[str, Callable[[Any, Mapping[type, Any], Reporter], Any]] = {
+    "texts": _texts,
+    "items": _items,
+    "results": _results,
+    "index": _index,
+}
+
+
+# What comes out
+
+
+def _result(record: Study, options: Any, found: Findings) -> Result:
+    level = getattr(options, "interval", 0)
+    settings = {"measure": record.name, **option_settings(options), **found.signed}
+    return Result(
+        measure=record.name,
+        signature=Signature.of(settings),
+        by=found.by,
+        reference=found.reference,
+        interval=Interval(level, found.method) if level and found.method else None,
+        sources=found.sources,
+        comparisons=found.comparisons,
+        tables={"values": found.values, **found.tables},
+        notes=tuple(found.notes),
+        records=found.records,
+    )

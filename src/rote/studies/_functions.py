@@ -1,0 +1,135 @@
+"""Every record as a function: `rote.lexical(texts, by="source")`, `rote.memorization(items, …)`.
+
+The keywords are the fields of the record's options and of those that it shares with others; the
+shell's flags are the same fields under the same names. Signature and docstring are made from the
+record, and `stub` writes them down for type checkers and editors.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from rote.core.errors import InputError
+from rote.core.metric import Metric
+from rote.core.record import Study, find, module_of, names
+from rote.core.result import Result
+from rote.studies._driver import default_of, kinds, options_of, run
+
+_INPUTS = {"texts": "texts", "items": "inputs", "results": "results", "index": "index"}
+PANEL = "diversity"
+
+
+def function(name: str) -> Callable[..., Any]:
+    """The function of one record, by the name that Python has for it."""
+    if name == PANEL:
+        return diversity
+    record = find(name.replace("_", "-"))
+    own = record.name
+
+    def call(inputs: Any, **keywords: Any) -> Result:
+        return run(own, not_a_text(inputs), keywords)
+
+    given = _INPUTS["texts" if isinstance(record, Metric) else record.takes]
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "rote"
+    call.__doc__ = documentation(record)
+    parameters = [inspect.Parameter(given, inspect.Parameter.POSITIONAL_ONLY)]
+    parameters += [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default_of(field),
+            annotation=kind,
+        )
+        for field, kind in keywords_of(record)
+    ]
+    call.__signature__ = inspect.Signature(parameters, return_annotation="Result")  # type: ignore[attr-defined]
+    return call
+
+
+def diversity(texts: Any, /, **keywords: Any) -> list[Result]:
+    """The whole panel at once, one result per measure; measures keep their own defaults."""
+    from rote.corpus import ReadOptions
+    from rote.measure import PANEL as MEASURES
+    from rote.measure import Settings
+    from rote.measure._compute import compute
+
+    options = options_of((Settings, ReadOptions), keywords)
+    return compute(
+        [(name, find(name).options(**chosen)) for name, chosen in MEASURES],
+        not_a_text(texts),
+        settings=options[Settings],
+        read=options[ReadOptions],
+        panel=True,
+    )
+
+
+def function_names() -> list[str]:
+    """All records, as Python names them, and the panel."""
+    return sorted([PANEL, *(name.replace("-", "_") for name in names())])
+
+
+def keywords_of(record: Metric | Study) -> list[tuple[Field[Any], str]]:
+    """The fields of all its options, and what may be given for each; one that several kinds have
+    is taken once."""
+    found: dict[str, tuple[Field[Any], str]] = {}
+    for kind in kinds(record):
+        hints = get_type_hints(kind)
+        for field in fields(kind):
+            opened = field.metadata.get("opened")
+            written = "Any" if opened else _written(hints[field.name])
+            found.setdefault(field.name, (field, written))
+    return list(found.values())
+
+
+def _written(hint: Any) -> str:
+    """A type as a stub has it: a string is as good as a tuple of one, or as a Path."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " | ".join(dict.fromkeys(map(_written, arguments)))
+    if origin is tuple and arguments[-1] is ...:
+        item = _written(arguments[0])
+        return f"Sequence[{item}] | " + (item if "str" in item else f"{item} | str")
+    if origin is not None:
+        return f"{origin.__name__ if origin is tuple else 'Literal'}[{_listed(arguments)}]"
+    return {types.NoneType: "None", Path: "str | Path"}.get(hint) or hint.__name__
+
+
+def _listed(arguments: Sequence[Any]) -> str:
+    return ", ".join(_written(a) if isinstance(a, type) else repr(a) for a in arguments)
+
+
+def documentation(record: Metric | Study) -> str:
+    """The help of the command, and each keyword in a line."""
+    text = (module_of(record.name).__doc__ or "").replace("\b\n", "").strip()
+    lines = [f"    {field.name}: {field.metadata['help']}" for field, _ in keywords_of(record)]
+    return f"{text}\n\nKeywords:\n" + "\n".join(lines) + "\n"
+
+
+def stub(name: str) -> str:
+    """One function as `__init__.pyi` has it."""
+    if name == PANEL:
+        return "def diversity(texts: Input, /, **keywords: Any) -> list[Result]: ...\n"
+    record = find(name.replace("_", "-"))
+    takes = "texts" if isinstance(record, Metric) else record.takes
+    kind = {"texts": "Input", "items": "Input", "results": "Any", "index": "Any"}[takes]
+    given = [f"{_INPUTS[takes]}: {kind}", "/", "*"]
+    given += [f"{field.name}: {hint} = ..." for field, hint in keywords_of(record)]
+    return f"def {name}({', '.join(given)}) -> Result: ...\n"
+
+
+def not_a_text(inputs: Any) -> Any:
+    """A text in the place of a path is an error that says what to do."""
+    if isinstance(inputs, str) and len(inputs.split()) > 1 and not Path(inputs[:4096]).exists():
+        shown = inputs if len(inputs) <= 60 else f"{inputs[:60]}…"
+        raise InputError(
+            "no such file",
+            file=shown,
+            remedy="Check the path; one text alone is given as a list, [text]",
+        )
+    return inputs

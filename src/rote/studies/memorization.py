@@ -1,0 +1,191 @@
+"""Whether a model recalls texts or test items, and what that explains.
+
+ITEMS are texts, benchmarks, or results of `rote evaluate`. Each is scored by the attacks of the
+field: completing its second half (TDE), loss, loss against neighbours, zlib, Min-K%, Min-K%++.
+
+\b
+  rote memorization passages.jsonl --model FOLDER --member member --by repeats --corpus IDX
+  rote memorization results.jsonl --model transformers:NAME --neighbours wordnet --by task
+
+Where it is known what the model was trained on (--member), the scores of members are held against
+those of others; where right answers are known (acc), against the answers (section 6 of Ruzzetti et
+al. 2026); with --corpus, against how often an item occurs in the training data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.clusters import numbered
+from rote.core.errors import OptionError
+from rote.core.metric import check_options, option, unsigned
+from rote.core.record import Call, Findings, Study
+from rote.corpus.items import Item, ItemOptions, fingerprint
+from rote.measure._groups import in_order
+from rote.models.options import ModelOptions
+from rote.search.backends import BackendOptions
+from rote.studies._memorization import known, tables
+from rote.studies._memorization.scores import Scores, score
+from rote.studies._popularity.study import correctness, groups_of
+
+METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Who is asked, what is scored, and what is known of the items."""
+
+    model: tuple[str, ...] = option(
+        (),
+        "Models: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER; NAME=MODEL gives one "
+        "a name of its own",
+        metavar="M,...",
+        opened=True,
+        sign=unsigned,
+    )
+    corpus: str | None = option(
+        None,
+        "Where the training data are counted: an index, or infini-gram:NAME",
+        metavar="IDX",
+        opened=True,
+        sign=unsigned,
+    )
+    neighbours: str = option(
+        "none",
+        "Who makes neighbours: wordnet, index (words that --corpus has in the same place), "
+        "masked:NAME (a masked model, extra lm), none",
+        metavar="KIND",
+        opened=True,
+        sign=unsigned,
+    )
+    neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned)
+    k: float = option(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++", short="-k")
+    n: int = option(7, "Tokens in an n-gram, for the frequency in --corpus", short="-n")
+    correct: str | None = option(
+        None,
+        "Field that says whether an item was answered rightly; results of `rote evaluate` have it "
+        "as acc",
+        metavar="FIELD",
+        sign=lambda name: name or "acc",
+    )
+    member: str | None = option(
+        None,
+        "Field that says whether the model was trained on an item (true, or how often), or not",
+        metavar="FIELD",
+        sign=lambda name: name or "unknown",
+    )
+    by: tuple[str, ...] = option(("task",), "Fields that make a group: task, kind, any other")
+    false_alarms: float = option(0.01, "Share of non-members that may be taken for members")
+    seed: int = option(0, "Seed of the folds and of the neighbours")
+    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not 0 < self.k <= 1:
+            raise OptionError(f"k is a share, above 0 and at most 1, not {self.k}")
+        if self.n < 1:
+            raise OptionError(f"n must be at least 1, not {self.n}")
+        if not 0 < self.false_alarms < 1:
+            raise OptionError(f"false_alarms is a share, above 0, not {self.false_alarms}")
+        if not self.by:
+            raise OptionError("items are grouped by at least one field, such as task")
+        if not self.model:
+            raise OptionError("who is asked? --model names one or more models")
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What the tables are made from. Groups are those of the items, the same for every model."""
+
+    items: Sequence[Item]
+    groups: Mapping[str, NDArray[np.int64]]
+    scores: Mapping[str, Scores]
+    """By the name of the model."""
+    correct: NDArray[np.float64]
+    member: NDArray[np.float64]
+    frequencies: known.Frequencies | None
+    bases: NDArray[np.int64]
+    """Items with the same number are made from one another."""
+    order: NDArray[np.int64]
+    """The place of each item in an order that is not that of the file."""
+    options: Options
+
+
+def run(call: Call) -> Findings:
+    """Score every item by every attack."""
+    from rote.curate.neighbours import neighbour_maker
+    from rote.measure._speaking import open_models
+    from rote.search.backends import open_backend
+
+    options, reporter = call.options, call.reporter
+    items = [record.item for record in call.inputs]
+    # What is wrong with the items is said before a model is asked.
+    groups = in_order(groups_of(items, options.by))
+    correct = np.array([correctness(item, options.correct) for item in items])
+    member = np.array(
+        [known.member(item, options.member) if options.member else np.nan for item in items]
+    )
+    backend = None
+    if options.corpus:
+        backend = open_backend(options.corpus, call.of(BackendOptions), reporter)
+    near = neighbour_maker(
+        options.neighbours, options.neighbour_count, corpus=options.corpus, seed=options.seed
+    )
+    models = open_models(options.model, call.of(ModelOptions), reporter)
+    scores = {
+        name: score(items, model, options.k, near, reporter) for name, model in models.items()
+    }
+    right = next(iter(scores.values())).right
+    frequencies = known.frequencies(items, right, backend, options.n, reporter) if backend else None
+    names = [(item.base, item.id, *item.instances()) for item in items]
+    order = np.empty(len(items), np.int64)
+    order[sorted(range(len(items)), key=names.__getitem__)] = np.arange(len(items))
+    bases = numbered([item.base for item in items])
+    scored = Scoring(items, groups, scores, correct, member, frequencies, bases, order, options)
+    made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
+    return Findings(
+        sources=tables.sources(scored),
+        values=tables.values(),
+        by=("model", *options.by),
+        signed={
+            "models": [model.signature for model in models.values()],
+            "neighbours": f"{made_by}-{options.neighbour_count}" if near else "none",
+            "corpus": backend.signature if backend else "none",
+            "items": fingerprint(items),
+        },
+        tables=tables.all_tables(scored),
+        method=METHOD,
+        notes=(*tables.notes(scored), *_twice(items, groups)),
+    )
+
+
+def _twice(items: Sequence[Item], groups: Mapping[str, NDArray[np.int64]]) -> Iterator[str]:
+    """Answers of several models in one file would be held against the scores of each."""
+    count = sum(
+        len(own) - len({(items[i].task, items[i].id) for i in own.tolist()})
+        for own in groups.values()
+    )
+    if count:
+        yield (
+            f"{count:,} items of a group stand more than once (same task and id). Answers of "
+            "several models do not go together: give those of the model that is scored"
+        )
+
+
+STUDY = Study(
+    name="memorization",
+    title="Memorization",
+    says="What a model can say by heart.",
+    takes="items",
+    metavar="ITEMS...",
+    options=Options,
+    more=(ItemOptions, BackendOptions, ModelOptions),
+    run=run,
+    citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
+    "Pre-training for LLM Performance",
+    section="items",
+)
