@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rote.measure._functions import templates
 
+from rote import templates
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions
