@@ -19,7 +19,7 @@ from rote.core.http import Pace, Patience, Refused, _retry_after
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models import opening
-from rote.models.asking import generate_all, score_all
+from rote.models.answers import generate_all, score_all
 from rote.models.endpoint.address import OPENAI, address, client
 from rote.models.endpoint.answers import lay
 from rote.models.endpoint.cost import Estimate

@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.model import Continuation
-from rote.core.progress import Silent
-from rote.models.batches import batches
+from rote.core.progress import Once, Silent
 from rote.models.pairs import Pair, pair, prompt
-from rote.models.telling import Once
 from rote.models.tokens.encoding import Encoded, Tokens
 from rote.models.tokens.reading import read_tokens
-from rote.models.windows import answered, windows
+from rote.models.windows import answered, batches, windows
 from tests.models import tiny
 
 

@@ -13,7 +13,7 @@ import pytest
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Silent
-from rote.models.asking import score_all
+from rote.models.answers import score_all
 from rote.models.backends.transformers import Transformers
 from rote.models.opening import open_model
 from rote.models.options import ModelOptions

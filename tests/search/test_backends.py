@@ -21,7 +21,7 @@ from rote.core.progress import Silent
 from rote.index.grams import Grams
 from rote.index.opening import build_index
 from rote.search.backends import BackendOptions, open_backend
-from rote.search.backends._suffix_search import pointers, search
+from rote.search.backends._suffix_kernels import pointers, search
 from rote.search.backends.infini_gram import pointer_width
 from tests.search.infini_gram_made import (
     Answer,

@@ -16,11 +16,11 @@ from rote.index.index import Index
 from rote.index.opening import index_layers, index_texts
 from rote.search.originality import reach as reaches
 from rote.search.originality import stretches
-from rote.search.originality._reach import reach_along
 from rote.search.originality.edges import edges_of_text, rule_for
 from rote.search.originality.generated import Verdicts, citations, judge
 from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth, Reach
+from rote.search.originality.reach_kernels import reach_along
 from rote.search.originality.sources import sources_of
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text

@@ -1,7 +1,7 @@
 """What every language model can be asked, whoever runs it.
 
 Text goes in and text with numbers comes out: no one outside a backend sees token ids. A backend
-answers one batch at a time; `rote.models.asking` makes the batches, keeps what was answered and
+answers one batch at a time; `rote.models.answers` makes the batches, keeps what was answered and
 goes on where it stopped.
 """
 

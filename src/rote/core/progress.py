@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Protocol
 
 Advance = Callable[[float], None]
@@ -31,3 +32,16 @@ class Silent:
 
     def say(self, line: str) -> None:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Says each line the first time only, not with every batch, whatever thread it comes from."""
+
+    reporter: Reporter
+    _said: dict[str, object] = field(default_factory=dict)
+
+    def __call__(self, line: str) -> None:
+        own = object()
+        if self._said.setdefault(line, own) is own:  # one step: only one thread comes first
+            self.reporter.say(line)

@@ -123,7 +123,7 @@ def about_to(plan: Plan, models: Mapping[str, Model], done: int) -> None:
 
 def generate(plan: Plan, models: Mapping[str, Model], path: Path, reporter: Reporter) -> Made:
     """Write all texts of the plan to a file of JSON Lines, those that are missing."""
-    from rote.models.asking import generate_all
+    from rote.models.answers import generate_all
 
     before = check(plan, models, path)
     total = len(plan)

@@ -83,7 +83,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         nothing = np.full(len(raw), np.nan)
         return Rows(nothing, nothing, words, sizes, False, np.zeros(len(raw), np.bool_))
     from rote.core.model import Continuation
-    from rote.models.asking import score_all
+    from rote.models.answers import score_all
 
     (asked,) = named([options.model])
     model = open_model(asked.spec, how_to_run(options), work.reporter)

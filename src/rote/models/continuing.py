@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rote.core.choosing import choose, generator
 from rote.core.errors import OptionError
 from rote.core.model import Decoding, Generated, Prompt
+from rote.core.progress import Once
 from rote.models import pairs
-from rote.models.telling import Once
 from rote.models.tokens.encoding import Tokens
 
 

@@ -1,4 +1,7 @@
-"""What a model reads at once: pairs cut to its context length, and put together again."""
+"""What a model reads at once: pairs cut to its context length, and put together again.
+
+Texts of like length stand side by side, so that little is padding.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from rote.core.model import Floats, Ints, Scored
-from rote.models.batches import batches
+from rote.core.progress import Once
 from rote.models.pairs import Pair
-from rote.models.telling import Once
 
 Read = Callable[[Sequence["Window"]], list[Floats]]
 """For each window of a batch four rows: log-probability, greedy (0 or 1), expected and spread of
 the tokens it is asked for."""
 Parts = list[list["Window"]]
 Run = Callable[[Read, Parts], Iterable[list[Floats]]]
+
+
+def batches(lengths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Places in batches of `room` tokens, each as long as its longest; one that is longer is a
+    batch of its own. The longest come first, so that what does not fit is noticed at once."""
+    batch: list[int] = []
+    longest = 0
+    for place in sorted(range(len(lengths)), key=lambda one: (-lengths[one], one)):
+        if batch and longest * (len(batch) + 1) > room:
+            yield batch
+            batch = []
+        if not batch:
+            longest = lengths[place]
+        batch.append(place)
+    if batch:
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)

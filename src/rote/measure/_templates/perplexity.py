@@ -130,7 +130,7 @@ def _bits(
     options: Options,
 ) -> dict[str, list[Floats]]:
     """For each kind and text the bits per token of every stretch."""
-    from rote.models.asking import score_all
+    from rote.models.answers import score_all
 
     title = f"templates: {name}"
     if options.context == "text":

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rote.core.errors import InputError
 from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
-from rote.core.progress import Reporter
+from rote.core.progress import Once, Reporter
 from rote.models.continuing import Writing, begin
 from rote.models.options import ModelOptions
 from rote.models.pairs import pair
-from rote.models.telling import Once
 from rote.models.windows import Parts, Read, Window, answered
 
 if TYPE_CHECKING:

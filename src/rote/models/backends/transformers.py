@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
-from rote.core.progress import Reporter
+from rote.core.progress import Once, Reporter
 from rote.models.continuing import begin
 from rote.models.options import ModelOptions
 from rote.models.pairs import pair
-from rote.models.telling import Once
 from rote.models.windows import Window, answered
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from rote.core.errors import OptionError, RoteError
 from rote.core.http import Client, Refused
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
-from rote.core.progress import Reporter
+from rote.core.progress import Once, Reporter
 from rote.models.endpoint.address import OPENAI
 from rote.models.endpoint.answers import CannotScore, check_echo, generated, scored
 from rote.models.endpoint.cost import Estimate
@@ -50,10 +50,12 @@ class Endpoint:
     _settings: dict[str, Any] = field(default_factory=dict)
     """Extensions that the endpoint takes, with their neutral values."""
     _checked: bool = False
-    _said: set[str] = field(default_factory=set)
+    _estimated: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _tell: Once = field(init=False)
 
     def __post_init__(self) -> None:
+        self._tell = Once(self.reporter)
         if self.client.url != OPENAI:
             self._settings = dict(_EXTENSIONS)
 
@@ -72,12 +74,12 @@ class Endpoint:
     def about_to(self, requests: int, read: int, written: int) -> None:
         """Say what is to come, once; refuse where it costs and nobody has agreed."""
         with self._lock:
-            if "estimate" in self._said:
+            if self._estimated:
                 return
-            self._said.add("estimate")
+            self._estimated = True
         estimate = Estimate(requests, read, written, self.price)
         if estimate.cost and not self.yes:
-            self._said.discard("estimate")
+            self._estimated = False
             raise OptionError(f"{self.where}: {estimate}. Agree to that with --yes")
         self.reporter.say(f"{self.where}: {estimate}")
 
@@ -110,7 +112,7 @@ class Endpoint:
         if not one.context and (not len(found.starts) or found.starts[0] > 0):
             if not len(found.starts):
                 raise CannotScore(self.where, "a text of one token needs something before it")
-            self._once(
+            self._tell(
                 f"{self.where} gives no log-probability for the first token of a text: texts "
                 "without a context are scored from their second token on"
             )
@@ -173,7 +175,7 @@ class Endpoint:
                     self._settings[name] = -1  # older versions of vLLM
                     return True
                 self._settings.pop(name, None)
-            self._once(f"{self.where} takes no `{name}`: if it has one of its own, that applies")
+            self._tell(f"{self.where} takes no `{name}`: if it has one of its own, that applies")
             return True
         return False
 
@@ -203,10 +205,3 @@ class Endpoint:
             finally:
                 for one in waiting:
                     one.cancel()
-
-    def _once(self, line: str) -> None:
-        with self._lock:
-            if line in self._said:
-                return
-            self._said.add(line)
-        self.reporter.say(line)

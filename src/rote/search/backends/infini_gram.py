@@ -104,7 +104,7 @@ class InfiniGram:
         return self.ids.layer(texts)
 
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
-        say_if_compiling(reporter, "rote.search.backends._suffix_search")
+        say_if_compiling(reporter, "rote.search.backends._suffix_kernels")
         queries, sizes, known = self._queries(grams)
         total = np.zeros(len(grams), np.int64)
         ends = np.concatenate(([0], np.cumsum(sizes)))
@@ -148,7 +148,7 @@ class InfiniGram:
         return tokens[ids].view(np.uint8), lengths * width, unknown == 0
 
     def _held(self, shard: Shard, queries: Bytes, sizes: NDArray[np.int64]) -> Counts:
-        from rote.search.backends._suffix_search import search
+        from rote.search.backends._suffix_kernels import search
 
         ranks = search(shard.text, shard.table, shard.pointer, queries, sizes)
         if self.count == "documents":
@@ -159,7 +159,7 @@ class InfiniGram:
 
 def _documents(shard: Shard, low: int, high: int) -> int:
     """In how many documents the suffixes of these ranks begin."""
-    from rote.search.backends._suffix_search import pointers
+    from rote.search.backends._suffix_kernels import pointers
 
     if high - low < 2:
         return high - low

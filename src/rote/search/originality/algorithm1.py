@@ -24,10 +24,10 @@ from rote.core.progress import Reporter, Silent
 from rote.index.columns.parts import ABSENT
 from rote.index.counting.lookup import fixed
 from rote.index.index import DEFAULT, Index
-from rote.search.originality import _algorithm1 as kernels
-from rote.search.originality._neighbours import LEAST
+from rote.search.originality import algorithm1_kernels as kernels
 from rote.search.originality.edges import Edges, Rule, edges_of_segment, rule_for
 from rote.search.originality.generated import Verdicts, spans_of
+from rote.search.originality.neighbour_kernels import LEAST
 from rote.search.originality.originals import Fragment, listed
 from rote.search.originality.stretches import Int32s, Int64s, Suffixed
 

@@ -19,7 +19,7 @@ from rote.index.counting.batch import ranges_of
 from rote.index.counting.lookup import fixed
 from rote.index.grams import Grams
 from rote.index.places import places_in
-from rote.search.originality import _fragments as kernels
+from rote.search.originality import fragment_kernels as kernels
 from rote.search.originality.edges import Edges
 from rote.search.originality.reach import GroundTruth, Reach
 

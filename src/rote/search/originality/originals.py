@@ -25,7 +25,7 @@ from rote.index.columns.shared import Shared, share
 from rote.index.index import DEFAULT, Index
 from rote.index.places import places_in
 from rote.index.segments.segment import Segment
-from rote.search.originality import _fragments as kernels
+from rote.search.originality import fragment_kernels as kernels
 from rote.search.originality.edges import Edges, Rule, edges_of_segment, rule_for
 from rote.search.originality.reach import GroundTruth, Lists, blocks, walk
 from rote.search.originality.sources import Sources, sources_of

@@ -20,9 +20,9 @@ from rote.index.counting.longest import longest
 from rote.index.counting.lookup import Lookup
 from rote.index.counting.tally import document_table
 from rote.index.index import Index
-from rote.search.originality import _reach as kernels
-from rote.search.originality._near import reach_nearby
-from rote.search.originality._neighbours import LEAST, LOWEST_BIT
+from rote.search.originality import reach_kernels as kernels
+from rote.search.originality.near_kernels import reach_nearby
+from rote.search.originality.neighbour_kernels import LEAST, LOWEST_BIT
 from rote.search.originality.sources import Sources
 from rote.search.originality.stretches import Int32s, Int64s, Stretch, Suffixed
 

@@ -14,7 +14,7 @@ from rote.index.columns.packed import Packed
 from rote.index.columns.parts import Column, Suffixes
 from rote.index.counting.tally import document_table, documents_of
 from rote.index.segments.segment import Segment
-from rote.search.originality import _neighbours as kernels
+from rote.search.originality import neighbour_kernels as kernels
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]

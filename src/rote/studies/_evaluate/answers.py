@@ -18,7 +18,7 @@ import numpy as np
 from rote.core.model import Continuation, Model, Scored
 from rote.core.progress import Reporter
 from rote.corpus.items import Item, Record
-from rote.models.asking import score_all
+from rote.models.answers import score_all
 from rote.studies._evaluate.prompts import Asked, asked
 
 ANSWERED = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rote.core.model import Continuation, Model
 from rote.core.progress import Reporter
 from rote.corpus.items import Item
-from rote.models.asking import score_all
+from rote.models.answers import score_all
 from rote.studies._memorization import attacks
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Reporter
-from rote.models.asking import generate_all, score_all
+from rote.models.answers import generate_all, score_all
 from rote.studies._perturb.checks import Floats, Pairs
 
 SAME, DIFFERENT = "same", "different"

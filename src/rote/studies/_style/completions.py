@@ -16,7 +16,7 @@ from rote.annotate import annotators, words
 from rote.core.document import Document
 from rote.core.model import Decoding, Model, Prompt
 from rote.core.progress import Reporter
-from rote.models.asking import generate_all
+from rote.models.answers import generate_all
 
 _TOKENS_A_WORD = 4
 """More tokens than words are asked for: what is too much is cut off."""

@@ -18,7 +18,7 @@ from rote.core.progress import Reporter
 from rote.curate._perturb.lexicons import Lexicon
 from rote.curate._perturb.senses import Answer, Question
 from rote.measure._speaking import open_model
-from rote.models.asking import score_all
+from rote.models.answers import score_all
 from rote.models.options import ModelOptions
 
 VERSION = "1"

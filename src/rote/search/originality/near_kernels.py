@@ -12,8 +12,8 @@ from __future__ import annotations
 from rote.core.kernels import njit
 from rote.index.columns.packed import read
 from rote.index.counting.tally_kernels import document_of
-from rote.search.originality._neighbours import LEAST, rest_of_sentence
-from rote.search.originality._reach import put
+from rote.search.originality.neighbour_kernels import LEAST, rest_of_sentence
+from rote.search.originality.reach_kernels import put
 
 
 @njit(inline="always")

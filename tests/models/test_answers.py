@@ -13,7 +13,7 @@ import pytest
 from rote.core.errors import RoteError
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
 from rote.core.progress import Advance, Silent
-from rote.models.asking import generate_all, score_all
+from rote.models.answers import generate_all, score_all
 
 
 @dataclass

@@ -10,7 +10,7 @@ import numpy as np
 
 from rote.core.kernels import njit
 from rote.index.columns.packed import read
-from rote.search.originality._neighbours import LEAST
+from rote.search.originality.neighbour_kernels import LEAST
 
 # Columns of a tally by length.
 FRAGMENTS, ORIGINAL, OCCURRENCES, ORIGINAL_OCCURRENCES, ONCE = range(5)

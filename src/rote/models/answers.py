@@ -27,7 +27,7 @@ from rote.core.model import (
     Scored,
 )
 from rote.core.progress import Reporter
-from rote.models.batches import batches
+from rote.models.windows import batches
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from rote.core.kernels import njit
-from rote.search.originality._neighbours import LEAST
+from rote.search.originality.neighbour_kernels import LEAST
 
 # The lists from behind are kept for so many suffixes at a time, and made again from one list
 # at the end of each such block.
