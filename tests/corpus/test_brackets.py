@@ -107,7 +107,6 @@ def test_what_is_wrong_is_named_with_its_line(write, bad, line, problem):
 
 @pytest.mark.parametrize("size", [1, 40, 10**6])
 def test_shards_hold_whole_trees_and_add_up(write, monkeypatch, size):
-    monkeypatch.setattr("rote.corpus.brackets.SHARD_BYTES", size)
     monkeypatch.setattr("rote.corpus._linewise.SHARD_BYTES", size)
     for plain, count in (("file", 1), ("line", 3), ("paragraph", 2)):
         for name, data in (("a.mrg", TREES.encode()), ("a.mrg.gz", gzip.compress(TREES.encode()))):

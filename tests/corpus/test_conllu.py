@@ -127,7 +127,6 @@ def test_one_bad_sentence_costs_its_document_and_no_other(write):
 
 @pytest.mark.parametrize("size", [1, 60, 200, 10**6])
 def test_shards_hold_whole_documents_and_add_up(write, monkeypatch, size):
-    monkeypatch.setattr("rote.corpus.conllu.SHARD_BYTES", size)
     monkeypatch.setattr("rote.corpus._linewise.SHARD_BYTES", size)
     whole = [(d.text, d.meta) for d in open_corpus(write("w.conllu", TWO_DOCUMENTS))]
     for name, data in (

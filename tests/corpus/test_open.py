@@ -82,7 +82,7 @@ def test_what_is_no_text_in_a_list():
 
 
 def test_large_lists_are_cut(monkeypatch):
-    monkeypatch.setattr("rote.corpus.memory.SHARD_BYTES", 10)
+    monkeypatch.setattr("rote.corpus._linewise.SHARD_BYTES", 10)
     corpus = open_corpus(["12345", "67890", "1", "2"])
     batches = [shard.read() for shard in corpus.shards()]
     assert [batch.lines for batch in batches] == [[1, 2], [3, 4]]

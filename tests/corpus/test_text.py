@@ -41,7 +41,7 @@ def test_one_empty_file_among_others_is_skipped(write, tmp_path):
 
 
 def test_many_small_files_make_few_shards(write, tmp_path, monkeypatch):
-    monkeypatch.setattr("rote.corpus.text.SHARD_BYTES", 10)
+    monkeypatch.setattr("rote.corpus._linewise.SHARD_BYTES", 10)
     for i in range(6):
         write(f"f/{i}.txt", f"text{i}")
     corpus = open_corpus(tmp_path / "f")

@@ -96,7 +96,7 @@ def parse_trees(
 
 def _bad(problem: str, line: int, origin: Origin) -> InputError:
     remedy = f"A node is (LABEL child ...) or (TAG word), brackets as words are -LRB-; {SKIP}"
-    return InputError(problem, file=origin.file, line=line, field="tree", remedy=remedy)
+    return origin.error(problem, line, field="tree", remedy=remedy)
 
 
 def bare(label: str) -> str:

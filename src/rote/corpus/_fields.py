@@ -37,6 +37,17 @@ class Origin:
     label: str
     source: str | None = None
 
+    def error(
+        self,
+        problem: str,
+        line: int | None = None,
+        *,
+        field: str | None = None,
+        remedy: str | None = None,
+    ) -> InputError:
+        """What is wrong at a place of the file."""
+        return InputError(problem, file=self.file, line=line, field=field, remedy=remedy)
+
 
 @dataclass(frozen=True, slots=True)
 class Fields:
@@ -160,10 +171,9 @@ def _identity(found: object, fields: Fields, number: int, origin: Origin) -> str
     if found is None and not fields.id_required:
         return f"{origin.name}:{number}"
     problem = "the id is missing" if found is None else f"the id is {kind_of(found)}"
-    raise InputError(
+    raise origin.error(
         problem,
-        file=origin.file,
-        line=number,
+        number,
         field=fields.id,
         remedy=f"Ids are strings or whole numbers: choose another field with --id-field; {SKIP}",
     )
@@ -177,22 +187,17 @@ def _bad_text(
         problem = f"the field is missing (fields: {shown})"
     else:
         problem = f"the text is {kind_of(value)}, not a string"
-    return InputError(
-        problem,
-        file=origin.file,
-        line=number,
-        field=field,
-        remedy=f"Choose another field with --text-field; {SKIP}",
+    return origin.error(
+        problem, number, field=field, remedy=f"Choose another field with --text-field; {SKIP}"
     )
 
 
 def check_text(text: str, field: str, number: int, origin: Origin) -> None:
     """Refuse what no measure can use: nothing at all, and half a character."""
     if not text or text.isspace():
-        raise InputError(
+        raise origin.error(
             "the text is empty",
-            file=origin.file,
-            line=number,
+            number,
             field=field,
             remedy=f"Give it a text, or remove the record; {SKIP}",
         )
@@ -200,10 +205,9 @@ def check_text(text: str, field: str, number: int, origin: Origin) -> None:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise InputError(
+            raise origin.error(
                 f"half a character (\\u{ord(text[error.start]):04x}) at position {error.start}",
-                file=origin.file,
-                line=number,
+                number,
                 field=field,
                 remedy=f"Repair the escape, which needs a second half; {SKIP}",
             ) from None

@@ -14,13 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin, find_fields
-from rote.corpus._linewise import empty
+from rote.corpus._fields import Fields, Origin
+from rote.corpus._linewise import empty, sampled
 from rote.corpus._options import ReadOptions
 from rote.corpus._polars import Unreadable, reading
 from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
@@ -149,19 +148,15 @@ def _unusable(path: Path, file: str, why: str) -> InputError:
 
 SUFFIXES = (".arrow",)
 NEEDS_SEEKING = True  # a compressed one is unpacked to a temporary file first
-_SAMPLE = 100
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    sample = []
     try:
-        for file, _ in _files(part)[:1]:
-            for piece in islice(pieces(file, 1, part.origin.file), 1):
-                found = islice(_rows(file, piece, None, 1, part.origin), _SAMPLE)
-                sample = [record for _, record in found if isinstance(record, dict)]
-    except InputError:
-        pass  # reported when it is read
-    return find_fields(sample, options, part.origin.file)
+        file, _ = _files(part)[0]
+        piece = next(pieces(file, 1, part.origin.file))
+    except (InputError, StopIteration):  # reported when it is read
+        return sampled((), options, part.origin)
+    return sampled(_rows(file, piece, None, 1, part.origin), options, part.origin)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
@@ -190,10 +185,8 @@ def _files(part: Part) -> Sequence[tuple[Path, str | None]]:
     else:
         found = [(f, name) for name in splits for f in sorted((folder / name).glob("*.arrow"))]
     if not found:
-        raise InputError(
-            "the saved data set holds no .arrow files",
-            file=part.origin.file,
-            remedy="Save it again with save_to_disk",
+        raise part.origin.error(
+            "the saved data set holds no .arrow files", remedy="Save it again with save_to_disk"
         )
     return found
 
@@ -226,7 +219,7 @@ def _rows(
     except (Unreadable, OSError) as error:
         remedy = "Copy or download it again"
         problem = f"a batch of {path.name} cannot be read ({error})"
-        yield first, InputError(problem, file=origin.file, line=first, remedy=remedy)
+        yield first, origin.error(problem, first, remedy=remedy)
         return
     for number, record in enumerate(frame.iter_rows(named=True), first):
         if split is not None:

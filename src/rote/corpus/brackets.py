@@ -10,17 +10,15 @@ the document's meta as plain lists, for the annotator `given`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._blocks import Block, cut_blocks
+from rote.corpus._blocks import Block
 from rote.corpus._bracket_trees import Tree, parse_trees
 from rote.corpus._fields import Fields, Origin
-from rote.corpus._linewise import block_shards, decode, empty
+from rote.corpus._linewise import block_shards, decode
 from rote.corpus._options import ReadOptions
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
-from rote.corpus._streams import shard_encoding, text_pieces
+from rote.corpus._shard import Numbered, Part, Shard
 
 SUFFIXES = (".mrg", ".ptb", ".brackets")
 
@@ -34,21 +32,10 @@ def inspect(part: Part, options: ReadOptions) -> Fields:
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     plain = _plain(part, options)
     if plain == "paragraph":
-        yield from block_shards(part, fields, options, _paragraphs, "paragraph")
-        return
-    origin, encoding = part.origin, shard_encoding(options.encoding)
-    blocks = cut_blocks(text_pieces(part, options.encoding), SHARD_BYTES, origin.file)
-    found = False
-    try:
-        for block in _whole_trees(blocks) if plain == "line" else _whole_file(blocks):
-            found = found or not block.data.isspace()
-            parse = _each_tree if plain == "line" else _one_document
-            records = partial(parse, block.data, block.first_line, encoding, origin)
-            yield Shard(origin, fields, options, block.size, records)
-        if not found:
-            raise empty(origin)
-    except InputError as error:
-        yield Shard(origin, fields, options, 0, partial(failed, error))
+        return block_shards(part, fields, options, _paragraphs, "paragraph")
+    if plain == "line":
+        return block_shards(part, fields, options, _each_tree, regroup=_whole_trees)
+    return block_shards(part, fields, options, _one_document, regroup=_whole_file)
 
 
 def _plain(part: Part, options: ReadOptions) -> str:

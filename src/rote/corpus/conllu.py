@@ -16,12 +16,11 @@ from typing import TypeVar
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._blocks import MAX_UNIT, Block, cut_blocks
+from rote.corpus._blocks import MAX_UNIT, Block
 from rote.corpus._fields import SKIP, Fields, Origin
-from rote.corpus._linewise import block_shards, decode, empty, first_block
+from rote.corpus._linewise import block_shards, decode, first_block
 from rote.corpus._options import ReadOptions
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
-from rote.corpus._streams import shard_encoding, text_pieces
+from rote.corpus._shard import Numbered, Part, Shard
 
 T = TypeVar("T", str, bytes)
 Lines = list[tuple[int, T]]
@@ -125,7 +124,7 @@ def _bad(problem: str, line: int, origin: Origin, column: str | None) -> InputEr
         remedy = f"Words are numbered 1, 2, 3, ... in each sentence; {SKIP}"
     elif column == "text":
         remedy = f"Without the line '# text' the text is made from the words; {SKIP}"
-    return InputError(problem, file=origin.file, line=line, field=column, remedy=remedy)
+    return origin.error(problem, line, field=column, remedy=remedy)
 
 
 def _range(identity: str, here: int, number: int, origin: Origin) -> int:
@@ -224,21 +223,9 @@ def inspect(part: Part, options: ReadOptions) -> Fields:
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     if fields.id == _SENTENCE:
         parse = partial(_records, by_sentence=True)
-        yield from block_shards(part, fields, options, parse, "paragraph")
-        return
-    origin, encoding = part.origin, shard_encoding(options.encoding)
-    pieces = text_pieces(part, options.encoding)
-    found = False
-    try:
-        blocks = cut_blocks(pieces, SHARD_BYTES, origin.file, "paragraph")
-        for block in _whole_documents(blocks, origin.file):
-            found = found or not block.data.isspace()
-            records = partial(_records, block.data, block.first_line, encoding, origin)
-            yield Shard(origin, fields, options, block.size, records)
-        if not found:
-            raise empty(origin)
-    except InputError as error:
-        yield Shard(origin, fields, options, 0, partial(failed, error))
+        return block_shards(part, fields, options, parse, "paragraph")
+    regroup = partial(_whole_documents, file=part.origin.file)
+    return block_shards(part, fields, options, _records, "paragraph", regroup)
 
 
 def _whole_documents(blocks: Iterable[Block], file: str) -> Iterator[Block]:

@@ -9,14 +9,13 @@ from itertools import islice
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.corpus._fields import SKIP, Fields, Origin, find_fields
-from rote.corpus._linewise import empty
+from rote.corpus._fields import SKIP, Fields, Origin
+from rote.corpus._linewise import empty, sampled, taken_shards
 from rote.corpus._options import ReadOptions
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+from rote.corpus._shard import Numbered, Part, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 
 SUFFIXES = (".csv", ".tsv", ".tab")
-_SAMPLE = 100
 _FIELD_LIMIT = 2**26
 # Stands for a NUL, which csv refuses in some versions of Python; no encoding gives it.
 _NUL = "\udc00"
@@ -28,50 +27,27 @@ Row = tuple[int, "list[str] | InputError"]
 def inspect(part: Part, options: ReadOptions) -> Fields:
     table = _Table(part, options)
     try:
-        header = table.header()
-        rows = list(islice(table.rows(), _SAMPLE))
+        rows = list(islice(table.rows(), 100))
     except InputError:
-        return find_fields([], options, part.origin.file)  # reported when it is read
-    found = _records(rows, header, options.encoding, part.origin)
-    sample = [record for _, record in found if isinstance(record, dict)]
+        return sampled((), options, part.origin)  # reported when it is read
     expected = "\t" if _is_tsv(part) else ","
     other = table.delimiter != expected
     note = f"columns are separated by {_DELIMITERS[table.delimiter]}" if other else ""
-    return find_fields(sample, options, part.origin.file, note)
+    found = _records(rows, 1, table.names, options.encoding, part.origin)
+    return sampled(found, options, part.origin, note)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
-    table, origin = _Table(part, options), part.origin
-    header: list[str] = []
-    rows: list[Row] = []
-    told, cut, found = 0, SHARD_BYTES, False
-
-    def shard() -> Shard:
-        records = partial(_records, rows, header, options.encoding, origin)
-        return Shard(origin, fields, options, table.used - told, records)
-
-    try:
-        header = table.header()
-        for row in table.rows():
-            rows.append(row)
-            found = True
-            if table.taken >= cut:
-                yield shard()
-                told, cut, rows = table.used, cut + SHARD_BYTES, []
-        if not found:
-            raise InputError(
-                "no rows follow the header",
-                file=origin.file,
-                remedy="The first row has to name the columns; --on-error skip leaves the file out",
-            )
-        yield shard()
-    except InputError as error:
-        yield shard()
-        yield Shard(origin, fields, options, 0, partial(failed, error))
+    table = _Table(part, options)
+    records = partial(_records, header=table.names, encoding=options.encoding, origin=part.origin)
+    return taken_shards(part, fields, options, table, table.rows(), records)
 
 
 class _Table:
-    """Rows of a file as they come; `used` counts its bytes, `taken` characters of its lines."""
+    """Rows of a file as they come; `used` counts its bytes, `taken` characters of its lines.
+
+    The first row names the columns: `names`.
+    """
 
     def __init__(self, part: Part, options: ReadOptions) -> None:
         # The limit of the csv module belongs to the process. Its default is too low for
@@ -79,13 +55,14 @@ class _Table:
         csv.field_size_limit(_FIELD_LIMIT)
         self.used = self.taken = 0
         self.delimiter = "\t"
+        self.names: list[str] = []
         self._part = part
         self._encoding = shard_encoding(options.encoding)
         self._pieces = text_pieces(part, options.encoding)
         self._lines = self._decoded()
         self._damage: InputError | None = None
 
-    def header(self) -> list[str]:
+    def _header(self) -> None:
         """The names of the columns; finds out what separates them."""
         first = next(self._lines, "")
         while first and first.isspace():
@@ -96,22 +73,33 @@ class _Table:
             self.delimiter = max(_DELIMITERS, key=first.count)
         lines = self._chained(first)
         self._reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
-        _, header = next(self.rows())
+        _, header = next(self._body())
         if isinstance(header, InputError):
             raise header
         twice = next((name for name in header if header.count(name) > 1), None)
         if twice is not None:
-            raise InputError(
+            raise self._part.origin.error(
                 f"two columns are named '{twice}'",
-                file=self._part.origin.file,
-                line=1,
+                1,
                 field=twice,
                 remedy="Rename one of them; the first row has to name the columns",
             )
-        return header
+        self.names += header
 
     def rows(self) -> Iterator[Row]:
         """Rows with the number of their first line; blank lines are no rows."""
+        self._header()
+        found = False
+        for row in self._body():
+            found = True
+            yield row
+        if not found:
+            raise self._part.origin.error(
+                "no rows follow the header",
+                remedy="The first row has to name the columns; --on-error skip leaves the file out",
+            )
+
+    def _body(self) -> Iterator[Row]:
         while True:
             number = self._reader.line_num + 1
             try:
@@ -130,10 +118,9 @@ class _Table:
 
     def _broken(self, number: int, why: str) -> InputError:
         limit = "field larger" in why or "end of data" in why
-        return InputError(
+        return self._part.origin.error(
             f"broken CSV ({'a quote is not closed' if limit else why})",
-            file=self._part.origin.file,
-            line=number,
+            number,
             remedy=f'Quotes inside quotes are doubled (""); {SKIP}',
         )
 
@@ -166,7 +153,7 @@ def _is_tsv(part: Part) -> bool:
 
 
 def _records(
-    rows: list[Row], header: list[str], encoding: str, origin: Origin
+    rows: list[Row], _: int, header: list[str], encoding: str, origin: Origin
 ) -> Iterator[Numbered]:
     for number, row in rows:
         if isinstance(row, InputError):
@@ -182,10 +169,9 @@ def _record(
     row: list[str], header: list[str], encoding: str, number: int, origin: Origin
 ) -> dict[str, Any]:
     if len(row) != len(header):
-        raise InputError(
+        raise origin.error(
             f"the row has {len(row)} columns, the header {len(header)}",
-            file=origin.file,
-            line=number,
+            number,
             remedy=f"Put texts that hold the separator in quotes; {SKIP}",
         )
     for name, value in zip(header, row):
@@ -202,10 +188,9 @@ def _check(value: str, name: str, encoding: str, number: int, origin: Origin) ->
         code = ord(value[error.start]) - 0xDC00
         nul = value[error.start] == _NUL
         problem = "a NUL byte" if nul else f"not valid {encoding}: byte 0x{code:02x}"
-        raise InputError(
+        raise origin.error(
             f"{problem} at character {error.start}",
-            file=origin.file,
-            line=number,
+            number,
             field=name,
             remedy=f"Name the right encoding with --encoding, e.g. "
             f"{'utf-16' if nul else 'latin-1'}; {SKIP}",

@@ -13,10 +13,10 @@ from typing import Any
 from rote.core.errors import InputError
 from rote.corpus import jsonl
 from rote.corpus._blocks import MAX_UNIT
-from rote.corpus._fields import SKIP, Fields, Origin, find_fields, kind_of
-from rote.corpus._linewise import empty
+from rote.corpus._fields import SKIP, Fields, Origin, kind_of
+from rote.corpus._linewise import sampled, taken_shards
 from rote.corpus._options import ReadOptions
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+from rote.corpus._shard import Numbered, Part, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -145,42 +145,18 @@ def inspect(part: Part, options: ReadOptions) -> Fields:
     if _is_lines(part, options):
         return jsonl.inspect(part, options, note="one object per line, read as jsonl")
     try:
-        sample = list(islice(_values(JsonText(part, options.encoding)), jsonl.SAMPLE))
+        sample = list(islice(_values(JsonText(part, options.encoding)), 100))
     except InputError:
         sample = []  # reported when it is read
-    records = [{"text": v} if isinstance(v, str) else v for v in sample]
-    found = [record for record in records if isinstance(record, dict)]
-    return find_fields(found, options, part.origin.file)
+    return sampled(_records(sample, 1, "text", part.origin), options, part.origin)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     if _is_lines(part, options):
         return jsonl.shards(part, fields, options)
-    return _array_shards(part, fields, options)
-
-
-def _array_shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     text = JsonText(part, options.encoding)
-    origin, told, cut = part.origin, 0, SHARD_BYTES
-    values: list[Any] = []
-    first = 1
-
-    def shard() -> Shard:
-        records = partial(_records, values, first, fields.text, origin)
-        return Shard(origin, fields, options, text.used - told, records)
-
-    try:
-        for value in _values(text):
-            values.append(value)
-            if text.taken >= cut:
-                yield shard()
-                told, cut, first, values = text.used, cut + SHARD_BYTES, first + len(values), []
-        if first == 1 and not values:
-            raise empty(origin)
-        yield shard()
-    except InputError as error:
-        yield shard()
-        yield Shard(origin, fields, options, 0, partial(failed, error))
+    records = partial(_records, field=fields.text, origin=part.origin)
+    return taken_shards(part, fields, options, text, _values(text), records)
 
 
 def _records(values: list[Any], first: int, field: str, origin: Origin) -> Iterator[Numbered]:
@@ -192,10 +168,9 @@ def _records(values: list[Any], first: int, field: str, origin: Origin) -> Itera
         else:
             yield (
                 number,
-                InputError(
+                origin.error(
                     f"the record is {kind_of(value)}, not an object",
-                    file=origin.file,
-                    line=number,
+                    number,
                     remedy=f"Records are objects or strings; {SKIP}",
                 ),
             )

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.corpus._fields import SKIP, Fields, Origin, find_fields, kind_of
-from rote.corpus._linewise import block_shards, decode, first_block
+from rote.corpus._fields import SKIP, Fields, Origin, kind_of
+from rote.corpus._linewise import block_shards, decode, first_block, sampled
 from rote.corpus._options import ReadOptions
 from rote.corpus._shard import Numbered, Part, Shard
 from rote.corpus._streams import shard_encoding
 
 SUFFIXES = (".jsonl", ".ndjson")
-SAMPLE = 100
 
 
 def inspect(part: Part, options: ReadOptions, note: str = "") -> Fields:
     data = first_block(part, options)
     encoding = shard_encoding(options.encoding)
-    found = islice(records(data, 1, encoding, part.origin), SAMPLE)
-    sample = [record for _, record in found if isinstance(record, dict)]
-    return find_fields(sample, options, part.origin.file, note)
+    return sampled(records(data, 1, encoding, part.origin), options, part.origin, note)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
@@ -56,21 +52,19 @@ def _record(line: str, number: int, origin: Origin) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
-        raise InputError(
+        raise origin.error(
             f"broken JSON at column {error.colno} ({error.msg})",
-            file=origin.file,
-            line=number,
+            number,
             remedy=_remedy(line, number),
         ) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"unusable JSON ({error})", file=origin.file, line=number, remedy=_remedy(line, number)
+        raise origin.error(
+            f"unusable JSON ({error})", number, remedy=_remedy(line, number)
         ) from None
     if type(record) is not dict:
-        raise InputError(
+        raise origin.error(
             f"the line is {kind_of(record)}, not a JSON object",
-            file=origin.file,
-            line=number,
+            number,
             remedy=_remedy(line, number),
         )
     return record

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus._fields import Fields, find_fields
+from rote.corpus._linewise import runs
 from rote.corpus._options import ReadOptions
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard
+from rote.corpus._shard import Numbered, Part, Shard
 
 SUFFIXES = ()
 _SAMPLE = 100
@@ -48,13 +49,9 @@ def inspect(part: Part, options: ReadOptions) -> Fields:
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     """Runs of texts of about the size of a shard, so that workers get pieces, not the whole."""
     items: Sequence[Any] = part.where
-    start = size = 0
-    for number, item in enumerate(items, 1):
-        size += length(item)
-        if size >= SHARD_BYTES or number == len(items):
-            records = partial(_records, items[start:number], start + 1, part.origin.file)
-            yield Shard(part.origin, fields, options, size, records)
-            start, size = number, 0
+    for start, end, size in runs(map(length, items)):
+        records = partial(_records, items[start:end], start + 1, part.origin.file)
+        yield Shard(part.origin, fields, options, size, records)
 
 
 def length(item: object) -> int:

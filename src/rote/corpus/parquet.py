@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin, find_fields
-from rote.corpus._linewise import empty
+from rote.corpus._fields import Fields, Origin
+from rote.corpus._linewise import empty, sampled
 from rote.corpus._options import ReadOptions
 from rote.corpus._polars import Unreadable, reading
 from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
@@ -22,9 +22,7 @@ _MAX_ROWS = 10_000
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    found = _rows(part.where, 0, _SAMPLE, part.origin)
-    sample = [record for _, record in found if isinstance(record, dict)]
-    return find_fields(sample, options, part.origin.file)
+    return sampled(_rows(part.where, 0, _SAMPLE, part.origin), options, part.origin)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
@@ -74,8 +72,7 @@ def _rows(path: Path, start: int, length: int, origin: Origin) -> Iterator[Numbe
 
 
 def _unusable(origin: Origin, error: Exception, where: str = "") -> InputError:
-    return InputError(
+    return origin.error(
         f"this is not a whole Parquet file{where} ({error})",
-        file=origin.file,
         remedy="Copy or download it again, or say what it is with --format",
     )

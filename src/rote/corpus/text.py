@@ -10,9 +10,9 @@ from pathlib import Path
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus._fields import Fields, Origin
-from rote.corpus._linewise import block_shards, decode, empty
+from rote.corpus._linewise import block_shards, decode, empty, runs
 from rote.corpus._options import ReadOptions
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard
+from rote.corpus._shard import Numbered, Part, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 
 SUFFIXES = (".txt", ".text", ".md")
@@ -50,13 +50,9 @@ def _plain(part: Part, options: ReadOptions) -> str:
 def _file_shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     """Runs of small files: a folder of a hundred thousand is not as many pieces of work."""
     files: Sequence[WholeFile] = part.where
-    start = size = 0
-    for number, file in enumerate(files, 1):
-        size += file.size
-        if size >= SHARD_BYTES or number == len(files):
-            records = partial(_files, files[start:number], start + 1, options.encoding)
-            yield Shard(part.origin, fields, options, size, records)
-            start, size = number, 0
+    for start, end, size in runs(file.size for file in files):
+        records = partial(_files, files[start:end], start + 1, options.encoding)
+        yield Shard(part.origin, fields, options, size, records)
 
 
 def _files(files: Sequence[WholeFile], first: int, encoding: str) -> Iterator[Numbered]:

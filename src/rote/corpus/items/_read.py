@@ -114,10 +114,9 @@ def _detected(record: Mapping[str, Any], origin: Origin, line: int) -> str:
     sizes = {form: len(_reader(form).FIELDS) for form in plugins.members(ROOM)}
     fitting = [form for form in sizes if record.keys() >= _reader(form).FIELDS]
     if not fitting:
-        raise InputError(
+        raise origin.error(
             f"no benchmark has these fields: {', '.join(map(str, record))}",
-            file=origin.file,
-            line=line,
+            line,
             remedy=f"Name it with --items ({', '.join(plugins.members(ROOM))}), or give records "
             "with the fields context, options and answer",
         )
@@ -135,6 +134,4 @@ def _item(reader: ItemReader, record: Mapping[str, Any], line: int, source: Sour
 
 
 def _no_record(origin: Origin) -> InputError:
-    return InputError(
-        "holds texts, not items", file=origin.file, remedy="Give JSON Lines, JSON, CSV or Parquet"
-    )
+    return origin.error("holds texts, not items", remedy="Give JSON Lines, JSON, CSV or Parquet")
