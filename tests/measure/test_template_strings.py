@@ -18,14 +18,16 @@ from hypothesis import strategies as st
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.sample import RawText, Take
-from rote.measure._templates.package import package_values, package_windows
+from rote.measure._templates import strings
 from rote.measure._templates.strings import (
+    find,
     first_seen,
+    package_values,
+    package_windows,
     paper_values,
     strings_of,
     treebank_lengths,
 )
-from rote.measure._templates.substrings import Strings, distinct, find
 from rote.measure._templates.windows import windows
 
 from .samples import layer_of
@@ -111,11 +113,8 @@ def package(texts: list[Text], raw: list[str], n: int, top: int, shard: int = 50
     chosen = first_seen(made, pos, take, top)
     lengths = np.array([len(text.split()) for text in raw])
     values = package_values(made, word, raw_of(raw), take, chosen, lengths, shard=shard)
-    strings = strings_of(made, word, take, chosen).strings
-    order = [
-        strings.data[a:b].tobytes().decode("utf-8", "surrogatepass")
-        for a, b in zip(strings.starts, strings.ends)
-    ]
+    spelled = strings_of(made, word, take, chosen).strings
+    order = [string.decode("utf-8", "surrogatepass") for string in spelled]
     return values, order
 
 
@@ -337,34 +336,39 @@ def test_package_is_what_the_package_finds(
 PIECES = st.text("ab é", min_size=1, max_size=7)
 
 
-@given(st.lists(PIECES, max_size=12), st.lists(st.text("ab é", max_size=30), max_size=4))
-def test_find_gives_every_place_once(pieces: list[str], texts: list[str]) -> None:
-    entries, raw = raw_of(pieces), raw_of(texts)
-    starts = np.array([0, *entries.ends[:-1]])[: len(pieces)]
-    strings, numbers = distinct(entries.data, starts, entries.ends)
-    names = list(dict.fromkeys(pieces))
-    assert numbers.tolist() == [names.index(piece) for piece in pieces]
-    begins = np.array([0, *raw.ends[:-1]])[: len(texts)]
-    found = find(strings, raw.data, begins, raw.ends)
+@given(
+    st.lists(PIECES, max_size=12),
+    st.lists(st.text("ab é", max_size=30), max_size=4),
+    st.sampled_from([1, 40, 1 << 22]),
+)
+def test_find_gives_every_place_once(pieces: list[str], texts: list[str], at_once: int) -> None:
+    names = [piece.encode() for piece in dict.fromkeys(pieces)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strings, "_BYTES_AT_ONCE", at_once)
+        found = find(names, raw_of(texts), everything(texts))
     expected = [
         (number, place, string)
         for number, text in enumerate(texts)
         for string, name in enumerate(names)
         for place in range(len(text.encode()))
-        if text.encode()[place:].startswith(name.encode())
+        if text.encode()[place:].startswith(name)
     ]
     triples = zip(found.texts.tolist(), found.starts.tolist(), found.strings.tolist())
     assert sorted(triples) == sorted(expected)
 
 
+def test_find_compares_bytes_where_hashes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Now any order of the same letters has one hash.
+    monkeypatch.setattr(strings, "_STEPS", (1, 1))
+    found = find([b"ab cd", b"x"], raw_of(["ba cd ab cd dc ab"]), np.arange(1))
+    assert (found.starts.tolist(), found.strings.tolist()) == ([6], [0])
+
+
 def test_many_strings_and_many_matches() -> None:
-    # More matches than the first room for them holds.
-    names = [f"w{a} w{b}" for a in range(40) for b in range(40)]
+    names = [f"w{a} w{b}".encode() for a in range(40) for b in range(40)]
     text = " ".join(f"w{i % 40}" for i in range(3000))
-    entries = raw_of(names)
-    strings = Strings(entries.data, np.array([0, *entries.ends[:-1]]), entries.ends)
-    found = find(strings, raw_of([text]).data, np.array([0]), np.array([len(text)]))
-    expected = sum(text.startswith(name, place) for place in range(len(text)) for name in names)
+    found = find(names, raw_of(["", text]), np.arange(2))
+    expected = sum(text.encode().startswith(n, place) for place in range(len(text)) for n in names)
     assert len(found.texts) == expected
-    assert all(text.startswith(names[s], a) for s, a in zip(found.strings, found.starts))
+    assert all(text.encode().startswith(names[s], a) for s, a in zip(found.strings, found.starts))
     assert len({(a, s) for a, s in zip(found.starts.tolist(), found.strings.tolist())}) == expected

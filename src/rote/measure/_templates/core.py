@@ -163,7 +163,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 def windows_for(layer: Layer, n: int, options: Options) -> Windows:
     """The n-grams of a layer as the variant counts them."""
     if options.variant == "package":
-        from rote.measure._templates.package import package_windows
+        from rote.measure._templates.strings import package_windows
 
         return package_windows(layer, n, options.top)
     from rote.measure._templates.windows import windows
@@ -187,7 +187,7 @@ def counted(rows: Rows, take: Take, options: Options) -> Values:
 
         return {**length, **paper_values(*strings, origin=rows.origin)}
     if options.variant == "package":
-        from rote.measure._templates.package import package_values
+        from rote.measure._templates.strings import package_values
 
         return {**length, **package_values(*strings)}
     found, different = rows.windows.occurrences(take, chosen)
