@@ -13,11 +13,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rote.core import plugins
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
 from rote.run import map_ordered
-from rote.web.jobs import worker as working
+from rote.web.jobs import worker
 from rote.web.workspace import Workspace
 
 COMMAND = (sys.executable, "-m", "tests.web.fake_work")
@@ -28,7 +27,7 @@ def kill(process: int) -> None:
     os.kill(process or os.getpid(), signal.SIGKILL)
 
 
-def run(settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
+def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
     do = settings["do"]
     with reporter.stage("counting", 4) as advance:
         for _ in range(4):
@@ -56,8 +55,5 @@ def run(settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> s
 
 
 if __name__ == "__main__":
-    real = plugins.load
-    plugins.load = lambda room, name: (  # type: ignore[assignment,return-value]
-        SimpleNamespace(run=run) if room == working.ROOM else real(room, name)
-    )
-    working.main()
+    sys.modules["rote.web.jobs.work"] = SimpleNamespace(run=run)  # type: ignore[assignment]
+    worker.main()

@@ -18,7 +18,7 @@ from rote.web.app import begin, make_app
 from rote.web.forms import options as forms
 from rote.web.forms.compare import USUAL, CompareForm, guessed, offered
 from rote.web.forms.options import from_json
-from rote.web.jobs.work import compare as work
+from rote.web.jobs import work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace
@@ -182,7 +182,7 @@ def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened:
         settings={"by": ("source",), "reference": "human", "permutations": 9},
         own={"lexical": {"window": 5}},
     )
-    place = work.run(json.loads(json.dumps(asdict(comparison))), opened, Silent())
+    place = work.run(comparison.kind, json.loads(json.dumps(asdict(comparison))), opened, Silent())
     page = client.get(place).text
     assert "Summary" in page
     assert comparison.address.replace("&", "&amp;") in page

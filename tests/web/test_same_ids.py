@@ -25,7 +25,7 @@ from rote.index.opening import build_index
 from rote.web.app import make_app
 from rote.web.forms.compare import CompareForm
 from rote.web.forms.templates import TemplatesForm
-from rote.web.jobs.work import compare, templates
+from rote.web.jobs import work
 from rote.web.store.database import FILE, connected, prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace
@@ -99,7 +99,7 @@ def test_a_comparison_shows_the_text_of_the_row(
     app: TestClient, same: Workspace, settings: dict[str, Any]
 ) -> None:
     asked = CompareForm(NAMES, ("lexical", "templates"), settings=settings)
-    address = compare.run(asdict(asked), same, Silent())
+    address = work.run("compare", asdict(asked), same, Silent())
     listed = app.get(f"/api/results/{address[-12:]}/texts", params={"place": 0, "limit": 100})
     rows = listed.json()["texts"]
     assert {(row["file"], row["id"]) for row in rows} == {
@@ -130,7 +130,7 @@ def test_templates_lead_to_the_text_that_holds_them(
     asked = TemplatesForm(NAMES, n=4, by=by)
     address = asked.address + ("&source=model" if by else "")
     if kept:
-        address = templates.run(json.loads(json.dumps(asdict(asked))), same, Silent())
+        address = work.run("templates", json.loads(json.dumps(asdict(asked))), same, Silent())
     page = app.get(address).text
     seen = set()
     for template in links(page, re.escape(address.partition("?")[0]) + r"\?[^\"]*template="):

@@ -14,7 +14,7 @@ from rote.core.progress import Silent
 from rote.web.forms import templates as limits
 from rote.web.forms.options import from_json
 from rote.web.forms.templates import TemplatesForm
-from rote.web.jobs.work import templates as work
+from rote.web.jobs import work
 from rote.web.routes.templates import IndexTemplatesAnswer, TemplatesAnswer
 from rote.web.workspace import Workspace
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
@@ -131,7 +131,7 @@ def test_the_work_keeps_its_result_and_its_page_shows_it(
     app: TestClient, opened: Workspace
 ) -> None:
     asked = TemplatesForm(("texts.jsonl",), n=5)
-    address = work.run(json.loads(json.dumps(asdict(asked))), opened, Silent())
+    address = work.run(asked.kind, json.loads(json.dumps(asdict(asked))), opened, Silent())
     page = app.get(address, params={"source": "plain"})
     assert page.status_code == 200
     assert "DT JJ NN VBD DT" in page.text
@@ -164,4 +164,4 @@ def test_an_address_holds_what_differs_from_the_usual() -> None:
     assert asked.address == "/templates?file=a+b.jsonl&file=c&n=4&reference=plain"
     assert from_json(TemplatesForm, json.loads(json.dumps(asdict(asked)))) == asked
     with pytest.raises(OptionError, match="no file"):
-        TemplatesForm().measured(Workspace({}, {}, Path("store")))
+        TemplatesForm().perform(Workspace({}, {}, Path("store")), Silent())

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 
 from fastapi import FastAPI
 
@@ -91,7 +90,7 @@ def begin(opened: Workspace, history: History, jobs: Jobs) -> None:
         return
     settings = {**guessed([key], opened), "permutations": _PERMUTATIONS}
     comparison = CompareForm((key,), settings=settings)
-    jobs.start("compare", comparison.title, asdict(comparison), files=comparison.files)
+    jobs.ask(comparison)
 
 
 def _draw(history: History, id: str) -> None:

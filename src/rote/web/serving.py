@@ -46,6 +46,12 @@ class ServeOptions:
     jobs: int = option(1, "How many cores one piece of work may use")
     at_once: int = option(2, "How many pieces of long work run side by side; others wait")
     upload_limit: int = option(64 * 2**20, "Largest request, such as an upload (512M, 2G)")
+    model: tuple[str, ...] = option(
+        (),
+        "Language models that the app may ask: a folder, transformers:NAME, openai:URL#NAME; "
+        "NAME=MODEL gives one a name of its own",
+        metavar="M,...",
+    )
     open: bool = option(True, "Open the app in the browser")
 
     def __post_init__(self) -> None:
@@ -66,6 +72,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     check_installed()
     import uvicorn
 
+    from rote.measure._speaking import named
     from rote.web.app import make_app
     from rote.web.store.database import prepare
     from rote.web.store.history import History
@@ -82,6 +89,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
         token = secrets.token_hex(16)
     given = f"[{options.host}]" if ":" in options.host else options.host
     hosts = ("*",) if options.host in _ANY else (*LOCAL, given)
+    models = named(options.model) if options.model else []
     opened = Workspace(
         indexes=found.indexes,
         files=found.files,
@@ -91,6 +99,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
         hosts=hosts,
         token=token,
         at_once=options.at_once,
+        models={one.name: f"{one.name}={one.spec}" for one in models},
         first=not names,
     )
     listening = listen(options.host, options.port)

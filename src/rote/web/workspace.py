@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rote.core.errors import InputError, UnknownName
 from rote.web.store.uploads import uploaded
 
+_INDEX, _FILE = "index:", "file:"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _LARGEST = 512 * 2**20
 """Bytes up to which a JSON file is looked into; results are far smaller."""
@@ -37,6 +38,8 @@ class Workspace:
     """Asked for where the app listens to other machines."""
     at_once: int = 2
     """Pieces of long work that run side by side; others wait."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Language models that pages may ask, by name."""
     first: bool = False
     """Whether an empty history begins with the first file: so it is with the bundled texts."""
 
@@ -56,6 +59,38 @@ class Workspace:
     def all_files(self) -> dict[str, Path]:
         """Those of the start, then those that were uploaded."""
         return {**self.files, **uploaded(self.store)}
+
+    def grounds(self) -> dict[str, str]:
+        """What texts can be held against: its place -> how it is called."""
+        indexes = {_INDEX + key: f"index {key}" for key in self.indexes}
+        return {**indexes, **{_FILE + key: f"texts of {key}" for key in self.all_files()}}
+
+    def ground(self, place: str) -> str | None:
+        """The path of such a place; None if none is named."""
+        if not place:
+            return None
+        if place.startswith(_INDEX):
+            return str(self.index(place[len(_INDEX) :]))
+        if place.startswith(_FILE):
+            return str(self.file(place[len(_FILE) :]))
+        raise UnknownName("corpus", place, self.grounds())
+
+    def speakers(self) -> dict[str, str]:
+        """Models that can be asked: by key, what `open_models` takes. An index speaks as well."""
+        indexes = {f"{_INDEX}{key}": f"{key}=index:{path}" for key, path in self.indexes.items()}
+        return {**self.models, **indexes}
+
+    def speaker(self, key: str) -> str:
+        if key not in self.speakers():
+            raise UnknownName("model", key, self.speakers())
+        return self.speakers()[key]
+
+
+def keys_of(files: Sequence[str], places: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Keys of all files and indexes that are read, with those that texts are held against."""
+    extra = [place[len(_FILE) :] for place in places if place.startswith(_FILE)]
+    indexes = [place[len(_INDEX) :] for place in places if place.startswith(_INDEX)]
+    return [*files, *extra], indexes
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,31 +6,39 @@ One comparison has one address; everything that stands there can be changed by h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
+from rote.core.progress import Reporter
 from rote.measure import PANEL, Settings
+from rote.report.report import Report
 from rote.web.files import glimpse
 from rote.web.forms import options as forms
-from rote.web.workspace import Workspace
+from rote.web.store.history import RESULT
+from rote.web.workspace import Workspace, keys_of
 
 SHARED = ("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within")
 """The settings that the form offers, in its order."""
 USUAL = (*dict.fromkeys(name for name, _ in PANEL), "templates")
 _REFERENCES = ("human", "plain", "reference", "original", "kjv")
 """Names of sources that others are usually compared with."""
-_INDEX, _FILE = "index:", "file:"
+_PER_TEXT = 512 * 2**20
+"""Bytes of input up to which every text has its values kept."""
 CORPUS, TRAIN = "needs a corpus", "needs training texts"
 
 
 @dataclass(frozen=True, slots=True)
 class CompareForm:
     """Files by their keys, measures by their names, and the settings that differ from the usual."""
+
+    kind: ClassVar[str] = "compare"
+    page: ClassVar[str] = RESULT
 
     files: tuple[str, ...]
     measures: tuple[str, ...] = USUAL
@@ -104,7 +112,7 @@ class CompareForm:
                 raise OptionError(f"{title} {lacking}: choose one below, or leave it out")
         Settings(**self.settings)
         for place in (self.corpus, self.train):
-            path_of(place, opened)
+            opened.ground(place)
 
     def lacks(self, measure: str) -> str:
         """What a measure is held against and nobody chose; a missing reference leaves the measure
@@ -113,12 +121,31 @@ class CompareForm:
         chosen = {CORPUS: self.corpus, TRAIN: self.train}
         return wanted if wanted in chosen and not chosen[wanted] else ""
 
-    def places(self) -> tuple[list[str], list[str]]:
-        """Keys of all files and of all indexes that are read."""
-        held = [place for place in (self.corpus, self.train) if place]
-        extra = [place[len(_FILE) :] for place in held if place.startswith(_FILE)]
-        indexes = [place[len(_INDEX) :] for place in held if place.startswith(_INDEX)]
-        return [*self.files, *extra], indexes
+    def places(self) -> tuple[Sequence[str], Sequence[str]]:
+        return keys_of(self.files, (self.corpus, self.train))
+
+    def perform(self, opened: Workspace, reporter: Reporter) -> Report:
+        from rote.report.make import make_report
+        from rote.report.options import ReportOptions
+
+        paths = [opened.file(key) for key in self.files]
+        per_text = sum(map(_size, paths)) <= _PER_TEXT
+        if not per_text:
+            reporter.say(
+                "these are too many texts to keep the values of each: take a sample to see them"
+            )
+        return make_report(
+            paths,
+            ReportOptions(
+                corpus=opened.ground(self.corpus),
+                train=opened.ground(self.train),
+                measures=self.measures,
+                title=self.title,
+            ),
+            settings=replace(Settings(**self.settings), per_text=per_text, jobs=opened.jobs),
+            own=self.own,
+            reporter=reporter,
+        )
 
 
 def needs(metric: Metric) -> str:
@@ -131,23 +158,6 @@ def needs(metric: Metric) -> str:
     return "" if metric.tested else "needs a reference"
 
 
-def path_of(place: str, opened: Workspace) -> str | None:
-    """What the texts are held against, as `make_report` names it."""
-    if not place:
-        return None
-    if place.startswith(_INDEX):
-        return str(opened.index(place[len(_INDEX) :]))
-    if place.startswith(_FILE):
-        return str(opened.file(place[len(_FILE) :]))
-    raise UnknownName("corpus", place, grounds(opened))
-
-
-def grounds(opened: Workspace) -> dict[str, str]:
-    """What texts can be held against: its place -> how it is called."""
-    indexes = {_INDEX + key: f"index {key}" for key in opened.indexes}
-    return {**indexes, **{_FILE + key: f"texts of {key}" for key in opened.all_files()}}
-
-
 @cache
 def offered() -> tuple[str, ...]:
     """The measures that a whole picture can hold, the usual ones first."""
@@ -155,6 +165,12 @@ def offered() -> tuple[str, ...]:
 
     there = plugins.members("measure")
     return tuple(dict.fromkeys((*USUAL, *(name for name in MEASURES if name in there))))
+
+
+def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+    return path.stat().st_size if path.exists() else 0
 
 
 def _metric(name: str) -> Metric:

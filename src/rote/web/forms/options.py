@@ -21,7 +21,15 @@ _NAMES = frozenset(
     "by reference within inputs layer tags to on codecs scores control normalize_to "
     "document_field reference_field".split()
 )
-"""Strings that name something inside the texts. Others (an index, a model, a file) are left out."""
+"""Strings that name something inside the texts. Others (a file, a package) are left out, unless
+their option says `form=True`."""
+_OPEN = {
+    **dict.fromkeys(("corpus", "against", "train"), "place"),
+    "model": "models",
+    **dict.fromkeys("correct member items over order pair facet without values".split(), "text"),
+    **dict.fromkeys(("device", "dtype"), "text"),
+}
+"""The same for what is run by itself, and strings that name an index, a file or a model."""
 Form = TypeVar("Form")
 _YES = {"yes": True, "no": False}
 
@@ -34,14 +42,17 @@ class Field:
     label: str
     help: str
     kind: str
-    """number, text or choice."""
+    """number, text or choice; place: what texts are held against; models."""
     default: str
     choices: tuple[str, ...] = ()
     step: str = ""
 
 
-def fields_of(options: type, only: Iterable[str] | None = None) -> list[Field]:
-    """The fields that a form can have, in their order."""
+def fields_of(
+    options: type, only: Iterable[str] | None = None, *, open: bool = False
+) -> list[Field]:
+    """The fields that a form can have, in their order; with `open` also those that name an index,
+    a file or a model, to be chosen among what the app was started with."""
     hints = typing.get_type_hints(options)
     chosen = None if only is None else set(only)
     found = (
@@ -49,16 +60,21 @@ def fields_of(options: type, only: Iterable[str] | None = None) -> list[Field]:
         for one in dataclasses.fields(options)
         if chosen is None or one.name in chosen
     )
-    return [field for field in found if field is not None]
+    return [one for one in found if one is not None and (open or one.name not in _OPEN)]
 
 
 def read(
-    options: type, given: Mapping[str, str], only: Iterable[str] | None = None, prefix: str = ""
+    options: type,
+    given: Mapping[str, str],
+    only: Iterable[str] | None = None,
+    prefix: str = "",
+    *,
+    open: bool = False,
 ) -> dict[str, Any]:
     """The values that differ from the defaults; a wrong one is named."""
     hints = typing.get_type_hints(options)
     found = {}
-    for field in fields_of(options, only):
+    for field in fields_of(options, only, open=open):
         text = given.get(prefix + field.name)
         if text is not None and text.strip() != field.default:
             found[field.name] = _value(hints[field.name], text.strip(), field)
@@ -116,7 +132,9 @@ def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
     if kind in (int, float):
         return Field(**base, kind="number", step="1" if kind is int else "any")
     item = typing.get_args(kind)[0] if typing.get_origin(kind) is tuple else kind
-    if item is str and one.name not in _NAMES:
+    if item is str and one.name in _OPEN:
+        return Field(**base, kind=_OPEN[one.name])
+    if item is str and one.name not in _NAMES and not one.metadata.get("form", False):
         return None
     return Field(**base, kind="text") if item in (int, str) else None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from rote.core.errors import OptionError
@@ -30,6 +30,9 @@ _USUAL = "source"
 @dataclass(frozen=True, slots=True)
 class TemplatesForm:
     """Files by their keys, and settings as they stand in an address."""
+
+    kind: ClassVar[str] = "templates"
+    page: ClassVar[str] = "/templates/kept/{id}"
 
     files: tuple[str, ...] = option((), "Keys of files, as /api/opened lists them", form=False)
     layer: str = option("pos", f"One of {', '.join(LAYERS)}")
@@ -68,24 +71,31 @@ class TemplatesForm:
         pairs += [(n, str(v)) for n, v in asdict(self).items() if n != "files" and v != usual[n]]
         return "/templates?" + urlencode(pairs, errors="replace")
 
-    def places(self, opened: Workspace) -> dict[str, Path]:
+    def check(self, opened: Workspace) -> None:
+        if not self.files:
+            raise OptionError("no file is chosen")
+        self.paths(opened)
+
+    def places(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.files, ()
+
+    def paths(self, opened: Workspace) -> dict[str, Path]:
         return {key: opened.file(key) for key in self.files}
 
     def version(self, opened: Workspace) -> tuple[Any, ...]:
         """The same for the same settings on the same files."""
-        return ("templates", self, *map(fingerprint, self.places(opened).values()))
+        return ("templates", self, *map(fingerprint, self.paths(opened).values()))
 
     def is_small(self, opened: Workspace) -> bool:
-        return sum(map(_size, self.places(opened).values())) <= SMALL
+        return sum(map(_size, self.paths(opened).values())) <= SMALL
 
-    def measured(self, opened: Workspace, reporter: Reporter | None = None) -> Result:
+    def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         """The measure `templates` on the files; tests and curves are the page Compare's."""
         from rote.measure._compute import compute
         from rote.measure._templates.core import Options
 
-        if not self.files:
-            raise OptionError("no file is chosen")
-        paths = list(self.places(opened).values())
+        self.check(opened)
+        paths = list(self.paths(opened).values())
         by = tuple(part.strip() for part in self.by.split(",") if part.strip())
         if not by and all(_USUAL in glimpse(path).fields for path in paths):
             by = (_USUAL,)
@@ -96,8 +106,7 @@ class TemplatesForm:
         wanted = Options(
             layer=self.layer, n=self.n, top=self.top, min_count=self.min_count, lengths=lengths
         )
-        (found,) = compute([("templates", wanted)], paths, settings=settings, reporter=reporter)
-        return found
+        return compute([("templates", wanted)], paths, settings=settings, reporter=reporter)
 
 
 def _size(path: Path) -> int:

@@ -1,6 +1,6 @@
 """Long work beside the app: a queue of jobs, each in a process of its own.
 
-A file in `work/` is a kind of work. A job is cancelled by killing its whole group of processes;
+A job is cancelled by killing its whole group of processes;
 what it leaves behind is nothing, since results are written in one transaction at the end.
 """
 
@@ -19,18 +19,18 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from fastapi.responses import RedirectResponse
 
-from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.web.errors import Busy
+from rote.web.forms.kinds import Form, check_kind
 from rote.web.jobs.ledger import Job, Ledger, Progress
-from rote.web.jobs.worker import FOLDER, ROOM
+from rote.web.jobs.worker import FOLDER
 from rote.web.store.database import now, storable
 from rote.web.store.disk import full_disk
 from rote.web.store.fingerprints import fingerprint, hashed
@@ -60,6 +60,18 @@ class Jobs:
         self._threads: list[threading.Thread] = []
         self._stopping = False
 
+    def ask(self, form: Form, *, again: bool = False) -> Job:
+        """Queue what a form asks for."""
+        form.check(self._opened)
+        files, indexes = form.places()
+        return self.start(
+            form.kind, form.title, asdict(form), files=files, indexes=indexes, again=again
+        )
+
+    def done(self, form: Form) -> Job | None:
+        """The job that did exactly this, if one did and its result is there."""
+        return self.finished(self.key(form.kind, asdict(form), *form.places()))
+
     def start(
         self,
         kind: str,
@@ -71,7 +83,7 @@ class Jobs:
         again: bool = False,
     ) -> Job:
         """Queue a piece of work; the finished one, where the same was done before."""
-        plugins.load(ROOM, kind)
+        check_kind(kind)
         if storable(text := json.dumps(settings, ensure_ascii=False)) != text:
             raise OptionError(
                 "half a character in a setting: repair the escape, \\ud800 to \\udfff"
@@ -243,6 +255,7 @@ class Jobs:
                 "files": {key: str(path) for key, path in opened.files.items()},
                 "store": str(opened.store),
                 "jobs": opened.jobs,
+                "models": dict(opened.models),
             },
         }
         assert process.stdin is not None

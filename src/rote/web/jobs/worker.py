@@ -22,13 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rote.core import plugins
 from rote.core.errors import RoteError
 from rote.core.progress import Advance
 from rote.web.store.disk import full_disk
 from rote.web.workspace import Workspace
 
-ROOM = "web.jobs.work"
 FOLDER = "rote-job-"
 """How the folder of a job's temporary files begins."""
 _OFTEN = 0.2
@@ -98,14 +96,17 @@ def main() -> None:
     threading.Thread(target=_end_with_app, daemon=True).start()
     opened = order["opened"]
     try:
-        work = plugins.load(ROOM, order["kind"])
+        from rote.web.jobs import work
+
         address = work.run(
+            order["kind"],
             order["settings"],
             Workspace(
                 indexes={key: Path(path) for key, path in opened["indexes"].items()},
                 files={key: Path(path) for key, path in opened["files"].items()},
                 store=Path(opened["store"]),
                 jobs=opened["jobs"],
+                models=opened.get("models", {}),
             ),
             PipeReporter(tell),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response, UploadFile
@@ -18,7 +18,7 @@ from rote.measure import Settings
 from rote.web.errors import status_of
 from rote.web.files import glimpse
 from rote.web.forms import options as forms
-from rote.web.forms.compare import SHARED, USUAL, CompareForm, grounds, guessed, needs, offered
+from rote.web.forms.compare import SHARED, USUAL, CompareForm, guessed, needs, offered
 from rote.web.forms.options import pairs_of
 from rote.web.jobs.ledger import Job
 from rote.web.jobs.queue import job_response
@@ -82,7 +82,7 @@ def _started(request: Request, form: FormData) -> Response:
         pairs += [("file", key) for key in _keep(request, form)]
         comparison = CompareForm.read(pairs)
         again = dict(pairs).get("again") == "yes"
-        return job_response(_start(request, comparison, again))
+        return job_response(state(request).jobs.ask(comparison, again=again))
     except RoteError as error:
         return _form(request, comparison, str(error), status_of(error))
 
@@ -107,15 +107,6 @@ def _keep_one(request: Request, one: Uploaded) -> str:
     return uploads.keep(opened.store, one.filename or "", one.file, opened.upload_limit)
 
 
-def _start(request: Request, comparison: CompareForm, again: bool = False) -> Job:
-    comparison.check(state(request).workspace)
-    jobs = state(request).jobs
-    files, indexes = comparison.places()
-    return jobs.start(
-        "compare", comparison.title, asdict(comparison), files=files, indexes=indexes, again=again
-    )
-
-
 def _form(
     request: Request, comparison: CompareForm, problem: str = "", status: int = 200
 ) -> Response:
@@ -133,7 +124,7 @@ def _form(
         given=set(opened.files),
         measures=[_measure(name, comparison) for name in offered()],
         shared=forms.filled(_shared(), comparison.settings),
-        grounds=grounds(opened),
+        grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
         sources=sorted({value for look in chosen for _, some in look.values for value in some}),
         before=_before(request, comparison),
@@ -149,11 +140,9 @@ def _shared() -> list[forms.Field]:
 
 def _before(request: Request, comparison: CompareForm) -> Job | None:
     """The job that measured exactly this, if one did."""
-    jobs = state(request).jobs
     try:
         comparison.check(state(request).workspace)
-        files, indexes = comparison.places()
-        return jobs.finished(jobs.key("compare", asdict(comparison), files, indexes))
+        return state(request).jobs.done(comparison)
     except (RoteError, OSError):
         return None
 
@@ -199,7 +188,7 @@ def start_comparison(request: Request, asked: Asked) -> dict[str, Any]:
         if measure not in asked.measures:
             raise OptionError(f"options are given for '{measure}', which is not among the measures")
         pairs += [(f"{measure}.{name}", value) for name, value in own.items()]
-    job = _start(request, CompareForm.read(pairs), asked.again)
+    job = state(request).jobs.ask(CompareForm.read(pairs), again=asked.again)
     return {**job.to_dict(), "open": job.open, "address": job.address}
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import fields
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
-from rote.web.forms.compare import CompareForm
-from rote.web.forms.options import from_json
+from rote.web.forms.kinds import address_of
 from rote.web.jobs.ledger import Job
 from rote.web.jobs.queue import Jobs
 from rote.web.pages.render import page
@@ -37,9 +35,7 @@ def job_page(request: Request, id: str, stay: bool = False) -> Response:
     job = state(request).jobs.get(id)
     if job.state == "done" and job.result and not stay:
         return RedirectResponse(job.result, 303)
-    # A record that another version kept may hold other settings: it is shown without the link.
-    known = job.kind == "compare" and {f.name for f in fields(CompareForm)} <= job.settings.keys()
-    changed = from_json(CompareForm, job.settings).address if known else ""
+    changed = address_of(job.kind, job.settings)
     before = state(request).jobs.before(id)
     return page(request, "job.html", job=job, before=before, changed=changed)
 

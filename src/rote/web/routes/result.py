@@ -13,15 +13,14 @@ from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.report.tables.cells import rows_as_csv
-from rote.web.forms.compare import CompareForm
-from rote.web.forms.options import from_json
+from rote.web.forms.kinds import address_of
 from rote.web.jobs.pool import bounded
 from rote.web.pages.render import page
 from rote.web.pages.sections import sections_of
 from rote.web.pages.texts import find_text, marked, open_files
 from rote.web.state import state
 from rote.web.store.database import FARTHEST
-from rote.web.store.history import Entry, History
+from rote.web.store.history import History
 from rote.web.store.pasted import LONGEST
 
 router = APIRouter()
@@ -40,7 +39,7 @@ async def result_page(request: Request, id: str, found: str = "") -> Response:
             "entry": entry,
             "sections": sections_of(history, id),
             "texts": _ways_down(history, id),
-            "again": _address(entry),
+            "again": address_of(entry.kind, entry.settings),
             # It becomes a part of an address, which must not lead anywhere else.
             "found": found if found.isalnum() else "",
         }
@@ -203,13 +202,6 @@ def _ways_down(history: History, id: str) -> list[dict[str, Any]]:
 def _of(result: Result, source: str, value: str) -> str:
     held = result.sources.get(source)
     return _shown(held.values.get(value)) if held else "–"
-
-
-def _address(entry: Entry) -> str | None:
-    """The form with the settings of a result, where it was made here."""
-    if entry.kind != "compare" or not entry.settings:
-        return None
-    return from_json(CompareForm, entry.settings).address
 
 
 def _at(results: Sequence[Result], place: int) -> Result:

@@ -12,13 +12,13 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from rote.core.errors import OptionError, RoteError
+from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.web.api import About, answered
 from rote.web.errors import AnyJSON
 from rote.web.forms.options import from_json, pairs_of
 from rote.web.forms.templates import LAYERS, LONGEST, MOST_LISTED, TemplatesForm
 from rote.web.indexes import OpenIndex
-from rote.web.jobs.ledger import Job
 from rote.web.jobs.pool import bounded
 from rote.web.jobs.queue import job_response
 from rote.web.pages import templates as view
@@ -119,7 +119,7 @@ async def templates_page(request: Request, index: str = "") -> Response:
             return link(finished, **chosen)
         if not form.is_small(opened):
             return {"long": True}
-        files = {key: str(path) for key, path in form.places(opened).items()}
+        files = {key: str(path) for key, path in form.paths(opened).items()}
         return _shown(request, files, _measured(request, form))
 
     try:
@@ -136,7 +136,7 @@ async def templates_page(request: Request, index: str = "") -> Response:
 async def templates_start(request: Request) -> Response:
     """Long work begins when somebody asks for it, not when a link is followed."""
     form = TemplatesForm.read(pairs_of(await request.form()))
-    return job_response(await run_in_threadpool(_start, request, form))
+    return job_response(await run_in_threadpool(state(request).jobs.ask, form))
 
 
 @router.get("/templates/kept/{identity}", include_in_schema=False)
@@ -185,7 +185,7 @@ async def templates(request: Request, question: Annotated[TemplatesQuery, Query(
 )
 async def templates_job(request: Request, question: TemplatesQuestion) -> Response:
     form = from_json(TemplatesForm, question.model_dump())
-    job = await run_in_threadpool(_start, request, form)
+    job = await run_in_threadpool(state(request).jobs.ask, form)
     return AnyJSON({"id": job.id, "state": job.state, "address": f"/api/jobs/{job.id}"}, 202)
 
 
@@ -212,8 +212,7 @@ def _page(request: Request, form: TemplatesForm, status: int = 200, **shown: Any
 
 def _finished(request: Request, form: TemplatesForm) -> str:
     """Where the result of the same work lies, if it was done before."""
-    jobs = state(request).jobs
-    job = jobs.finished(jobs.key("templates", asdict(form), form.files, ()))
+    job = state(request).jobs.done(form)
     return job.result if job and job.result else ""
 
 
@@ -221,7 +220,9 @@ def _measured(request: Request, form: TemplatesForm) -> Result:
     app = state(request)
     if finished := _finished(request, form):
         return app.history.results(finished.rpartition("/")[2])[0]
-    return app.recent.get(form.version(app.workspace), lambda: form.measured(app.workspace))
+    return app.recent.get(
+        form.version(app.workspace), lambda: form.perform(app.workspace, Silent())[0]
+    )
 
 
 def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
@@ -248,9 +249,3 @@ def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[s
         html = fragments.marked_text(marked(document, source, [result]), anchor="template")
         found["text"] = {"id": text, "html": html}
     return found
-
-
-def _start(request: Request, form: TemplatesForm) -> Job:
-    if not form.files:
-        raise OptionError("no file is chosen")
-    return state(request).jobs.start("templates", form.title, asdict(form), files=form.files)

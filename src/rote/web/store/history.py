@@ -22,6 +22,8 @@ from rote.web.store.database import NotKept, connected, now, storable
 from rote.web.store.fingerprints import hashed
 from rote.web.store.texts import ROW, Excerpts, TextValues, text_rows, without_texts
 
+RESULT = "/compare/result/{id}"
+"""The page that shows the results of most kinds."""
 _LONGEST_QUERY, _MOST_WORDS = 1_000, 50
 _COLUMNS = ("id", "title", "kind", "made", "settings", "files", "signatures", "sources", "address")
 
@@ -62,7 +64,7 @@ class History:
         kind: str = "compare",
         settings: Mapping[str, Any] | None = None,
         files: Mapping[str, str] | None = None,
-        address: str = "/compare/result/{id}",
+        address: str = RESULT,
         excerpts: Excerpts | None = None,
         made: str | None = None,
     ) -> str:

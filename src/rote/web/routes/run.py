@@ -1,0 +1,139 @@
+"""Run: every command there is, each with the form that its record makes; ours and those of other
+packages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
+
+from rote.core import record as records
+from rote.core.errors import RoteError
+from rote.web.errors import status_of
+from rote.web.forms.compare import guessed
+from rote.web.forms.options import pairs_of, written
+from rote.web.forms.run import RunForm, fields_of, takes_of
+from rote.web.jobs.queue import job_response
+from rote.web.pages.render import page
+from rote.web.state import state
+
+router = APIRouter(tags=["run"])
+_RESULTS = 100
+"""Kept results that can be chosen."""
+_SECTIONS = {
+    "diversity": "How varied texts are",
+    "patterns": "What they repeat",
+    "corpus": "What a corpus holds of them",
+    "references": "Against references",
+    "items": "Test items and models",
+    "others": "Others",
+}
+
+
+class RunQuestion(BaseModel):
+    """What goes in, and options."""
+
+    inputs: list[str] = Field(
+        min_length=1, description="Keys of files or of an index, or ids of kept results"
+    )
+    options: dict[str, str] = Field(default={}, description="By name, as /api/run lists them")
+    again: bool = Field(default=False, description="Compute even if the same was done before")
+
+
+@router.get("/run", include_in_schema=False)
+def list_page(request: Request) -> Response:
+    groups: dict[str, list[dict[str, Any]]] = {title: [] for title in _SECTIONS.values()}
+    for one in _listed():
+        groups[_SECTIONS[one["section"]]].append(one)
+    return page(request, "run.html", groups=groups)
+
+
+@router.get("/run/{name}", include_in_schema=False)
+def form_page(request: Request, name: str, tidy: bool = False) -> Response:
+    form = RunForm.read(name, request.query_params.multi_items())
+    if not request.query_params and takes_of(records.find(name)) == "texts":
+        opened = state(request).workspace
+        first = tuple(opened.files)[:1]
+        form = RunForm(name, first, guessed(first, opened))
+    return RedirectResponse(form.address, 303) if tidy else _page(request, form)
+
+
+@router.post("/run/{name}", include_in_schema=False)
+async def start_page(request: Request, name: str) -> Response:
+    """Start the work, or show the form again with what is wrong."""
+    pairs = pairs_of(await request.form())
+
+    def start() -> Response:
+        form = RunForm(name)
+        try:
+            form = RunForm.read(name, pairs)
+            again = ("again", "yes") in pairs
+            return job_response(state(request).jobs.ask(form, again=again))
+        except RoteError as error:
+            return _page(request, form, str(error), status_of(error))
+
+    return await run_in_threadpool(start)
+
+
+@router.get("/api/run", summary="Everything that can be run, with its options")
+def list_records() -> list[dict[str, Any]]:
+    return [
+        {
+            **one,
+            "options": [
+                {"name": f.name, "help": f.help, "default": f.default, "choices": list(f.choices)}
+                for f in fields_of(one["name"])
+            ],
+        }
+        for one in _listed()
+    ]
+
+
+@router.post("/api/run/{name}", summary="Run a command; gives the job that does it")
+def start_run(request: Request, name: str, asked: RunQuestion) -> dict[str, Any]:
+    pairs = [("input", key) for key in asked.inputs]
+    form = RunForm.read(name, [*pairs, *asked.options.items()])
+    job = state(request).jobs.ask(form, again=asked.again)
+    return {**job.to_dict(), "open": job.open, "address": job.address}
+
+
+def _listed() -> list[dict[str, Any]]:
+    found = []
+    for name in records.names():
+        record = records.find(name)
+        about = {"name": name, "title": record.title, "says": records.summary(name)}
+        found.append({**about, "section": record.section, "takes": takes_of(record)})
+    return found
+
+
+def _page(request: Request, form: RunForm, problem: str = "", status: int = 200) -> Response:
+    app, record = state(request), records.find(form.name)
+    takes = takes_of(record)
+    if takes == "results":
+        entries = app.history.entries(limit=_RESULTS)
+        inputs = {one.id: one.title for one in entries}
+    else:
+        known = app.workspace.indexes if takes == "index" else app.workspace.all_files()
+        inputs = {key: key.split("~")[0] for key in known}
+    try:
+        before = app.jobs.done(form) if form.inputs and not problem else None
+    except (RoteError, OSError):
+        before = None
+    return page(
+        request,
+        "run_form.html",
+        status,
+        form=form,
+        record=record,
+        says=records.summary(form.name),
+        takes=takes,
+        inputs=inputs,
+        fields=[(f, written(form.options.get(f.name, f.default))) for f in fields_of(form.name)],
+        grounds=app.workspace.grounds(),
+        models=list(app.workspace.speakers()),
+        problem=problem,
+        before=before,
+    )

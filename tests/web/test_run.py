@@ -1,0 +1,190 @@
+"""The page Run: a form, a job and a result for every record of the registry, whoever wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import asdict, fields, replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+from rote.core import plugins, record
+from rote.core.errors import OptionError, RoteError, UnknownName
+from rote.core.progress import Silent
+from rote.web.forms.options import from_json
+from rote.web.forms.run import RunForm, fields_of, takes_of
+from rote.web.jobs import work
+from rote.web.store.database import prepare
+from rote.web.store.history import History
+from rote.web.workspace import Workspace
+from tests.web.asked import made_index
+from tests.web.conftest import Calling
+from tests.web.test_history import made
+
+NAMES = record.names()
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_index(tmp_path_factory.mktemp("index") / "idx", layers=("lower", "pos"))
+
+
+@pytest.fixture
+def held(opened: Workspace, index: Path) -> Workspace:
+    prepare(opened.store)
+    models = {"small": "small=transformers:none"}
+    return replace(opened, indexes={"idx": index}, models=models, at_once=0)
+
+
+@pytest.fixture
+def app(held: Workspace, calling: Calling) -> TestClient:
+    return calling(held)
+
+
+def test_every_record_is_listed_with_what_it_says(app: TestClient) -> None:
+    page = app.get("/run").text
+    listed = {one["name"]: one for one in app.get("/api/run").json()}
+    assert set(listed) == set(NAMES)
+    for name, one in listed.items():
+        assert f'href="/run/{name}"' in page
+        assert one["title"] == record.find(name).title
+        assert one["says"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -> None:
+    page = app.get(f"/run/{name}")
+    assert page.status_code == 200, page.text
+    names = [field.name for field in fields_of(name)]
+    assert len(set(names)) == len(names), "two options have one name"
+    for field in fields_of(name):
+        assert f'name="{field.name}"' in page.text
+        assert field.help
+    usual = [(field.name, field.default) for field in fields_of(name)]
+    assert RunForm.read(name, usual).options == {}
+    nothing = app.post(f"/run/{name}", data={})
+    assert nothing.status_code == 400
+    assert "nothing is chosen" in nothing.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_option_names_a_file_or_a_model_that_was_not_given(held: Workspace, name: str) -> None:
+    """Whatever stands in an address, only what the app was started with is read."""
+    found = record.find(name)
+    kinds = [found.options, *getattr(found, "more", ())]
+    every = [(one.name, "/etc/passwd") for kind in kinds for one in fields(kind)]
+    offered = {field.name for field in fields_of(name)}
+    hidden = [pair for pair in every if pair[0] not in offered]
+    assert RunForm.read(name, hidden).options == {}
+    for field in fields_of(name):
+        if field.kind in ("place", "models"):
+            key = "texts.jsonl" if takes_of(found) in ("texts", "items") else "idx"
+            form = RunForm.read(name, [("input", key), (field.name, "/etc/passwd")])
+            with pytest.raises(RoteError, match=r"etc/passwd|unknown|no result"):
+                form.check(held)
+
+
+def test_an_address_holds_what_differs_and_comes_back(app: TestClient) -> None:
+    form = RunForm("lexical", ("texts.jsonl",), {"window": 77, "by": ("source",)})
+    assert form.address == "/run/lexical?input=texts.jsonl&window=77&by=source"
+    assert from_json(RunForm, json.loads(json.dumps(asdict(form)))) == form
+    pairs = re.findall(r"[?&](\w+)=([^&]*)", form.address)
+    assert RunForm.read("lexical", pairs) == form
+    tidy = app.get("/run/lexical?input=texts.jsonl&seed=0&window=77&by=source&tidy=true")
+    assert tidy.headers["location"] == form.address
+
+
+def test_a_wrong_value_and_an_unknown_name_are_said(app: TestClient) -> None:
+    page = app.post("/run/lexical", data={"input": "texts.jsonl", "window": "many"})
+    assert page.status_code == 400
+    assert "window wants a number" in page.text
+    assert app.get("/run/lexica").status_code == 404
+    asked = {"inputs": ["nowhere.jsonl"]}
+    assert app.post("/api/run/lexical", json=asked).status_code == 404
+
+
+def test_a_job_is_started_once_for_the_same(app: TestClient) -> None:
+    asked = {"inputs": ["texts.jsonl"], "options": {"by": "source"}}
+    job = app.post("/api/run/lexical", json=asked).json()
+    assert (job["kind"], job["settings"]["name"]) == ("run", "lexical")
+    assert app.post("/api/run/lexical", json=asked).json()["id"] == job["id"]
+    app.post(f"/jobs/{job['id']}/cancel")
+    page = app.get(f"/jobs/{job['id']}?stay=true").text
+    assert "/run/lexical?input=texts.jsonl&amp;by=source" in page
+
+
+def test_the_work_keeps_its_result_and_the_page_of_results_shows_it(
+    app: TestClient, held: Workspace
+) -> None:
+    form = RunForm("lexical", ("texts.jsonl",), {"by": ("source",)})
+    address = work.run(form.kind, json.loads(json.dumps(asdict(form))), held, Silent())
+    page = app.get(address)
+    assert page.status_code == 200
+    assert "human" in page.text
+    assert form.address.replace("&", "&amp;") in page.text
+    entry = History(held.store).get(address[-12:])
+    assert (entry.kind, entry.measures) == ("run", ["lexical"])
+
+
+def test_texts_are_held_against_an_index_of_the_app(held: Workspace, index: Path) -> None:
+    form = RunForm("novelty", ("texts.jsonl",), {"against": "index:idx", "by": ("source",)})
+    assert form.places() == (["texts.jsonl"], ["idx"])
+    (result,) = form.perform(held, Silent())
+    assert set(result.sources) == {"human", "model"}
+
+
+def test_models_are_those_of_the_start_and_the_indexes(held: Workspace, index: Path) -> None:
+    assert list(held.speakers()) == ["small", "index:idx"]
+    assert held.speaker("index:idx") == f"idx=index:{index}"
+    with pytest.raises(UnknownName):
+        held.speaker("/etc/passwd")
+
+
+@pytest.fixture
+def foreign(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A measure of another package, known by its entry point alone."""
+    own = plugins.load("measure", "lexical").METRIC
+    module = ModuleType("foreign_measure", "How many words there are, by another package.")
+    module.METRIC = replace(own, name="foreign", title="Foreign words")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "foreign_measure", module)
+    entry = EntryPoint("foreign", "foreign_measure", "rote.measure")
+    real = plugins.members.__wrapped__
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points",
+        lambda **asked: [entry] if asked.get("group") == "rote.measure" else [],
+    )
+    monkeypatch.setattr(plugins, "members", real)
+    return "foreign"
+
+
+def test_a_measure_of_another_package_is_in_the_app_by_itself(
+    app: TestClient, held: Workspace, foreign: str
+) -> None:
+    assert "Foreign words" in app.get("/run").text
+    assert app.get("/run/foreign").status_code == 200
+    (result,) = RunForm("foreign", ("texts.jsonl",), {"by": ("source",)}).perform(held, Silent())
+    assert result.measure == "foreign"
+
+
+def test_results_that_are_kept_can_go_in(held: Workspace) -> None:
+    studies = [name for name in NAMES if takes_of(record.find(name)) == "results"]
+    history = History(held.store)
+    id = history.add([made()], title="kept")
+    for name in studies:
+        RunForm(name, (id,)).check(held)
+        with pytest.raises(RoteError):
+            RunForm(name, ("abcdefabcdef",)).check(held)
+
+
+def test_nothing_goes_in_by_another_key(held: Workspace) -> None:
+    for key in ("/etc/passwd", "../texts.jsonl", ""):
+        with pytest.raises((UnknownName, OptionError)):
+            RunForm("lexical", (key,) if key else ()).check(held)
