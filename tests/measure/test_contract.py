@@ -30,7 +30,8 @@ from rote.report.figures.panel import panel_chart
 from rote.report.markdown import markdown
 from rote.report.summary import summary
 from rote.report.tables import results as tables
-from rote.report.tables.written import as_csv, further_latex
+from rote.report.tables.latex import as_latex
+from rote.report.tables.written import as_csv
 
 from ..report.made_results import study as made_study
 from .by_path import lengths
@@ -274,7 +275,7 @@ def told(results: Sequence[Result]) -> str:
         (
             tables.as_text(results),
             as_csv(results),
-            tables.as_latex(results),
+            as_latex(results),
             *(statement.text for statement in summary(study)),
             markdown(study),
         )
@@ -335,7 +336,7 @@ def test_values_of_each_text_are_in_every_form_or_said_to_be_missing(name: str) 
         assert (line["id"], line["source"]) == (row["id"], row["source"])
         for column in columns:
             assert float(line[column] or "nan") == row[column] or math.isnan(row[column])
-    assert f"% {name}: texts\n\\begin{{tabular}}" in further_latex([result])
+    assert f"% {name}: texts\n\\begin{{tabular}}" in as_latex([result])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rote.measure import contamination as contamination_measure
 from rote.measure import novelty as novelty_measure
 from rote.measure._compute import compute
 from rote.report.figures.novelty import curves, figures
-from rote.report.tables.against import copied, items
+from rote.report.tables.results import print_tables
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
 NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."
@@ -37,11 +38,10 @@ def measured(measure: Any, corpus: str) -> Result:
     return Result.from_json(result.to_json())
 
 
-def printed(parts: Any) -> str:
+def printed(result: Result, table: str) -> str:
     out = io.StringIO()
     console = Console(file=out, width=140, color_system=None)
-    for part in parts:
-        console.print(part)
+    print_tables(replace(result, tables={table: result.tables[table]}), console)
     return out.getvalue()
 
 
@@ -76,17 +76,17 @@ def test_other_measures_and_empty_tables_have_no_such_figures(corpus: str) -> No
 
 def test_the_longest_copied_runs_are_printed(corpus: str) -> None:
     result = measured(novelty_measure, corpus)
-    shown = printed(copied(result.tables["copied"], result, 140))
-    assert "2 of 2" in shown
-    assert "pier, Ada" in shown
+    shown = printed(result, "copied")
+    assert "pier       Ada" in shown
     assert "The ferry left at nine" in shown
 
 
 def test_verdicts_and_their_evidence_are_printed(corpus: str) -> None:
     result = measured(contamination_measure, corpus)
-    shown = printed(items(result.tables["items"], result, 140))
+    shown = printed(result, "items")
     assert "contaminated" in shown
-    assert "2 of 2 items with 8 words or more in a row" in shown
+    assert "2 items with 8 words or more in a row" in shown
     assert "\x1b" not in shown
     clean = [row for row in result.tables["items"] if row["verdict"] == "clean"]
-    assert "Evidence" not in printed(items(clean, result, 140))
+    without = replace(result, tables={"items": clean})
+    assert "Items that the corpus holds" not in printed(without, "items")

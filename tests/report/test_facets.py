@@ -14,7 +14,8 @@ from rote.report._facets import split, split_panel
 from rote.report.figures import results as figures
 from rote.report.figures import templates as template_figures
 from rote.report.tables import results as tables
-from rote.report.tables.further import print_tables
+from rote.report.tables.latex import values_as_latex
+from rote.report.tables.results import print_tables
 from rote.report.tables.written import values_as_csv
 from tests.report.made import made, made_panel
 from tests.report.test_template_figures import data
@@ -120,11 +121,11 @@ def test_csv_names_group_facet_and_reference() -> None:
 
 
 def test_latex_has_a_part_for_each_task_and_a_bold_reference() -> None:
-    latex = tables.as_latex(made_panel())
+    latex = values_as_latex(made_panel())
     assert latex.count(r"\midrule") == 2
     assert r"\multicolumn{5}{l}{\textit{tales}} \\" in latex
     assert r" & \textbf{human} & one & two & input documents \\" in latex
-    assert r"\multicolumn" not in tables.as_latex([made(2)])
+    assert r"\multicolumn" not in values_as_latex([made(2)])
 
 
 def test_further_tables_come_task_by_task_and_the_sweep_once() -> None:

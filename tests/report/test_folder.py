@@ -78,7 +78,7 @@ def test_what_cannot_be_finished_leaves_no_half_file(
     def fail(*given: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder, "as_csv", fail)
+    monkeypatch.setattr(folder, "sheet_as_csv", fail)
     with pytest.raises(KeyboardInterrupt):
         write_folder(study, tmp_path)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before

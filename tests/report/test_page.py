@@ -132,7 +132,7 @@ def test_test_items_have_parts_of_their_own() -> None:
     found = {section.id: section.html for section in fragments.of_report(whole)}
     text = {id: " ".join(" ".join(Parsed(str(html)).text).split()) for id, html in found.items()}
     assert "Items that the corpus holds" in text["repetition"]
-    assert "0.200 [0.100, 0.300]" in text["repetition"]
+    assert "0.2000 [0.1000, 0.3000]" in text["repetition"]
     assert "2.00 [1.50, 2.50] 0.30 [0.10, 0.50] < 0.001" in text["repetition"]
     assert "Accuracy of the less and the more popular half" in text["popularity"]
     assert "further" not in found

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from rote.core.table import Column
 from rote.report import _svg, fragments
-from rote.report._tables import Cell, Column, Table, as_csv, as_latex, number_cell, text_cell
 from rote.report.blocks import Figure
 from rote.report.sections._figures import curves, panel_figure
 from rote.report.sections._names import drawable
-from rote.report.sections.values import values_table
+from rote.report.tables.latex import sheet_as_latex
+from rote.report.tables.sheet import Cell, Sheet, number_cell, text_cell
+from rote.report.tables.values import values_table
+from rote.report.tables.written import sheet_as_csv
 from tests.report import made_report as made
 
 HOSTILE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
@@ -73,9 +76,9 @@ def rows(groups: dict[str, int]) -> list[dict[str, Any]]:
     return [{"source": g, "n": number} for g, count in groups.items() for number in range(count)]
 
 
-def table(groups: dict[str, int], **more: Any) -> Table:
-    columns = [Column("source"), Column("n", "right", fields=("n", "low"))]
-    return Table(
+def table(groups: dict[str, int], **more: Any) -> Sheet:
+    columns = [Column("source"), Column("n", kind="number", spread="low")]
+    return Sheet(
         "here",
         "Numbers",
         columns,
@@ -114,19 +117,19 @@ def test_every_group_keeps_its_first_rows(
 
 def test_a_csv_file_has_every_row_and_number_unrounded() -> None:
     result = made.panel()[0]
-    found = list(csv.DictReader(io.StringIO(as_csv(values_table(result)))))
+    found = list(csv.DictReader(io.StringIO(sheet_as_csv(values_table(result)))))
     assert [row["source"] for row in found] == ["human", "one"]
     assert float(found[1]["unique"]) == result.sources["one"].values["unique"]
     assert float(found[1]["unique_high"]) == result.sources["one"].intervals["unique"][1]
     assert found[0]["unique_p_corrected"] == ""
-    assert len(as_csv(table({"a": 250}, limit=10)).splitlines()) == 251
+    assert len(sheet_as_csv(table({"a": 250}, limit=10)).splitlines()) == 251
 
 
 def test_a_latex_table_has_its_first_rows_and_says_what_is_missing() -> None:
-    latex = as_latex(table({"50% & more_": 12}, limit=10))
-    assert latex.count(r"50\% \& more\_ & 0$\uparrow$ [1] \\") == 1
+    latex = sheet_as_latex(table({"50% & more_": 12}, limit=10))
+    assert latex.count(r"50\% \& more\_ & 0 [1]$\uparrow$ \\") == 1
     assert latex.count(r"\\") == 11
-    assert "% The first 10 of 12 rows; the CSV file has all" in latex
+    assert "% The first 10 of 12 rows; CSV and JSON have all" in latex
 
 
 def test_undefined_numbers_are_a_dash_and_sort_as_nothing() -> None:

@@ -13,6 +13,7 @@ from rote.core.errors import OptionError
 from rote.report._grid import grid, ordered_sources, rounded, rounded_like
 from rote.report.figures import results as figures
 from rote.report.tables import results as tables
+from rote.report.tables.latex import values_as_latex
 
 THINGS = "tea rain dogs maps glass rope bread salt ferries moss drums paper chalk eels".split()
 PLAIN = [f"{a} beside {b}, {b}less {a} or {a}like {b}." for a in THINGS for b in THINGS[:4]]
@@ -89,7 +90,7 @@ def test_many_sources_are_split_into_blocks_that_repeat_the_reference() -> None:
 
 
 def test_latex_escapes_names(result: rote.Result) -> None:
-    latex = tables.as_latex([result])
+    latex = values_as_latex([result])
     assert r"plain\_1" in latex
     assert latex.count(r"\\") == 1 + len(grid(result))
 

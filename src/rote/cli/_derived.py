@@ -59,7 +59,8 @@ def deliver(
 ) -> None:
     """Print or write a result in the form that was asked for; `figures` draws the first of its
     charts for --figure and all of them for --figures."""
-    from rote.report.tables.written import as_csv, further_latex
+    from rote.report.tables.latex import further_as_latex
+    from rote.report.tables.written import as_csv
 
     if output.figure or output.figures:
         draw(figures.figures(result), output)
@@ -69,6 +70,6 @@ def deliver(
         {
             "json": result.to_json,
             "csv": lambda: as_csv([result]),
-            "latex": lambda: tables.as_latex(result) + further_latex([result]),
+            "latex": lambda: tables.as_latex(result) + further_as_latex([result]),
         },
     )

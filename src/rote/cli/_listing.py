@@ -38,7 +38,7 @@ def deliver(
     page: Callable[[], str] | None = None,
 ) -> None:
     """Print or write the rows; `draw` prints the table to a rich console, `page` makes HTML."""
-    from rote.report.tables.written import rows_as_latex
+    from rote.report.tables.latex import rows_as_latex
 
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: as_json({**listing.about, listing.name: list(listing.rows)}),

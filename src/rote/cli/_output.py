@@ -97,7 +97,7 @@ def emit(
 ) -> None:
     """Print or write in the form that was asked for: `show` prints to a rich console, `forms`
     make the others."""
-    from rote.report.tables._blocks import plain_text
+    from rote.report.tables.screen import plain_text
 
     form = output.form(page=page)
     if form == "table" and output.path is None:
@@ -145,7 +145,8 @@ def deliver(
 ) -> None:
     """Print or write the results of measures; `show` where more than their tables is shown."""
     from rote.report.tables import results as tables
-    from rote.report.tables.written import as_csv, further_latex
+    from rote.report.tables.latex import as_latex, further_as_latex
+    from rote.report.tables.written import as_csv
 
     own = _of_a_study(results[0])
     if own and (output.figure or output.figures):
@@ -158,7 +159,7 @@ def deliver(
         "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
         "csv": lambda: as_csv(results),
         "latex": lambda: (
-            (own.as_latex(results[0]) if own else tables.as_latex(results)) + further_latex(results)
+            own.as_latex(results[0]) + further_as_latex(results) if own else as_latex(results)
         ),
     }
     if highlighted := results[0].tables.get("highlight"):
@@ -236,7 +237,7 @@ def draw(charts: Mapping[str, Any], output: OutputOptions) -> None:
 
 def printing_console(beside: Path | None = None) -> Any:
     """The console that results are printed to; standard error where `beside` takes the output."""
-    from rote.report.tables._blocks import WIDTH
+    from rote.report.tables.screen import WIDTH
     from rote.report.terminal import console
 
     if beside == STDOUT:

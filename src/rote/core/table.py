@@ -10,11 +10,14 @@ table.
         (Column("group"), Column("half"), Column("items", kind="count"),
          Column("accuracy", kind="share", ends=("low", "high"))),
     )
+
+What a layout does not name is for programs: JSON and CSV hold it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -23,11 +26,14 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Sequence[Row]
-Kind: TypeAlias = Literal["name", "text", "count", "number", "share", "p", "code", "mark"]
+Kind: TypeAlias = Literal["name", "text", "count", "number", "share", "p", "code"]
 """name: of a source, an id, never cut; text: words of a text, cut to fit; count: a whole number;
 number: four significant digits, or `decimals`; share: a percentage; p: of a test; code: a pattern
-or a signature, letter by letter; mark: an arrow or another sign."""
+or a signature, letter by letter. Words in the place of a number are shown as they are."""
 NUMBERS = ("count", "number", "share", "p")
+VALUES = "values"
+"""The table whose rows are the sources, one each, with their values and intervals (`source_rows`):
+a layout that has it shows the values in its own way, not as values by sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +49,31 @@ class Column:
     """Whether a number that is above 0 says so."""
     ends: tuple[str, str] | None = None
     """The fields with the ends of its interval: an estimate."""
+    spread: str = ""
+    """The field with its standard deviation."""
+    mark: str = ""
+    """The field with a sign behind it, such as an arrow."""
+    also: Column | None = None
+    """A second number in the same cell: in brackets, or below it."""
     said: str = ""
-    """What is below the heading, in small print."""
+    """What is below the heading, in small print; a line for each line."""
     optional: bool = False
     """Whether it is left out where no row has a value in it."""
 
     @property
     def heading(self) -> str:
         return self.title or self.field.replace("_", " ")
+
+    @property
+    def side(self) -> Literal["left", "right"]:
+        """Numbers stand to the right."""
+        return "right" if self.kind in NUMBERS else "left"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All fields whose numbers are in a cell."""
+        spread = (self.spread,) if self.spread else ()
+        return (self.field, *(self.ends or ()), *spread, *(self.also.fields if self.also else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +83,9 @@ class Pivot:
 
     across: str
     cell: Column
-    titles: Mapping[str, str] = field(default_factory=dict)
-    """Headings of the values, in order; a value that is not named is its own, after the others."""
+    titles: Mapping[Any, str] | Callable[[Row], str] = field(default_factory=dict)
+    """Headings of the values, in order; a value that is not named is its own, after the others. A
+    function makes them from the first row of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +98,48 @@ class Table:
     name: str
     title: str | Callable[[Rows, Result], str]
     columns: Sequence[Column] | Callable[[Rows, Result], Sequence[Column]] = ()
+    """Without any: one for each field of the rows."""
     said: str | Callable[[Rows, Result], str] = ""
     """A line in small print: what the numbers are, where there are more."""
     rows: Callable[[Rows, Result], Rows] | None = None
-    """The rows that are shown, made from those of the result: chosen, joined, counted."""
-    order: Callable[[Row], Any] | None = None
-    """The key that rows are sorted by; without it they are in the order of the result."""
+    """The rows that are shown, made from those of the result: chosen, joined, counted, sorted."""
+    split: Sequence[str] = ()
+    """The fields whose values have a table each; title and columns see the rows of theirs."""
     by: str = ""
-    """The field that groups rows: each group is cut by itself, under its name on a terminal."""
+    """The field that groups rows: each group is cut by itself, under its name on a terminal. The
+    reference's rows come first."""
     limit: int = 10
     """Rows on a terminal: of each group, if there are any. A page shows more, files all."""
+    first: Callable[[Rows, int], Rows] | None = None
+    """Which rows of a group a terminal shows, if not the first so many."""
     pivot: Pivot | None = None
     page: bool = True
     """Whether a report shows it; the terminal does so in any case, unless `limit` is 0."""
+
+
+def source_rows(result: Result) -> list[dict[str, Any]]:
+    """A row for each source: how much it holds, and its values with the ends of their intervals,
+    `NAME_low` and `NAME_high`."""
+    rows = []
+    for name, found in result.sources.items():
+        row: dict[str, Any] = {"source": name, "texts": found.texts, "words": found.words}
+        row |= found.values
+        for value, (low, high) in found.intervals.items():
+            row |= {f"{value}_low": low, f"{value}_high": high}
+        rows.append(row)
+    return rows
+
+
+def defined(number: float | None) -> bool:
+    """Undefined is nan in a result that was just made, and nothing in one that was read."""
+    return number is not None and not math.isnan(number)
+
+
+def distinct(rows: Iterable[Row], name: str) -> list[Any]:
+    """The values of a field, in the order of their first rows."""
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+def ends(name: str) -> tuple[str, str]:
+    """The fields of an interval, as most rows call them."""
+    return f"{name}_low", f"{name}_high"

@@ -188,6 +188,7 @@ class _Counting:
                     **{f"{side}_count": int(t.counts[number]) for side, t in tallies.items()},
                     **{f"{side}_sentences": int(t.held[number]) for side, t in tallies.items()},
                     **{f"{side}_texts": int(t.texts[number]) for side, t in tallies.items()},
+                    **{f"{side}_ngrams": t.places for side, t in tallies.items()},
                     "log_odds": float(found.delta[number]),
                     "z": float(found.z[number]),
                     "expected_z": float(stands.expected[at]),

@@ -16,6 +16,7 @@ and are left out; a longer item is touched more easily.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,9 @@ from rote.compare.intervals import mean, mean_error, shares
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.result import Result
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
+from rote.core.table import Column, Pivot, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._contamination.near import EXACT, FOLDED, NEAR, Passage, nearest
 
@@ -310,6 +313,59 @@ def instances(layer: Layer, raw: RawText) -> Instances:
     return Instances(made, *(np.array(column, np.int64) for column in (items, offsets, numbers)))
 
 
+_VERDICTS = ("contaminated", "near", "touched", "clean", "too short")
+
+
+def _verdicts(found: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
+    """How many items of each source have which verdict."""
+    counts = Counter((row["source"], row["verdict"]) for row in found)
+    return [
+        {"source": source, "verdict": verdict, "items": counts[source, verdict]}
+        for source in dict.fromkeys(row["source"] for row in found)
+        for verdict in _VERDICTS
+    ]
+
+
+def _evidence(found: Sequence[Mapping[str, Any]], result: Result) -> list[Mapping[str, Any]]:
+    """Items that the corpus holds, those that it holds most of first."""
+    held = [row for row in found if row.get("document") is not None]
+    return sorted(held, key=lambda row: (_VERDICTS.index(row["verdict"]), -row["longest"]))
+
+
+def _explained(found: Sequence[Mapping[str, Any]], result: Result) -> str:
+    sizes = [name.removeprefix("found_") for name in found[0] if name.startswith("found_")]
+    run = f"{sizes[0]} words or more in a row" if sizes else "a long run of words"
+    return (
+        f"{len(found):,} items with {run}, or found: exact (whole), folded "
+        "(marks apart), near (words changed); longest: words of the longest run there."
+    )
+
+
+_LAYOUT = (
+    Table(
+        "items",
+        "Verdicts",
+        (Column("source"),),
+        said="number of items",
+        rows=_verdicts,
+        by="source",
+        pivot=Pivot("verdict", Column("items", kind="count")),
+    ),
+    Table(
+        "items",
+        "Items that the corpus holds",
+        (
+            *(Column("source"), Column("id", "item"), Column("verdict")),
+            Column("found", optional=True),
+            *(Column("longest", kind="count"), Column("words", kind="count")),
+            *(Column("document"), Column("author", optional=True), Column("match", kind="text")),
+        ),
+        said=_explained,
+        rows=_evidence,
+        by="source",
+    ),
+)
+
 METRIC = Metric(
     name="contamination",
     title="Contamination of a benchmark",
@@ -333,4 +389,5 @@ METRIC = Metric(
     check=check,
     items=True,
     inputs=False,
+    layout=_LAYOUT,
 )

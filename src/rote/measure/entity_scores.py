@@ -25,6 +25,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Work, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import per_text, reduce, standard_errors
+from rote.measure._overlap.layout import TYPES
 
 _EXPLAINED = {
     "entity_recall": "entities of reference and document that the text has",
@@ -301,4 +302,5 @@ METRIC = Metric(
     notes=notes,
     tables=tables,
     inputs=False,
+    layout=TYPES,
 )

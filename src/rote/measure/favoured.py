@@ -27,14 +27,17 @@ from rote.compare._resample import generator
 from rote.compare.permutation import exchanges, in_order
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
-from rote.core.result import Row
+from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Table
 from rote.measure._patterns import Rows, listed
 from rote.measure._sentences import Drop, sentences_of, whole
 
 if TYPE_CHECKING:
     from rote.measure._neighbours.samples import Runs
 
+_EXAMPLES, _EACH_LENGTH = 3, 2
+"""Texts beside a pattern; patterns of a length on a terminal."""
 _WORD, _HEAD, _UPOS = Need("word", spans=True), Need("head"), Need("upos")
 
 
@@ -162,6 +165,69 @@ def _source(rows: Rows, take: Take) -> str:
     return next((name for name, own in rows.groups.items() if len(np.intersect1d(take, own))), "")
 
 
+def _shown(shown: Sequence[Row], result: Result) -> list[Row]:
+    """What only the reference has, then what the source favours; how often in 1,000 n-grams."""
+    reference = result.reference or "the reference"
+    found: list[Row] = []
+    for row in shown:
+        source, theirs = row["source"], row["favoured_by"] == row["source"]
+        own, other = ("source", "reference") if theirs else ("outside", "source")
+        found.append(
+            {
+                "n": row["n"],
+                "pattern": row["pattern"],
+                "z": row["z"],
+                "whose": f"{source} more than {reference}"
+                if theirs
+                else f"{reference}, in sentences unlike any of {source}",
+                "count": row[f"{own}_count"],
+                "other_count": row[f"{other}_count"],
+                "rate": _rate(row, own),
+                "other_rate": _rate(row, other),
+                "p_corrected": row["p_corrected"],
+                "examples": row["examples"][:_EXAMPLES],
+            }
+        )
+    return found
+
+
+def _rate(row: Row, side: str) -> float | None:
+    """In 1,000 n-grams; results of earlier versions do not say how many there are."""
+    total = row.get(f"{side}_ngrams")
+    return 1000 * row[f"{side}_count"] / total if total else None
+
+
+def _of_each_length(shown: Sequence[Row], count: int) -> list[Row]:
+    return [
+        row
+        for n in sorted({row["n"] for row in shown})
+        for row in [row for row in shown if row["n"] == n][:_EACH_LENGTH]
+    ]
+
+
+_LAYOUT = (
+    Table(
+        "patterns",
+        "Favoured patterns, with examples",
+        (
+            Column("whose", "favoured by"),
+            Column("pattern", kind="code"),
+            Column("rate", "per 1,000", "number", 2, also=Column("count", kind="count")),
+            Column(
+                "other_rate", "of the other", "number", 2, also=Column("other_count", kind="count")
+            ),
+            Column("z", kind="number", decimals=1),
+            Column("p_corrected", "p", "p", said="corrected"),
+            Column("examples", "for example", "text"),
+        ),
+        said="in 1,000 n-grams of its length (count); of a reference's pattern, in the sentences "
+        "that lie in no ball of the source; p by permuting texts, over all patterns",
+        rows=_shown,
+        by="whose",
+        first=_of_each_length,
+    ),
+)
+
 METRIC = Metric(
     name="favoured",
     title="Favoured patterns",
@@ -181,4 +247,5 @@ METRIC = Metric(
     permutations=199,
     tested=False,
     inputs=False,
+    layout=_LAYOUT,
 )

@@ -24,6 +24,7 @@ from rote.compare.intervals import around, left_out_error, mean, mean_error, sha
 from rote.core.layer import starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
 
 if TYPE_CHECKING:
@@ -308,6 +309,21 @@ def _per_text(function: Any, column: Counts, text_ends: Counts) -> Counts:
     return found
 
 
+_LAYOUT = (
+    Table(
+        "copied",
+        "The longest copied runs",
+        (
+            *(Column("source"), Column("id", "text")),
+            Column("words", kind="count"),
+            Column("count", "times", "count", said="in the corpus"),
+            *(Column("document"), Column("author", optional=True), Column("match", kind="text")),
+        ),
+        rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
+        by="source",
+    ),
+)
+
 METRIC = Metric(
     name="novelty",
     title="Novelty against a corpus",
@@ -329,4 +345,5 @@ METRIC = Metric(
     notes=notes,
     tables=tables,
     check=check,
+    layout=_LAYOUT,
 )

@@ -32,6 +32,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
+from rote.measure._originality.layout import LAYOUT
 from rote.measure._sentences import Sentences, sentences_of
 
 if TYPE_CHECKING:
@@ -320,4 +321,5 @@ METRIC = Metric(
     ),
     match="texts",
     inputs=False,
+    layout=LAYOUT,
 )

@@ -25,6 +25,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
+from rote.measure._overlap.layout import LAYOUT
 from rote.measure._overlap.partition import NO_BIN, Partition, Placebo, partition, placebo
 from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
 from rote.measure._overlap.scores import needs as score_needs
@@ -351,4 +352,5 @@ METRIC = Metric(
     check=check,
     settle=settled,
     inputs=False,
+    layout=LAYOUT,
 )

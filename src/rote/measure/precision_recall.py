@@ -31,7 +31,9 @@ from rote.compare._resample import draws
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Pivot, Table
 from rote.measure import _meaning as meaning
 from rote.measure._meaning import Choice, Embedded
 from rote.measure._sentences import Drop, Sentences, sentences_of, whole
@@ -302,6 +304,28 @@ def _part(work: Work, start: float, stop: float) -> Work:
     return replace(work, progress=lambda done: work.progress(start + (stop - start) * done))
 
 
+def _titled(found: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
+    titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
+    return [{**row, "title": titles.get(row["value"], row["value"])} for row in found]
+
+
+_LAYOUT = (
+    Table(
+        "baseline",
+        "Halves of the texts beside halves of the reference's",
+        (Column("source"),),
+        said=lambda shown, result: (
+            f"Mean ± standard deviation of {shown[0]['draws']} draws: what a perfect imitation "
+            "could reach is what the reference reaches here."
+        ),
+        rows=_titled,
+        by="source",
+        pivot=Pivot(
+            "value", Column("mean", kind="number", spread="sd"), lambda row: str(row["title"])
+        ),
+    ),
+)
+
 METRIC = Metric(
     name="precision-recall",
     title="Precision and recall",
@@ -325,4 +349,5 @@ METRIC = Metric(
     check=check,
     tested=False,
     inputs=False,
+    layout=_LAYOUT,
 )

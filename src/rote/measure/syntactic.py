@@ -27,6 +27,7 @@ from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.sample import Need, Sample, Take
+from rote.core.table import Table
 from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
 
 if TYPE_CHECKING:
@@ -307,6 +308,8 @@ def _sentences(count: int) -> str:
     return f"{count:,} sentence{'s' * (count != 1)}"
 
 
+_LAYOUT = (Table("sentence_lengths", "Sentences by length", limit=0, page=False),)
+
 METRIC = Metric(
     name="syntactic",
     title="Syntactic diversity",
@@ -327,4 +330,5 @@ METRIC = Metric(
     notes=notes,
     tables=tables,
     check=check,
+    layout=_LAYOUT,
 )

@@ -36,6 +36,7 @@ from rote.measure._templates.core import (
     rows,
     templates_of,
 )
+from rote.measure._templates.layout import LAYOUT
 
 # gzip at level 9 packs some 10 MB of tags a second: beyond this, resampling CR takes minutes.
 _RESAMPLED_BYTES = 300_000
@@ -157,4 +158,5 @@ METRIC = Metric(
     tables=tables,
     check=check,
     order_matters=True,
+    layout=LAYOUT,
 )

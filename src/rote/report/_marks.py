@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from rote.report._tables import text_cell
 from rote.report.report import Evidence, Mark
+from rote.report.tables.sheet import text_cell
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import Span, marked
 

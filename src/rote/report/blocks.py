@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from rote.report._tables import Table
 from rote.report.report import Evidence
+from rote.report.tables.sheet import Sheet
 
 if TYPE_CHECKING:
     from rote.report.summary.statement import Statement
@@ -73,7 +73,7 @@ class Group:
     closed: bool = False
 
 
-Block: TypeAlias = Said | Listed | Found | Facts | Figure | Texts | Table | Group
+Block: TypeAlias = Said | Listed | Found | Facts | Figure | Texts | Sheet | Group
 
 
 @dataclass(frozen=True, slots=True)

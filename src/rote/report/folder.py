@@ -12,13 +12,13 @@ from pathlib import Path
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.report import _svg, markdown, page
-from rote.report._tables import Table, as_csv, as_latex
 from rote.report.blocks import Block, Figure, Group, Section
 from rote.report.report import Report
 from rote.report.sections import sections
 from rote.report.sections.panel import MEASURES
-from rote.report.tables import results as panel_tables
-from rote.report.tables.written import values_as_csv
+from rote.report.tables.latex import sheet_as_latex, values_as_latex
+from rote.report.tables.sheet import Sheet
+from rote.report.tables.written import sheet_as_csv, values_as_csv
 
 _TABLES, _FIGURES = "tables", "figures"
 
@@ -48,15 +48,15 @@ def contents(study: Report) -> Iterator[tuple[str, str | bytes]]:
     yield "report.html", page.of_sections(study, shown)
     yield "report.md", markdown.of_sections(study, shown, pictures)
     yield from _methods(shown)
-    for table in (block for block in every if isinstance(block, Table)):
-        yield f"{_TABLES}/{table.id}.csv", as_csv(table)
-        yield f"{_TABLES}/{table.id}.tex", as_latex(table)
+    for table in (block for block in every if isinstance(block, Sheet)):
+        yield f"{_TABLES}/{table.id}.csv", sheet_as_csv(table)
+        yield f"{_TABLES}/{table.id}.tex", sheet_as_latex(table)
     measured = [result for result in study.results if result.tables.get("values")]
     if measured:
         yield f"{_TABLES}/all-values.csv", values_as_csv(measured)
     panel = [result for result in measured if result.measure in MEASURES]
     if panel:
-        yield f"{_TABLES}/panel.tex", panel_tables.as_latex(panel)
+        yield f"{_TABLES}/panel.tex", values_as_latex(panel)
     for figure in drawn:
         yield f"{_FIGURES}/{_name(figure)}.svg", _svg.svg_file(figure.spec)
         yield f"{_FIGURES}/{_name(figure)}.png", _svg.png(figure.spec)

@@ -20,11 +20,11 @@ from markupsafe import Markup
 
 from rote.core.result import Result
 from rote.report import _marks, _svg
-from rote.report._tables import Table
 from rote.report.blocks import Block, Figure, Section, Texts
 from rote.report.report import Evidence, Report
 from rote.report.sections import sections
-from rote.report.sections.values import values_table as values_of
+from rote.report.tables.sheet import Sheet
+from rote.report.tables.values import values_table as values_of
 from rote.report.terminal import readable
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def values_table(result: Result, *, id: str = "") -> Markup:
     return table(values_of(result, id))
 
 
-def table(shown: Table, *, level: int = 3) -> Markup:
+def table(shown: Sheet, *, level: int = 3) -> Markup:
     return _rendered("table", shown, level)
 
 

@@ -1,16 +1,10 @@
-"""The report in Markdown: the same sections, to be read as text or put into a paper's repository.
-
-Everything from the data is in one line and escaped, so that no name or text can begin a heading,
-a link, a table or HTML of its own.
-"""
+"""The report in Markdown: the same parts, to be read as text or put into a paper's repository."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rote.report import _marks
-from rote.report._tables import Table, said_in_line
 from rote.report.blocks import (
     Block,
     Facts,
@@ -25,13 +19,10 @@ from rote.report.blocks import (
 from rote.report.report import Report
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
-from rote.report.terminal import harmless
+from rote.report.tables.markdown import code, plain, sheet_as_markdown
+from rote.report.tables.sheet import Sheet
 
-# Without its opening sign a link, a picture or a tag is text.
-_SPECIAL = re.compile(r"([\\`*_\[<|~$])")
-_BEGINS = re.compile(r"^(\d+)([.)])(?=\s|$)|^([-+=#>])")
 _SURE = {"sure": "●●● sure", "likely": "●●○ likely", "not": "●○○ not sure"}
-_LONGEST = 8_000
 _TEXTS = 12
 """Texts with marks of one group; the page has more."""
 
@@ -57,31 +48,6 @@ def methods_text(part: Section) -> str:
     return "\n".join([f"# {part.title}", "", *_blocks(part.blocks, 2, {})]).rstrip() + "\n"
 
 
-def plain(text: object) -> str:
-    """A text in one line without anything that Markdown would act on."""
-    shown = _line(text).replace("&", "&amp;")
-    escaped = _SPECIAL.sub(r"\\\1", shown)
-    return _BEGINS.sub(lambda m: f"{m[1]}\\{m[2]}" if m[1] else f"\\{m[3]}", escaped)
-
-
-def code(text: object) -> str:
-    """A text as code, between as many backticks as it takes."""
-    shown = _line(text)
-    if not shown:
-        return ""
-    runs = [len(run) for run in re.findall(r"`+", shown)]
-    fence = "`" * next(n for n in range(1, len(runs) + 2) if n not in runs)
-    space = " " if shown.startswith("`") or shown.endswith("`") else ""
-    # In a table a bar ends the cell even inside code.
-    return f"{fence}{space}{shown}{space}{fence}".replace("|", r"\|")
-
-
-def _line(text: object) -> str:
-    """In one line, and not longer than a reader could want."""
-    whole = str(text)
-    return harmless(whole[:_LONGEST]) + ("…" if len(whole) > _LONGEST else "")
-
-
 def _blocks(blocks: Sequence[Block], level: int, figures: Mapping[str, str]) -> Iterator[str]:
     for block in blocks:
         match block:
@@ -98,8 +64,8 @@ def _blocks(blocks: Sequence[Block], level: int, figures: Mapping[str, str]) -> 
                 yield from _figure(block, level, figures)
             case Texts():
                 yield from _texts(block, level)
-            case Table():
-                yield from _table(block, level)
+            case Sheet():
+                yield from sheet_as_markdown(block, level)
             case Group():
                 yield from (f"{'#' * min(level, 6)} {plain(block.title)}", "")
                 yield from _blocks(block.blocks, level + 1, figures)
@@ -120,35 +86,6 @@ def _figure(figure: Figure, level: int, figures: Mapping[str, str]) -> Iterator[
             plain(f"{figure.says} (The figure is in the report's page and folder.)"),
             "",
         )
-
-
-def _table(table: Table, level: int) -> Iterator[str]:
-    yield from (f"{'#' * min(level, 6)} {plain(table.title)}", "")
-    yield _row([" ".join((column.title, *map(_aside, column.said))) for column in table.columns])
-    yield "|" + "|".join(" ---: " if c.side == "right" else " --- " for c in table.columns) + "|"
-    for reference, cells in table.rows(table.limit):
-        shown = [
-            code(cell.text) if column.code else plain(said_in_line(cell))
-            for column, cell in zip(table.columns, cells, strict=True)
-        ]
-        if reference:
-            shown[0] = f"**{shown[0]}**"
-        yield "| " + " | ".join(shown) + " |"
-    yield ""
-    if said := " ".join(filter(None, (table.said, _cut(table)))):
-        yield from (plain(said), "")
-
-
-def _aside(line: str) -> str:
-    return f"({line})"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(plain, cells)) + " |"
-
-
-def _cut(table: Table) -> str:
-    return f"{cut}; the JSON has all." if (cut := table.cut()) else ""
 
 
 def _texts(texts: Texts, level: int) -> Iterator[str]:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
+from rote.measure._overlap.layout import bin_name, score_title
 from rote.report.figures._looks import colour_and_shape
 from rote.report.tables._blocks import defined
-from rote.report.tables.overlap import bin_name, score_title
 from rote.report.terminal import harmless
 
 Rows = Sequence[Mapping[str, Any]]

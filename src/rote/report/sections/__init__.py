@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rote.report._tables import Table
 from rote.report.blocks import Block, Figure, Group, Section, Texts
 from rote.report.report import Report
+from rote.report.tables.sheet import Sheet
 
 
 def sections(study: Report) -> list[Section]:
@@ -43,7 +43,7 @@ def _apart(blocks: Sequence[Block], taken: Counter[str]) -> list[Block]:
     for block in blocks:
         if isinstance(block, Group):
             found.append(replace(block, blocks=_apart(block.blocks, taken)))
-        elif isinstance(block, (Table, Figure, Texts)):
+        elif isinstance(block, (Sheet, Figure, Texts)):
             taken[block.id] += 1
             times = taken[block.id]
             found.append(replace(block, id=f"{block.id}-{times}") if times > 1 else block)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 from rote.core.result import Result
-
-_ID = 60
 
 _TITLES = {
     "lexical": ("Words", "How varied the words are."),
@@ -64,17 +60,6 @@ def title(result: Result) -> str:
 
 def says(result: Result) -> str:
     return _known(result)[1]
-
-
-def key(result: Result) -> str:
-    """A name for ids: the measure, and what tells two results of one measure apart."""
-    layer = dict(result.signature.settings).get("layer", "")
-    return slug(f"{result.measure}-{layer}" if result.measure == "compression" else result.measure)
-
-
-def slug(name: str) -> str:
-    """A name that can be an id and a file: a plugin may call its measure anything."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()[:_ID]).strip("-") or "unnamed"
 
 
 def _known(result: Result) -> tuple[str, str]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._tables import Cell, Column, Table, number_cell, text_cell
+from rote.core.table import Column
 from rote.report.blocks import Block, Facts, Found, Group, Listed, Said, Section
 from rote.report.methods import methods as written
 from rote.report.report import Material, Report
-from rote.report.sections._titles import key, title
+from rote.report.sections._titles import title
 from rote.report.summary import summary as statements
-from rote.report.tables._blocks import shown_name
+from rote.report.tables.sheet import Sheet, columns_of, of_rows, shown_name
+from rote.report.tables.values import key
 
 _ROLES = {"texts": "texts", "corpus": "corpus", "train": "training text"}
 
@@ -63,13 +64,10 @@ def omitted(study: Report) -> Section | None:
     if not study.omitted:
         return None
 
-    def make(row: Mapping[str, Any]) -> list[Cell]:
-        return [text_cell(row["section"]), text_cell(row["reason"], longest=600)]
-
-    rows = [{"section": one.section, "reason": one.reason} for one in study.omitted]
+    rows = [{"part": one.section, "why": one.reason} for one in study.omitted]
     columns = [Column("part"), Column("why")]
     return Section(
-        "omitted", "Left out", [Table("omitted-parts", "What, and why", columns, rows, make)]
+        "omitted", "Left out", [of_rows("omitted-parts", "What, and why", columns, rows)]
     )
 
 
@@ -115,31 +113,29 @@ def _named(study: Report, result: Result) -> str:
     return key(result) if len(same) > 1 else result.measure
 
 
-def _given(study: Report) -> Table:
-    def make(row: Mapping[str, Any]) -> list[Cell]:
-        given: Material = row["given"]
-        facts = "; ".join(
-            f"{value:,} {name}" if isinstance(value, (int, float)) else f"{name}: {_short(value)}"
-            for name, value in given.facts.items()
-            if not isinstance(value, Mapping)
-        )
-        return [
-            text_cell(_ROLES.get(given.role, given.role)),
-            text_cell(given.name),
-            text_cell(facts),
-            text_cell(given.fingerprint),
-        ]
-
-    return Table(
-        "data",
-        "Data",
-        [Column("role"), Column("name"), Column("what it holds"), Column("fingerprint", code=True)],
-        [{"given": given} for given in study.given],
-        make,
-    )
+def _given(study: Report) -> Sheet:
+    rows = [
+        {
+            "role": _ROLES.get(given.role, given.role),
+            "name": given.name,
+            "holds": "; ".join(_facts(given)),
+            "fingerprint": given.fingerprint,
+        }
+        for given in study.given
+    ]
+    columns = [Column("role"), Column("name"), Column("holds", "what it holds")]
+    return of_rows("data", "Data", [*columns, Column("fingerprint", kind="code")], rows)
 
 
-def _sources(study: Report) -> Table | None:
+def _facts(given: Material) -> Iterator[str]:
+    for name, value in given.facts.items():
+        if isinstance(value, (int, float)):
+            yield f"{value:,} {name}"
+        elif not isinstance(value, Mapping):
+            yield f"{name}: {_short(value)}"
+
+
+def _sources(study: Report) -> Sheet | None:
     """How much each source of the texts holds, where the study knows."""
     found = [
         {"source": name, **held}
@@ -149,45 +145,21 @@ def _sources(study: Report) -> Table | None:
     ]
     if not found:
         return None
-    names = [n for n in dict.fromkeys(n for row in found for n in row) if n != "source"]
-
-    def make(row: Mapping[str, Any]) -> list[Cell]:
-        return [text_cell(row["source"]), *(_any(row.get(name)) for name in names)]
-
-    return Table(
-        "sources",
-        "Sources",
-        [Column("source"), *(Column(name, "right") for name in names)],
-        found,
-        make,
-        by="source",
-        reference=study.reference,
+    return of_rows(
+        "sources", "Sources", columns_of(found), found, by="source", reference=study.reference
     )
 
 
-def _tools(study: Report) -> Table:
-    def make(row: Mapping[str, Any]) -> list[Cell]:
-        return [text_cell(row[name]) for name in ("name", "version", "licence", "use")]
-
-    return Table(
-        "tools",
-        "Tools and models",
-        [Column("name"), Column("version"), Column("licence"), Column("used for")],
-        [
-            {"name": t.name, "version": t.version, "licence": t.licence, "use": t.use}
-            for t in study.tools
-        ],
-        make,
-    )
+def _tools(study: Report) -> Sheet:
+    columns = [Column("name"), Column("version"), Column("licence"), Column("use", "used for")]
+    rows = [
+        {column.field: getattr(tool, column.field) for column in columns} for tool in study.tools
+    ]
+    return of_rows("tools", "Tools and models", columns, rows)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _any(value: Any) -> Cell:
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number_cell(value) if plain or value is None else text_cell(value)
 
 
 def _short(value: Any) -> str:

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rote.core.result import Result
-from rote.report._tables import (
-    Cell,
-    Column,
-    Table,
-    interval_cell,
-    number_cell,
-    text_cell,
-)
+from rote.core.table import defined
 from rote.report.blocks import Block, Facts, Group, Said, Section, Texts
 from rote.report.report import Report
 from rote.report.sections._figures import figures
-from rote.report.sections._titles import says
+from rote.report.sections._titles import says, title
 from rote.report.sections.panel import notes
-from rote.report.sections.values import comparisons_table, values_table
-from rote.report.tables._blocks import defined
+from rote.report.tables.layout import on_page
+from rote.report.tables.sheet import Sheet
+from rote.report.tables.values import comparisons_table, key, values_table
 
 _NUMBERS = {2: "two", 3: "three", 4: "four"}
-_MERGED, _MATCH = 5, 180
+_MERGED = 5
 
 
 def originality(study: Report) -> Section | None:
@@ -31,9 +22,9 @@ def originality(study: Report) -> Section | None:
     result = study.result("originality")
     if result is None:
         return None
-    blocks: list[Block] = [Said(says(result)), values_table(result), *notes(result)]
-    if result.tables.get("lengths"):
-        blocks.append(_lengths(result))
+    blocks: list[Block] = [Said(says(result)), _values(result), *notes(result)]
+    tables = on_page(result)
+    blocks += [table for table in tables if table.id == "originality-lengths"]
     blocks += _texts(
         study,
         "originality",
@@ -41,8 +32,7 @@ def originality(study: Report) -> Section | None:
         "A solid line: words that need a citation, with their sources below the text; a dotted "
         "line: words that nobody in the corpus has.",
     )
-    if result.tables.get("citations"):
-        blocks.append(_citations(result))
+    blocks += [table for table in tables if table.id != "originality-lengths"]
     if held := _ground_truth(result):
         blocks.append(Group("The ground truth", [held]))
     return Section("originality", "Originality", [*blocks, *_tests(result)])
@@ -55,7 +45,7 @@ def novelty(study: Report) -> Section | None:
         return None
     blocks: list[Block] = [
         Said(says(result)),
-        values_table(result),
+        _values(result),
         *notes(result),
         *figures(result).values(),
     ]
@@ -65,9 +55,7 @@ def novelty(study: Report) -> Section | None:
         "The longest copied runs, in their texts",
         "Underlined: words that stand in the corpus in the same order; where, below the text.",
     )
-    if result.tables.get("copied"):
-        blocks.append(_copied(result))
-    return Section("novelty", "Novelty", [*blocks, *_tests(result)])
+    return Section("novelty", "Novelty", [*blocks, *on_page(result), *_tests(result)])
 
 
 def _texts(study: Report, section: str, title: str, said: str) -> list[Block]:
@@ -75,102 +63,13 @@ def _texts(study: Report, section: str, title: str, said: str) -> list[Block]:
     return [Texts(f"texts-{section}", title, found, said)] if found else []
 
 
+def _values(result: Result) -> Sheet:
+    return values_table(result, title=title(result))
+
+
 def _tests(result: Result) -> list[Block]:
-    tests = comparisons_table([result], f"tests-{result.measure}")
+    tests = comparisons_table([result], f"tests-{result.measure}", {key(result): title(result)})
     return [Group("Tests against the reference", [tests], closed=True)] if tests else []
-
-
-def _lengths(result: Result) -> Table:
-    """A row for each source, a column for each length."""
-    rows = result.tables["lengths"]
-    words = sorted({row["words"] for row in rows})
-    cells: dict[str, dict[int, Mapping[str, Any]]] = {}
-    for row in rows:
-        cells.setdefault(row["source"], {})[row["words"]] = row
-    sources = sorted(cells, key=lambda name: name != result.reference)
-
-    def make(row: Mapping[str, Any]) -> list[Cell]:
-        found = (row["shares"].get(n, {}) for n in words)
-        return [
-            text_cell(row["source"]),
-            *(
-                interval_cell(one.get("failing"), one.get("low"), one.get("high"), ".1%")
-                for one in found
-            ),
-        ]
-
-    return Table(
-        "originality-lengths",
-        "Failing sentences",
-        [
-            Column("source"),
-            *(
-                Column(f"{n}+", "right", ("words",), (f"{n}", f"{n}_low", f"{n}_high"))
-                for n in words
-            ),
-        ],
-        [{"source": source, "shares": cells[source]} for source in sources],
-        make,
-        said="The share of sentences that would fail if only fragments of at least so many words "
-        "counted.",
-        by="source",
-        reference=result.reference,
-    )
-
-
-def _citations(result: Result) -> Table:
-    rows = sorted(result.tables["citations"], key=lambda row: -(row.get("words") or 0))
-    authors = any(row["author"] for row in rows)
-
-    def make(row: Mapping[str, Any]) -> list[Cell]:
-        return [
-            text_cell(row["source"]),
-            text_cell(row["id"]),
-            number_cell(row.get("words")),
-            text_cell(row.get("fragment")),
-            text_cell(row["document"]),
-            *([text_cell(row["author"])] if authors else []),
-        ]
-
-    return Table(
-        "originality-citations",
-        "Fragments that need a citation",
-        [
-            Column("source"),
-            Column("text"),
-            Column("words", "right"),
-            Column("fragment"),
-            Column("document"),
-            *([Column("author")] if authors else []),
-        ],
-        rows,
-        make,
-        by="source",
-    )
-
-
-def _copied(result: Result) -> Table:
-    rows = sorted(result.tables["copied"], key=lambda row: -row["words"])
-    authors = any(row["author"] for row in rows)
-
-    def make(row: Mapping[str, Any]) -> list[Cell]:
-        return [
-            text_cell(row["source"]),
-            text_cell(row["id"]),
-            number_cell(row["words"]),
-            number_cell(row["count"]),
-            text_cell(row["document"]),
-            *([text_cell(row["author"])] if authors else []),
-            text_cell(row["match"], longest=_MATCH),
-        ]
-
-    columns = [
-        *(Column("source"), Column("text")),
-        Column("words", "right"),
-        Column("times", "right", ("in the corpus",)),
-        *(Column("document"), *([Column("author")] if authors else []), Column("match")),
-    ]
-    return Table("novelty-copied", "The longest copied runs", columns, rows, make, by="source")
 
 
 def _ground_truth(result: Result) -> Facts | None:

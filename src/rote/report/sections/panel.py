@@ -10,8 +10,8 @@ from rote.report._grid import GridRow, grid
 from rote.report.blocks import Block, Group, Listed, Said, Section
 from rote.report.sections._figures import curves, panel_figure
 from rote.report.sections._titles import says, title
-from rote.report.sections.values import comparisons_table, sources_table, values_table
-from rote.report.tables._blocks import shown_name
+from rote.report.tables.sheet import shown_name
+from rote.report.tables.values import comparisons_table, key, sources_table, values_table
 from rote.studies._source_table import HEADLINES
 
 _NAMED = 8
@@ -25,18 +25,21 @@ def panel(results: Sequence[Result]) -> Section | None:
         return None
     headline = {(result.measure, value) for result in own for value in _headlines(result)}
 
+    titles = {key(result): title(result) for result in own}
+
     def chosen(row: GridRow) -> bool:
         return (row.measure, row.value) in headline
 
     blocks: list[Block] = [
         *panel_figure(own),
-        sources_table(own, "panel-values", "The panel in numbers", chosen, named=True),
+        sources_table(own, "panel-values", "The panel in numbers", chosen, titles),
         *(Group("How values move with length", [figure], closed=True) for figure in curves(own)),
     ]
     for result in own:
-        shown: list[Block] = [Said(says(result)), values_table(result), *notes(result)]
+        values = values_table(result, title=title(result))
+        shown: list[Block] = [Said(says(result)), values, *notes(result)]
         blocks.append(Group(title(result), shown, closed=True))
-    if tests := comparisons_table(own):
+    if tests := comparisons_table(own, titles=titles):
         blocks.append(Group("Tests against the reference", [tests], closed=True))
     return Section("panel", "Diversity", blocks)
 

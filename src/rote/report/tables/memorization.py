@@ -16,6 +16,7 @@ from rote.report.tables._blocks import (
     print_rows,
     with_interval,
 )
+from rote.report.tables.latex import values_as_latex
 
 _LINES = 40
 _PREDICTED = ("model", "group", "attack", "items", "majority", "logistic", "SVM", "coefficients")
@@ -103,7 +104,7 @@ def as_text(result: Result, width: int = 140) -> str:
 
 
 def as_latex(result: Result) -> str:
-    return tables.as_latex([result])
+    return values_as_latex([result])
 
 
 def _alarms(rows: Rows) -> str:

@@ -10,6 +10,7 @@ from rote.report._grid import rounded
 from rote.report.tables import perturb_answers as answers
 from rote.report.tables import results as tables
 from rote.report.tables._blocks import plain_text, table
+from rote.report.tables.latex import values_as_latex
 
 Rows = Sequence[Mapping[str, Any]]
 _TESTS = {
@@ -54,7 +55,7 @@ def as_text(result: Result, width: int = 140) -> str:
 
 def as_latex(result: Result) -> str:
     """The values, then the tables of the paper where models answered."""
-    return "\n".join([tables.as_latex([result]), *answers.as_latex(result)])
+    return "\n".join([values_as_latex([result]), *answers.as_latex(result)])
 
 
 def _columns(rows: Rows, test: str) -> tuple[str, ...]:

@@ -1,30 +1,29 @@
-"""Results as tables: for the terminal and LaTeX. Every facet has a block of its own."""
+"""Results on a screen: values by sources, then the further tables. Every facet has its own."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rote.core.result import Result
-from rote.report._facets import split_panel
+from rote.core.table import Column
+from rote.report._facets import split, split_panel
 from rote.report._grid import (
     SIGNIFICANT,
     UNTESTED,
     Cell,
-    GridRow,
     grid,
     ordered_sources,
     rounded,
     rounded_like,
 )
-from rote.report.tables import further
-from rote.report.tables._blocks import plain_text
-from rote.report.tables._latex import escaped
+from rote.report.tables.layout import SWEEP, layout, values_layout
+from rote.report.tables.screen import Line, grid_lines, heading, plain_text, print_sheet
+from rote.report.tables.sheet import sheets
 from rote.report.terminal import harmless
 
-_CELL_WIDTH = 19
 _MANY = 4
 _NAMED = 12
 _SHOWN = 60
@@ -32,25 +31,89 @@ _SHOWN = 60
 
 
 def print_results(results: Sequence[Result], console: Any) -> None:
-    """Print a readable table of one or several measures to a rich console."""
-    for title, parts in split_panel(results):
-        if title:
-            console.print(_heading(title, parts[0]))
-        rows = [row for part in parts for row in grid(part)]
-        sources = ordered_sources(parts)
-        for block in _blocks(sources[:_SHOWN], parts[0].reference, console.width):
-            console.print(_rich_table(parts, rows, block))
-        if (left := len(sources) - _SHOWN) > 0:
-            line = f"{left:,} more sources are not printed: --csv and --json give them all"
-            console.print(line, highlight=False)
+    """Print one or several results to a rich console: values, notes, further tables."""
+    laid = {id(result): table for result in results if (table := values_layout(result))}
+    for result in results:
+        table = laid.get(id(result))
+        for sheet in sheets(table, result) if table and table.limit else ():
+            print_sheet(sheet, console)
+    _print_values([result for result in results if id(result) not in laid], console)
+    console.print()
     for line in _legend(results):
         console.print(harmless(line), style="dim")
     for line in _notes(results):
         console.print(f"note: {harmless(line)}")
     for result in results:
-        further.print_tables(_shortened(result), console)
+        print_tables(_shortened(result), console)
     for result in results:
         console.print(harmless(str(result.signature)), style="dim", soft_wrap=True)
+
+
+def as_text(results: Sequence[Result], width: int = 120) -> str:
+    """The same as plain text."""
+    return plain_text(print_results, results, width)
+
+
+def print_tables(result: Result, console: Any) -> None:
+    """Print every further table of a result, the beginning of each: one screen at most."""
+    # What compares groups of different facets stands before what each facet has of its own.
+    shown = [table for table in layout(result) if table.limit]
+    for table in (table for table in shown if table.name == SWEEP):
+        for sheet in sheets(table, result):
+            print_sheet(sheet, console)
+    for facet, part in split(result):
+        found = [s for table in shown if table.name != SWEEP for s in sheets(table, part)]
+        if facet.title and any(sheet.data for sheet in found):
+            console.print(heading(facet.title), highlight=False)
+        for sheet in found:
+            print_sheet(sheet, console)
+
+
+def _print_values(results: Sequence[Result], console: Any) -> None:
+    for title, parts in split_panel(results):
+        if title:
+            against = (
+                f"against {parts[0].reference}" if parts[0].reference else "without a reference"
+            )
+            console.print(heading(title, against))
+        sources = ordered_sources(parts)
+        shown, reference = sources[:_SHOWN], parts[0].reference
+        columns = [Column("", " "), *(Column(name, name, "number") for name in shown)]
+        place = shown.index(reference) + 1 if reference in shown else None
+        for text in grid_lines(
+            columns,
+            dict(_groups(parts, shown)),
+            console.width,
+            keys=1 if place is None else 2,
+            bold=place if place is not None else -1,
+        ):
+            console.print(text, highlight=False)
+        if (left := len(sources) - _SHOWN) > 0:
+            line = f"{left:,} more sources are not printed: --csv and --json give them all"
+            console.print(line, highlight=False)
+
+
+def _groups(parts: Sequence[Result], sources: Sequence[str]) -> Iterator[tuple[str, list[Line]]]:
+    """Under the name of each measure its values, one below the other."""
+    first = parts[0]
+    # With --within, what is counted are sets of texts.
+    texts = "sets" if "within" in dict(first.signature.settings) else "texts"
+    yield (
+        "",
+        [
+            Line([name, *(f"{getattr(first.sources[s], what):,} " for s in sources)], "dim")
+            for name, what in ((texts, "texts"), ("words", "words"))
+        ],
+    )
+    found: dict[str, list[Line]] = {}
+    for row in (row for part in parts for row in grid(part)):
+        lines = found.setdefault(row.measure, [])
+        title = f"  {row.title}" + (" ~" if row.length_sensitive else "")
+        lines.append(Line([title, *(_shown(row.cells.get(s)) for s in sources)]))
+        if row.matched_at and any(not math.isnan(c.matched) for c in row.cells.values()):
+            cells = (_shown_matched(row.cells.get(s)) for s in sources)
+            lines.append(Line([f"    at {row.matched_at}", *cells], "dim"))
+    yield from found.items()
 
 
 def _shortened(result: Result) -> Result:
@@ -71,82 +134,6 @@ def _shortened(result: Result) -> Result:
     )
 
 
-def as_text(results: Sequence[Result], width: int = 120) -> str:
-    """The same table as plain text."""
-    return plain_text(print_results, results, width)
-
-
-def as_latex(results: Sequence[Result]) -> str:
-    """A booktabs table: values down, sources across, one part for each facet."""
-    facets = split_panel(results)
-    sources = list(dict.fromkeys(s for _, parts in facets for s in ordered_sources(parts)))
-    references = {parts[0].reference for _, parts in facets}
-    heads = [rf"\textbf{{{escaped(s)}}}" if s in references else escaped(s) for s in sources]
-    lines = [
-        r"\begin{tabular}{l" + "r" * len(sources) + "}",
-        r"\toprule",
-        " & ".join(["", *heads]) + r" \\",
-    ]
-    for title, parts in facets:
-        lines.append(r"\midrule")
-        if title:
-            lines.append(
-                rf"\multicolumn{{{len(sources) + 1}}}{{l}}{{\textit{{{escaped(title)}}}}} \\"
-            )
-        for row in (row for part in parts for row in grid(part)):
-            cells = [_tex_cell(row.cells[s]) if s in row.cells else "--" for s in sources]
-            lines.append(" & ".join([escaped(row.title), *cells]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in _cells(results)):
-        lines.append(f"% ?: not tested against {harmless(str(results[0].reference))}")
-    lines += [f"% {harmless(note)}" for note in dict.fromkeys(n for r in results for n in r.notes)]
-    lines += [f"% {harmless(str(result.signature))}" for result in results]
-    return "\n".join(lines) + "\n"
-
-
-def _blocks(sources: list[str], reference: str | None, width: int) -> Iterable[list[str]]:
-    """As many sources side by side as fit; the reference stands in every block."""
-    fit = max(1, (width - 28) // max(_CELL_WIDTH, 2 + max(map(len, sources))))
-    if len(sources) <= fit:
-        return [sources]
-    others = [source for source in sources if source != reference]
-    first = [reference] if reference in sources else []
-    blocks = math.ceil(len(others) / max(1, fit - len(first)))
-    step = math.ceil(len(others) / blocks)
-    return [first + others[i : i + step] for i in range(0, len(others), step)]
-
-
-def _rich_table(results: Sequence[Result], rows: list[GridRow], sources: list[str]) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("")
-    for source in sources:
-        style = "bold" if source == results[0].reference else ""
-        head = Text(harmless(source))
-        table.add_column(head, justify="right", header_style=style or "none", no_wrap=True)
-    first = results[0]
-    # With --within, what is counted are sets of texts.
-    texts = "sets" if "within" in dict(first.signature.settings) else "texts"
-    for name, what in ((texts, "texts"), ("words", "words")):
-        counts = [f"{getattr(first.sources[s], what):,}" for s in sources]
-        table.add_row(name, *counts, style="dim")
-    measure = ""
-    for row in rows:
-        if row.measure != measure:
-            measure = row.measure
-            table.add_section()
-            table.add_row(Text(measure, style="bold"))
-        title = f"  {row.title}" + (" ~" if row.length_sensitive else "")
-        table.add_row(title, *(_shown(row.cells.get(s)) for s in sources))
-        if row.matched_at and any(not math.isnan(c.matched) for c in row.cells.values()):
-            cells = (_shown_matched(row.cells.get(s)) for s in sources)
-            table.add_row(f"    at {row.matched_at}", *cells, style="dim")
-    return table
-
-
 def _shown(cell: Cell | None) -> str:
     if cell is None:
         return ""
@@ -165,24 +152,19 @@ def _shown_matched(cell: Cell | None) -> str:
     return rounded(cell.matched) + (f" ±{spread}" if spread else "") + (cell.matched_mark or " ")
 
 
-def _heading(title: str, part: Result) -> Any:
-    from rich.text import Text
-
-    against = f"  against {harmless(part.reference)}" if part.reference else "  without a reference"
-    return Text.assemble("\n", (harmless(title), "bold"), (against, "dim"))
-
-
 def _legend(results: Sequence[Result]) -> list[str]:
+    """What the signs mean; only of those that are there."""
     lines = []
     interval = next((r.interval for r in results if r.interval), None)
-    if interval:
+    cells = [cell for cell in _cells(results) if cell is not None]
+    if interval and any(not math.isnan(cell.low) for cell in cells):
         lines.append(f"± reach, or both ends, of the {interval.level:.0%} interval")
     if any(result.comparisons for result in results):
         lines.append(
             f"▲ ▼ above or below {results[0].reference}: permutation test, p < {SIGNIFICANT}, "
             "corrected over sources and values"
         )
-    if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in _cells(results)):
+    if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells):
         lines.append(f"{UNTESTED} not tested: a difference could not have been found")
     if any(row["length_sensitive"] for result in results for row in result.tables["values"]):
         lines.append(
@@ -223,15 +205,3 @@ def _said_of(who: Sequence[str], everyone: Sequence[str]) -> str:
         return " (all)"
     more = f" and {len(who) - _NAMED:,} more" if len(who) > _NAMED else ""
     return f" ({', '.join(who[:_NAMED])}{more})"
-
-
-def _tex_cell(cell: Cell) -> str:
-    reach = rounded_like(cell.reach, cell.estimate)
-    if math.isnan(cell.estimate):
-        return "--"
-    shown = rounded(cell.estimate).replace(",", "{,}")
-    marks = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", UNTESTED: "^{?}", "": ""}
-    mark = marks[cell.mark]
-    if cell.ends:
-        return f"${shown}{mark}$ [{' to '.join(cell.ends)}]"
-    return f"${shown}{mark}" + (rf" \pm {reach}$" if reach else "$")

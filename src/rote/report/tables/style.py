@@ -7,6 +7,7 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.tables import results as tables
 from rote.report.tables._blocks import plain_text, print_rows
+from rote.report.tables.latex import values_as_latex
 
 _SHOWN = 12
 
@@ -39,7 +40,7 @@ def as_text(result: Result, width: int = 140) -> str:
 
 
 def as_latex(result: Result) -> str:
-    return tables.as_latex([result])
+    return values_as_latex([result])
 
 
 def seen(row: Any) -> str:

@@ -1,24 +1,23 @@
-"""Results as files for other programs: all their tables in one CSV, and what LaTeX adds below.
+"""Results for other programs: all their tables in one CSV, or each as a data frame, unrounded.
 
 A CSV has one heading for all: the column `table` says which table a row belongs to (`values` has
 one row per measure, source and value; the others are those of the JSON), and a column that a table
-does not have is empty there. LaTeX has one tabular after the other, each under a comment with its
-name.
+does not have is empty there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
+from rote.core.table import Rows
 from rote.report._facets import split
 from rote.report._grid import grid
-from rote.report.tables._blocks import plain_cell
-from rote.report.tables._latex import escaped, tabular
 from rote.report.tables.cells import rows_as_csv, unrounded
-from rote.report.terminal import harmless
+from rote.report.tables.sheet import Sheet
 
 VALUES = "values"
 VALUE_COLUMNS = (
@@ -27,12 +26,8 @@ VALUE_COLUMNS = (
     *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
     *("verdict", "matched_verdict"),
 )
-_IN_VALUES = (VALUES, "matched")
+IN_VALUES = (VALUES, "matched")
 """Tables of a result that the rows of its values hold already."""
-_LINES, _LONGEST = 100, 100
-"""Of a LaTeX table, and of a text in it."""
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 def as_csv(results: Sequence[Result]) -> str:
@@ -55,11 +50,25 @@ def values_as_csv(results: Sequence[Result]) -> str:
     return rows_as_csv([VALUE_COLUMNS, *cells])
 
 
+def sheet_as_csv(sheet: Sheet) -> str:
+    """All rows of one table, unrounded, under the names of their fields."""
+    return rows_as_csv([[f for c in sheet.columns for f in c.fields], *map(list, _lines(sheet))])
+
+
+def _lines(sheet: Sheet) -> Iterator[list[Any]]:
+    for _, cells in sheet.rows():
+        line: list[Any] = []
+        for column, cell in zip(sheet.columns, cells, strict=True):
+            held = [unrounded(value) for value in cell.values] or [cell.whole or cell.text]
+            line += held + [""] * (len(column.fields) - len(held))
+        yield line
+
+
 def tables_of(result: Result) -> Iterator[tuple[str, Rows]]:
     """The values in long form, then every other table under its name."""
     yield VALUES, list(value_rows(result))
     for name, rows in result.tables.items():
-        if name not in _IN_VALUES and rows:
+        if name not in IN_VALUES and rows:
             yield name, rows
 
 
@@ -96,33 +105,22 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
                 }
 
 
-def further_latex(results: Sequence[Result]) -> str:
-    """A booktabs table for each table beside the values, the first rows of long ones."""
-    return "".join(
-        f"\n% {harmless(f'{result.measure}: {name}')}\n" + rows_as_latex(_columns(rows), rows)
-        for result in results
-        for name, rows in tables_of(result)
-        if name != VALUES
-    )
+def as_polars(result: Result, table: str = VALUES) -> Any:
+    """A table of a result as a polars frame; `values` has a row per source and value."""
+    import polars as pl
+
+    known = dict(tables_of(result))
+    if table not in known:
+        raise UnknownName("table of this result", table, known)
+    return pl.DataFrame(known[table], infer_schema_length=None, strict=False)
 
 
-def rows_as_latex(columns: Sequence[str], rows: Rows) -> str:
-    """Rows as they are, rounded for the eye."""
-    lines = [[_tex(row.get(name)) for name in columns] for row in rows[:_LINES]]
-    heads = [escaped(name.replace("_", " ")) for name in columns]
-    cut = [f"the first {_LINES:,} of {len(rows):,} rows; CSV and JSON have all"]
-    return "\n".join(tabular(heads, lines, said=cut if len(rows) > _LINES else ())) + "\n"
-
-
-def _columns(rows: Rows) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
-def _tex(value: Any) -> str:
-    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
-        value = "; ".join(value)
-    elif isinstance(value, (list, tuple, Mapping)):
-        value = unrounded(value)
-    shown = harmless(plain_cell(value))
-    cut = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
-    return escaped(cut).replace("–", "--").replace("…", r"\ldots{}")
+def as_pandas(result: Result, table: str = VALUES) -> Any:
+    """The same as a pandas frame."""
+    try:
+        import pandas as pd  # type: ignore[import-untyped]
+    except ImportError:
+        raise OptionError(
+            "pandas is not installed: install it (pip install pandas), or take .to_polars()"
+        ) from None
+    return pd.DataFrame(as_polars(result, table).to_dicts())

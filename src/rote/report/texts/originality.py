@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core.result import Result
 from rote.report._facets import split
-from rote.report.terminal import facts_table, harmless, plain_table
+from rote.report.terminal import facts_table, harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,27 +28,11 @@ def print_originality(result: Result, console: Any) -> None:
         if not part.tables.get("counts"):
             continue
         title = f"{facet.title}: " if facet.title else ""
-        for table in (_lengths, _failing, _originals):
+        for table in (_failing, _originals):
             for shown in table(part, title, console.width):
                 console.print(shown, highlight=False)
     for shown in _ground_truth(result):
         console.print(shown, highlight=False)
-
-
-def _lengths(result: Result, title: str, width: int) -> Iterator[RenderableType]:
-    rows = result.tables["lengths"]
-    words = sorted({row["words"] for row in rows})
-    cells = {(row["source"], row["words"]): row["failing"] for row in rows}
-    yield _heading(
-        f"{title}Failing sentences", "if only fragments of at least so many words counted"
-    )
-    yield plain_table(
-        {"": "left", **{f"{n}+": "right" for n in words}},
-        [
-            [source, *(_percent(cells[source, n]) for n in words)]
-            for source in _sources(rows, result)
-        ],
-    )
 
 
 def _failing(result: Result, title: str, width: int) -> Iterator[RenderableType]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.result import Result
+from rote.core.table import Column
 from rote.report._facets import split, split_panel
 from rote.report._grid import (
     SIGNIFICANT,
@@ -19,30 +20,33 @@ from rote.report._grid import (
     rounded_like,
 )
 from rote.report._grid import Cell as Value
-from rote.report._tables import Cell, Column, Table, number_cell, text_cell
-from rote.report.sections._titles import key, title
-from rote.report.tables._blocks import p_value, shown_name
+from rote.report.tables.sheet import Cell, Sheet, number_cell, p_value, shown_name, slug, text_cell
 
 _MANY = 300
 """Rows of a table of values on a page: sources are what a report is about."""
 
 
-def values_table(result: Result, id: str = "") -> Table:
+def key(result: Result) -> str:
+    """A name for ids: the measure, and what tells two results of one measure apart."""
+    layer = dict(result.signature.settings).get("layer", "")
+    return slug(f"{result.measure}-{layer}" if result.measure == "compression" else result.measure)
+
+
+def values_table(result: Result, id: str = "", title: str = "") -> Sheet:
     """All values of a result."""
-    return sources_table(
-        [result], id or f"values-{key(result)}", f"{title(result)}: values", lambda row: True
-    )
+    heading = f"{title or result.measure}: values"
+    return sources_table([result], id or f"values-{key(result)}", heading)
 
 
 def sources_table(
     results: Sequence[Result],
     id: str,
     heading: str,
-    chosen: Callable[[GridRow], bool],
-    *,
-    named: bool = False,
-) -> Table:
-    """The chosen values of several results side by side; `named`: with the measure above each."""
+    chosen: Callable[[GridRow], bool] = lambda row: True,
+    titles: Mapping[str, str] | None = None,
+) -> Sheet:
+    """The chosen values of several results side by side, under the titles of their measures, by
+    `key`, where those are given."""
     facets = split_panel(results)
     found: dict[tuple[str, str], GridRow] = {}
     sizes: dict[tuple[str, str], list[str]] = {}
@@ -64,16 +68,15 @@ def sources_table(
                     "values": {name: row.cells.get(source) for name, row in rows.items()},
                 }
             )
-    titles = {key(result): title(result) for result in results}
     faceted = len(facets) > 1 or bool(facets and facets[0][0])
     within = bool(results) and "within" in dict(results[0].signature.settings)
     columns = [
         *([Column("task")] if faceted else []),
         Column("source"),
-        Column("sets" if within else "texts", "right"),
-        Column("words", "right"),
+        Column("sets" if within else "texts", kind="count"),
+        Column("words", kind="count"),
         *(
-            _column(name, row, titles[name[0]] if named else "", sizes[name])
+            _column(name, row, titles[name[0]] if titles else "", sizes[name])
             for name, row in found.items()
         ),
     ]
@@ -89,7 +92,7 @@ def sources_table(
         ]
 
     names = {parts[0].reference for _, parts in facets if parts}
-    return Table(
+    return Sheet(
         id,
         heading,
         columns,
@@ -103,9 +106,11 @@ def sources_table(
     )
 
 
-def comparisons_table(results: Sequence[Result], id: str = "tests") -> Table | None:
+def comparisons_table(
+    results: Sequence[Result], id: str = "tests", titles: Mapping[str, str] | None = None
+) -> Sheet | None:
     """Every test against the reference, with what sizes alone would do and at equal size."""
-    data = list(_tests(results))
+    data = list(_tests(results, titles or {}))
     if not data:
         return None
     faceted = any(row["facet"] for row in data)
@@ -130,15 +135,15 @@ def comparisons_table(results: Sequence[Result], id: str = "tests") -> Table | N
     columns = [
         *([Column("task")] if faceted else []),
         *(Column("source"), Column("measure"), Column("value")),
-        Column("difference", "right", ("source - reference",)),
-        Column("p", "right", ("corrected",)),
+        Column("difference", kind="number", said="source - reference"),
+        Column("p", kind="p", said="corrected"),
     ]
     if matched:
         columns += [
-            Column("at equal size", "right", ("difference",)),
-            Column("p at equal size", "right", ("corrected",)),
+            Column("at equal size", kind="number", said="difference"),
+            Column("p at equal size", kind="p", said="corrected"),
         ]
-    return Table(
+    return Sheet(
         id,
         "Differences and p-values",
         columns,
@@ -150,7 +155,7 @@ def comparisons_table(results: Sequence[Result], id: str = "tests") -> Table | N
     )
 
 
-def _tests(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
+def _tests(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for result in results:
         for facet, part in split(result):
             for row in grid(part):
@@ -159,7 +164,7 @@ def _tests(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
                         yield {
                             "facet": facet.title,
                             "source": source,
-                            "measure": title(result),
+                            "measure": titles.get(key(result), result.measure),
                             "title": row.title,
                             "value": value,
                         }
@@ -171,9 +176,16 @@ def _column(name: tuple[str, str], row: GridRow, above: str, at: Collection[str]
     if found := [size for size in at if size]:
         lines.append(f"= at {found[0]}" if len(set(found)) == 1 else "= at equal size")
     own = f"{name[0]}_{row.value}" if above else row.value
-    fields = (own, f"{own}_low", f"{own}_high", f"{own}_p_corrected", f"{own}_equal")
+    further = Column(f"{own}_p_corrected", also=Column(f"{own}_equal"))
     sign = " ~" if row.length_sensitive else ""
-    return Column((above or row.title) + sign, "right", tuple(lines), fields)
+    return Column(
+        own,
+        (above or row.title) + sign,
+        "number",
+        ends=(f"{own}_low", f"{own}_high"),
+        also=further,
+        said="\n".join(lines),
+    )
 
 
 def _cell(value: Value | None) -> Cell:

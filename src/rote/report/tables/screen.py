@@ -1,0 +1,212 @@
+"""A table on a screen, in colours or as plain text: it fits the width, whatever is in it.
+
+Numbers stay in one piece and names whole; texts give way to both. What does not fit side by side
+goes below, in parts, each beside the columns that name its lines.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rote.core.table import NUMBERS, Column, Row
+from rote.report.tables.sheet import Sheet, shown_name
+from rote.report.terminal import console, harmless, isolated
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+T = TypeVar("T")
+WIDTH = 160
+"""Of a table in a file or a pipe, which have none of their own."""
+_GAP = "   "
+_SCREEN, _LEAST, _LEAST_TEXT = 36, 2, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Cells as they are printed, one below each heading."""
+
+    cells: Sequence[str]
+    style: str = ""
+
+
+def print_sheet(sheet: Sheet, console: Any) -> None:
+    """A table under its title; of each group as many rows as leave room for all."""
+    console.print(heading(sheet.title, sheet.said), highlight=False)
+    place = next((n for n, one in enumerate(sheet.columns) if one.field == sheet.by), None)
+    groups: dict[Any, list[Row]] = {}
+    for row in sheet.data:
+        groups.setdefault(row.get(sheet.by) if sheet.by else None, []).append(row)
+    if place is None or len(groups) == len(sheet.data):
+        lines = [Line(_shown(sheet, row)) for row in _first(sheet, sheet.data, len(groups))]
+        shown = {"": lines}
+        columns = list(sheet.columns)
+    else:
+        columns = [one for n, one in enumerate(sheet.columns) if n != place]
+        each = max(_LEAST, min(sheet.terminal, _SCREEN // len(groups) - 1))
+        shown = {
+            str(name): [
+                Line([c for n, c in enumerate(_shown(sheet, row)) if n != place])
+                for row in (sheet.chosen or _head)(own, each)
+            ]
+            for name, own in groups.items()
+        }
+    for text in grid_lines(columns, shown, console.width):
+        console.print(text, highlight=False)
+
+
+def grid_lines(
+    columns: Sequence[Column],
+    groups: Mapping[str, Sequence[Line]],
+    width: int,
+    *,
+    keys: int | None = None,
+    bold: int | None = None,
+) -> Iterator[Text]:
+    """Lines under headings, those of a group under its name, which takes no column from them.
+
+    The first `keys` columns (those before the first number) stand in every part.
+    """
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    every = [line.cells for lines in groups.values() for line in lines]
+    heads = [harmless(column.heading) for column in columns]
+    sizes = [max(map(cell_len, cells)) for cells in zip(heads, *every)]
+    if keys is None:
+        numbers = [n for n, column in enumerate(columns) if column.kind in NUMBERS]
+        keys = numbers[0] if numbers else len(columns)
+    _fit(columns, sizes, width, keys)
+    for number, part in enumerate(_parts(sizes, width, keys)):
+        chosen, room = [columns[n] for n in part], [sizes[n] for n in part]
+        text = Text("\n" if number else "", no_wrap=True, overflow="crop")
+        for named in _folded([heads[n] for n in part], chosen, room):
+            text.append(" ")
+            for n, piece in zip(part, named):
+                shown = piece.rstrip() if n == part[-1] else piece + _GAP
+                text.append(shown, style="bold" if bold in (None, n) else "")
+            text.append("\n")
+        text.append(" " + "─" * (sum(room) + len(_GAP) * (len(room) - 1)))
+        for name, lines in groups.items():
+            if name:
+                text.append(f"\n {shown_name(name)}:", style="bold")
+            for line in lines:
+                for pieces in _folded([line.cells[n] for n in part], chosen, room):
+                    text.append(f"\n {_GAP.join(pieces).rstrip()}", style=line.style)
+        yield text
+
+
+def heading(title: str, said: str = "") -> Text:
+    from rich.text import Text
+
+    return Text.assemble(
+        "\n", (harmless(title), "bold"), (f"  {harmless(said)}" if said else "", "dim")
+    )
+
+
+def plain_text(print_result: Callable[[T, Any], None], result: T, width: int = WIDTH) -> str:
+    """What is printed of a result, or of several, without colours."""
+    out = io.StringIO()
+    print_result(result, console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def _shown(sheet: Sheet, row: Row) -> list[str]:
+    return [
+        shown_name(cell.line) if column.kind == "name" else harmless(cell.line)
+        for column, cell in zip(sheet.columns, sheet.make(row))
+    ]
+
+
+def _first(sheet: Sheet, rows: Sequence[Row], groups: int) -> Sequence[Row]:
+    """One line for each group is never cut; rows without groups are."""
+    return (
+        rows if sheet.by and groups == len(rows) else (sheet.chosen or _head)(rows, sheet.terminal)
+    )
+
+
+def _head(rows: Sequence[Row], count: int) -> Sequence[Row]:
+    return rows[:count]
+
+
+def _fit(columns: Sequence[Column], sizes: list[int], width: int, keys: int) -> None:
+    """Make room: texts are cut first, the last one most; then names fold."""
+    texts = [n for n, column in enumerate(columns) if column.kind in ("text", "code")]
+    for n in texts:
+        sizes[n] = min(sizes[n], width // 2)
+    for n in reversed(texts):
+        over = sum(sizes) + len(_GAP) * len(sizes) + 1 - width
+        sizes[n] = max(min(sizes[n], _LEAST_TEXT), sizes[n] - max(0, over))
+    # Beside the names there has to be room for the widest number.
+    others = max((sizes[n] for n in range(keys, len(sizes))), default=0) + 1
+    for n in range(keys):
+        if columns[n].kind == "name":
+            used = sum(sizes[:keys]) + len(_GAP) * keys + others
+            least = max(_LEAST_TEXT, width // (3 * keys))
+            sizes[n] = max(min(sizes[n], least), sizes[n] - max(0, used - width))
+
+
+def _parts(sizes: Sequence[int], width: int, keys: int) -> Iterator[list[int]]:
+    """Columns side by side as far as there is room, then the rest below."""
+    first = list(range(keys))
+    before = sum(sizes[:keys]) + len(_GAP) * keys + 1
+    part, used = list(first), before
+    for n in range(keys, len(sizes)):
+        if len(part) > keys and used + sizes[n] > width:
+            yield part
+            part, used = list(first), before
+        part.append(n)
+        used += sizes[n] + len(_GAP)
+    yield part
+
+
+def _folded(
+    cells: Sequence[str], columns: Sequence[Column], sizes: Sequence[int]
+) -> Iterator[list[str]]:
+    """The cells of a line, padded; a name that is too long goes on below itself."""
+    pieces = [
+        _pieces(cell, size) if column.kind == "name" else [_cut(cell, size)]
+        for cell, column, size in zip(cells, columns, sizes)
+    ]
+    for n in range(max(map(len, pieces))):
+        yield [
+            _padded(own[n] if n < len(own) else "", size, column.side)
+            for own, column, size in zip(pieces, columns, sizes)
+        ]
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    """Lines of so many cells, between words where there are some, indented alike."""
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(text) <= size:
+        return [text]
+    blank = " " * (len(text) - len(text.lstrip()))
+    lines = [""]
+    for word in text.split():
+        for piece in chop_cells(word, max(2, size - len(blank))):
+            whole = f"{lines[-1]} {piece}".strip()
+            if cell_len(whole) + len(blank) > size:
+                lines.append(piece)
+            else:
+                lines[-1] = whole
+    return [blank + line for line in lines]
+
+
+def _cut(text: str, size: int) -> str:
+    """A text in so many cells; a sign says that there was more."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= size:
+        return text
+    return set_cell_size(text, size - 1).rstrip() + "…"
+
+
+def _padded(text: str, size: int, side: str) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    space = " " * (size - cell_len(text))
+    return isolated(space + text if side == "right" else set_cell_size(text, size))

@@ -1,0 +1,351 @@
+"""From a declared table, its rows and the result to cells: what every renderer draws.
+
+A cell holds its text as shown and the unrounded numbers behind it. Cells are made when they are
+asked for: a page shows the first of 100,000 rows, a CSV file all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from rote.core.result import Result
+from rote.core.table import NUMBERS, Column, Row, Rows, Table, source_rows
+from rote.core.table import VALUES as VALUES
+from rote.report._grid import lopsided, rounded, rounded_like
+from rote.report.terminal import harmless
+
+LIMIT = 100
+"""Rows of a table on a page; files have all of them."""
+_LEAST_OF_EACH = 3
+_LONGEST, _SCANNED, _NAME, _ID = 240, 1000, 120, 60
+_LOOKED_AT = 200
+_TINY, _HUGE = 1e-3, 1e7
+Number: TypeAlias = float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is shown, and the unrounded numbers behind it; the first one is sorted by."""
+
+    text: str
+    values: tuple[Number, ...] = ()
+    mark: str = ""
+    below: tuple[str, ...] = ()
+    """Small print on a page: the interval, a second number."""
+    beside: str = ""
+    """The same where there is one line alone."""
+    whole: str = ""
+    """The text before it was cut, for files."""
+
+    @property
+    def line(self) -> str:
+        """All of it in one line."""
+        return " ".join(filter(None, (self.text, self.beside or " ".join(self.below)))) + self.mark
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Rows of data under headings; `make` turns one into cells.
+
+    Where rows belong to groups (`by`), each group is cut by itself, so that none is missing.
+    """
+
+    id: str
+    title: str
+    columns: Sequence[Column]
+    data: Rows
+    make: Callable[[Row], Sequence[Cell]]
+    said: str = ""
+    by: str = ""
+    reference: str | None = None
+    limit: int = LIMIT
+    """Rows that are shown on a page."""
+    wide: bool = False
+    """Many columns of numbers: the first one stays in sight."""
+    terminal: int = 0
+    """Rows of each group on a terminal."""
+    chosen: Callable[[Rows, int], Rows] | None = None
+    """Which rows of a group those are, if not the first."""
+
+    def rows(self, limit: int | None = None) -> Iterator[tuple[bool, Sequence[Cell]]]:
+        """The cells of the rows, and whether a row is the reference's."""
+        for row in self.data if limit is None else self.first(limit):
+            own = bool(self.by) and self.reference is not None
+            yield own and row.get(self.by) == self.reference, self.make(row)
+
+    def first(self, limit: int) -> Rows:
+        """The first rows, or the first of each group."""
+        if len(self.data) <= limit:
+            return self.data
+        groups = dict.fromkeys(row.get(self.by) for row in self.data) if self.by else {}
+        if len(groups) < 2:
+            return self.data[:limit]
+        each = self._each(limit, len(groups))
+        taken = dict.fromkeys(groups, 0)
+        found = []
+        for row in self.data:
+            name = row.get(self.by)
+            if taken[name] < each:
+                taken[name] += 1
+                found.append(row)
+        # More groups than rows fit: the first of them, and the line below the table says so.
+        return found[: max(limit, each)]
+
+    def cut(self) -> str:
+        """What a page leaves out, in words; nothing where it shows all."""
+        total, limit = len(self.data), self.limit
+        if total <= limit:
+            return ""
+        shown = len(self.first(limit))
+        groups = len({row.get(self.by) for row in self.data}) if self.by else 0
+        if groups > 1:
+            each = self._each(limit, groups)
+            name = next((c.heading for c in self.columns if c.field == self.by), self.by)
+            return f"The first {each} of each {name}: {shown:,} of {total:,} rows"
+        return f"The first {shown:,} of {total:,} rows"
+
+    def _each(self, limit: int, groups: int) -> int:
+        return max(_LEAST_OF_EACH, limit // groups)
+
+
+def sheets(table: Table, result: Result, *, id: str = "") -> list[Sheet]:
+    """A table of a result as it is shown: one sheet, one for each value of `split`, or none."""
+    rows: Rows = source_rows(result) if table.name == VALUES else result.tables.get(table.name, ())
+    if rows and table.rows:
+        rows = table.rows(rows, result)
+    if table.by and result.reference is not None:
+        rows = sorted(rows, key=lambda row: row.get(table.by) != result.reference)
+    parts: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        parts.setdefault(tuple(row.get(name) for name in table.split), []).append(row)
+    id = id or slug(f"{result.measure}-{table.name}")
+    return [
+        _sheet(
+            table, own, result, id if not table.split else f"{id}-{slug('-'.join(map(str, key)))}"
+        )
+        for key, own in parts.items()
+    ]
+
+
+def of_rows(id: str, title: str, columns: Sequence[Column], rows: Rows, **more: Any) -> Sheet:
+    """Rows that belong to no result, under these columns."""
+    held = [one for one in columns if not one.optional or _held(one, rows)]
+    return Sheet(id, title, held, rows, lambda row: [cell(row, one) for one in held], **more)
+
+
+def columns_of(rows: Rows) -> list[Column]:
+    """A column for each field that holds anything, for rows that nobody laid out."""
+    first = rows[:_LOOKED_AT]
+    held = {
+        name: [row[name] for row in first if row.get(name) is not None]
+        for name in dict.fromkeys(name for row in first for name in row)
+    }
+    return [
+        Column(name, kind="number" if all(map(_is_number, found)) else "text")
+        for name, found in held.items()
+        if found
+    ]
+
+
+def slug(name: str) -> str:
+    """A name that can be an id and a file: a plugin may call its measure anything."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()[:_ID]).strip("-") or "unnamed"
+
+
+def _sheet(table: Table, rows: Rows, result: Result, id: str) -> Sheet:
+    columns = table.columns(rows, result) if callable(table.columns) else table.columns
+    data: Rows = rows
+    columns = list(columns or columns_of(rows))
+    if table.pivot:
+        data, more = _turned(table, columns, rows)
+        columns += more
+    title, said = (one(rows, result) if callable(one) else one for one in (table.title, table.said))
+    return of_rows(
+        *(id, title, columns, data),
+        said=said,
+        by=table.by,
+        reference=_once(result.reference, table.by, data),
+        terminal=table.limit,
+        chosen=table.first,
+    )
+
+
+def _once(reference: str | None, by: str, rows: Rows) -> str | None:
+    """The reference where it has a line; where it has many, a mark at each would say nothing."""
+    return reference if sum(row.get(by) == reference for row in rows) < 2 else None
+
+
+def _turned(table: Table, columns: Sequence[Column], rows: Rows) -> tuple[Rows, list[Column]]:
+    """Rows side by side: lines, in which a field is named by its value across, and the columns."""
+    assert table.pivot is not None
+    pivot, cell = table.pivot, table.pivot.cell
+    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = tuple(row.get(column.field) for column in columns if column.kind not in NUMBERS)
+        line = lines.setdefault(key, {column.field: row.get(column.field) for column in columns})
+        line.setdefault(table.by, row.get(table.by))
+        for name in (*cell.fields, *filter(None, (cell.mark,))):
+            line[_across(row[pivot.across], name)] = row.get(name)
+    titles: dict[Any, str] = {}
+    for row in rows:
+        value = row[pivot.across]
+        if value not in titles:
+            titles[value] = pivot.titles(row) if callable(pivot.titles) else str(value)
+    if not callable(pivot.titles):
+        titles = {v: name for v, name in pivot.titles.items() if v in titles} | {
+            v: pivot.titles.get(v, name) for v, name in titles.items()
+        }
+    return list(lines.values()), [_renamed(cell, value, title) for value, title in titles.items()]
+
+
+def _renamed(column: Column, value: Any, title: str = "") -> Column:
+    low, high = column.ends or ("", "")
+    return replace(
+        column,
+        field=_across(value, column.field),
+        title=title,
+        ends=(_across(value, low), _across(value, high)) if column.ends else None,
+        spread=column.spread and _across(value, column.spread),
+        mark=column.mark and _across(value, column.mark),
+        also=column.also and _renamed(column.also, value),
+    )
+
+
+def _across(value: Any, name: str) -> str:
+    return f"{value}_{name}"
+
+
+def cell(row: Row, column: Column) -> Cell:
+    """What is in this row, under this heading."""
+    value = _plain(row.get(column.field))
+    if column.kind not in NUMBERS or isinstance(value, str):
+        return text_cell(_words(value))
+    made = _number(row, column, value)
+    if column.also is None:
+        return made
+    second = cell(row, column.also)
+    if not (made.values[0] is None and second.text == "–"):
+        inline, below = second.line, " ".join((second.text, *second.below))
+        beside = f"{made.beside} ({inline})".strip()
+        made = replace(made, beside=beside, below=(*made.below, f"({below})"))
+    return replace(made, values=(*made.values, *second.values))
+
+
+def text_cell(text: object, *, longest: int = _LONGEST) -> Cell:
+    """A text in one line, cut where it is absurdly long."""
+    whole = "" if text is None else str(text)
+    shown = harmless(whole[:_SCANNED])
+    if len(shown) > longest or len(whole) > _SCANNED:
+        return Cell(shown[: longest - 1].rstrip() + "…", whole=whole)
+    return Cell(shown, whole=whole)
+
+
+def number_cell(number: float | None, kind: str = "number") -> Cell:
+    """A number by itself, rounded for the eye alone."""
+    return cell({"": number}, Column("", kind=kind))  # type: ignore[arg-type]
+
+
+def p_value(number: float | None) -> str:
+    if number is None or math.isnan(number):
+        return "–"
+    return "< 0.001" if number < 0.001 else f"{number:.3f}"
+
+
+def shown_name(text: str) -> str:
+    """A name whole, since names often differ in the middle; only an absurd one is cut."""
+    shown = harmless(text[: 2 * _NAME])
+    return shown if len(text) <= _NAME else shown[: _NAME - 1] + "…"
+
+
+def shown_number(number: float, column: Column, model: float | None = None) -> str:
+    """A number as its column shows it, with as many digits as `model` would have."""
+    if math.isinf(number):
+        return "∞" if number > 0 else "-∞"
+    sign = "+" if column.signed and number > 0 else ""
+    match column.kind:
+        case "count":
+            return f"{sign}{number:,.0f}"
+        case "share":
+            return f"{sign}{number:.{1 if column.decimals is None else column.decimals}%}"
+        case "p":
+            return p_value(number)
+    if column.decimals is not None:
+        return f"{sign}{number:,.{column.decimals}f}"
+    if isinstance(number, int):
+        return f"{sign}{number:,}"
+    if model is not None:
+        return sign + rounded_like(number, model)
+    if 0 < abs(number) < _TINY:
+        return f"{sign}{number:.2g}"
+    if abs(number) >= _HUGE:
+        return f"{sign}{number:.1e}".replace("e+0", "e").replace("e+", "e")
+    return sign + rounded(number)
+
+
+def _number(row: Row, column: Column, value: Any) -> Cell:
+    ends = [_finite(_plain(row.get(name))) for name in column.ends or ()]
+    spread = [_finite(_plain(row.get(column.spread)))] if column.spread else []
+    behind = (_finite(value), *ends, *spread)
+    if value is None or math.isnan(value):
+        return Cell("–", behind)
+    mark = str(row.get(column.mark) or "") if column.mark else ""
+    if spread and spread[0] is not None:
+        shown = shown_number(spread[0], replace(column, signed=False), _model(value, spread[0]))
+        text = shown_number(value, column, _model(value, spread[0]))
+        return Cell(text, behind, mark, (f"±{shown}",), f"±{shown}")
+    if not ends or None in ends:
+        return Cell(shown_number(value, column), behind, mark)
+    low, high = (float(end) for end in ends if end is not None)
+    model = _model(value, (high - low) / 2)
+    text, first, last = (shown_number(number, column, model) for number in (value, low, high))
+    return Cell(text, behind, mark, (f"[{first}, {last}]",), _reach(value, low, high, column))
+
+
+def _reach(value: float, low: float, high: float, column: Column) -> str:
+    """An interval in a line: half its width, or its ends where one side is longer."""
+    model = _model(value, (high - low) / 2)
+    if math.isinf(low) or math.isinf(high) or lopsided(value, low, high):
+        return "[" + " to ".join(shown_number(end, column, model) for end in (low, high)) + "]"
+    return "±" + shown_number((high - low) / 2, replace(column, signed=False), model)
+
+
+def _model(value: float, reach: float) -> float | None:
+    """A small number with a wide interval needs no more digits than the interval."""
+    return max(abs(value), abs(reach))
+
+
+def _words(value: Any) -> str:
+    """A list of short things as they are, anything deeper as JSON."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return " · ".join(value)
+    if isinstance(value, (list, tuple, Mapping)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else shown_number(value, Column("", kind="number"))
+    return "" if value is None else str(value)
+
+
+def _held(column: Column, rows: Rows) -> bool:
+    return any(
+        value is not None and value == value for value in (r.get(column.field) for r in rows)
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _is_number(value: Any) -> bool:
+    value = _plain(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _finite(number: Any) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
