@@ -53,6 +53,18 @@ class Work:
     permutations: int = 0
     reporter: Reporter = field(default_factory=Silent)
 
+    def sources(self, texts: int) -> list[Take]:
+        """The texts of each source; all of them where none are known."""
+        return list(self.groups.values()) or [np.arange(texts, dtype=np.int64)]
+
+
+def owners(groups: Sequence[Take], texts: int) -> NDArray[np.int64]:
+    """By text the number of the group that it is in; -1 for none."""
+    found = np.full(texts, -1, np.int64)
+    for number, take in enumerate(groups):
+        found[take] = number
+    return found
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -32,7 +32,9 @@ HELP = "The corpus: an index, or a file of texts if they are few"
 WITHOUT = "no corpus to hold the texts against: --against names an index, or a file of texts"
 
 
-def check_against(against: str, layers: Sequence[str], signature: str) -> None:
+def check_against(
+    against: str, layers: Sequence[str], signature: str, flag: str = "against"
+) -> None:
     """Refuse a corpus that cannot be compared; cheap enough to be asked before any text is read.
 
     `signature`: of whoever makes the layers of the measured texts.
@@ -47,7 +49,7 @@ def check_against(against: str, layers: Sequence[str], signature: str) -> None:
         return
     if own != annotators.get().signature:
         raise OptionError(
-            f"a file given to --against is annotated by {annotators.get().signature}, and the "
+            f"a file given to --{flag} is annotated by {annotators.get().signature}, and the "
             f"texts by {own}: build an index of {against} with the same --annotator"
         )
     open_corpus([Path(against)])  # says what is wrong if there is no such file

@@ -159,8 +159,9 @@ def _looks(texts: Sequence[str], embedder: Embedder, work: Work) -> dict[int, st
     """A few texts of every source, spread evenly; none where the model may know the language."""
     if not embedder.english:
         return {}
-    groups = list(work.groups.values()) or [np.arange(len(texts))]
-    some = (int(n) for take in groups for n in take[:: max(1, len(take) // GLANCE)])
+    some = (
+        int(n) for take in work.sources(len(texts)) for n in take[:: max(1, len(take) // GLANCE)]
+    )
     return {number: look(texts[number]) or "" for number in some}
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import embeddings
 from rote.compare.intervals import clustered_error, mean_similarity
-from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure import _meaning as meaning
 from rote.measure._meaning import Choice, Embedded, Neighbours, Unit, sums_by_text, vendi
@@ -123,10 +123,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 def arranged(found: Embedded, work: Work) -> Rows:
     """What any group of texts is measured from, out of the vectors of all of them."""
     counts = found.counts
-    groups = list(work.groups.values()) or [np.arange(len(counts))]
-    source_of = np.zeros(len(counts), np.int64)
-    for number, take in enumerate(groups):
-        source_of[take] = number
+    groups = work.sources(len(counts))
     texts = found.sentences.texts
     return Rows(
         embedded=found,
@@ -134,7 +131,7 @@ def arranged(found: Embedded, work: Work) -> Rows:
         numbers=np.arange(len(texts), dtype=np.int64),
         sums=sums_by_text(found.vectors, texts, len(counts)),
         counts=counts,
-        neighbours=Neighbours(found.vectors, source_of[texts], work.reporter),
+        neighbours=Neighbours(found.vectors, owners(groups, len(counts))[texts], work.reporter),
         few=max(int(counts[take].sum()) for take in groups) <= RESAMPLED,
     )
 

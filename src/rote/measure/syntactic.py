@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rote.compare.intervals import clustered_error, left_out_error, mean_similarity, shares
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Table
 from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
@@ -144,7 +144,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         sentences=used,
         histograms=made,
         sums=sums,
-        equal_lengths=equal_lengths(made, used, texts, _groups(work, texts)),
+        equal_lengths=equal_lengths(made, used, texts, work.sources(texts)),
         words=np.bincount(used.texts, used.lengths, texts).astype(np.int64),
         cut_off=_per_text(everything, texts) - _per_text(complete, texts),
         not_drawn=_per_text(complete, texts) - sums.counts,
@@ -271,22 +271,17 @@ def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edi
     short = used.chosen(used.lengths <= LONGEST)
     some = short.chosen(drawn(short, work, options.edit_distance))
     trees = trees_of(sample.layer(UPOS), sample.layer(HEAD), some)
-    groups = _groups(work, texts)
+    groups = work.sources(texts)
     numbers = [some.of(take) for take in groups]
-    block_of = np.full(texts, -1, np.int64)
-    for number, take in enumerate(groups):
-        block_of[take] = number
     found = blocks(
         [[trees[number] for number in own] for own in numbers],
         [some.texts[own] for own in numbers],
         work.jobs,
         lambda share: work.progress(0.1 + 0.9 * share),
     )
-    return Edits(tuple(found), block_of, _per_text(used, texts) - _per_text(short, texts))
-
-
-def _groups(work: Work, texts: int) -> list[Take]:
-    return list(work.groups.values()) or [np.arange(texts, dtype=np.int64)]
+    return Edits(
+        tuple(found), owners(groups, texts), _per_text(used, texts) - _per_text(short, texts)
+    )
 
 
 def _block(edits: Edits, take: Take) -> Block | None:

@@ -204,15 +204,10 @@ def pair(
     """Take the distances. `near_reference`: the reference's neighbours, where they are known."""
     if near_reference is None:
         near_reference = neighbours(space, reference.points, rule.kept, effort)
-    near_source = near_reference
-    if source is not reference:
-        near_source = neighbours(space, source.points, rule.kept, effort)
-    around_reference = balls(
-        space, near_reference, source.points, strict=rule.strict, effort=effort
-    )
-    around_source = around_reference
-    if source is not reference:
-        around_source = balls(
-            space, near_source, reference.points, strict=rule.strict, effort=effort
-        )
-    return Pair(source, reference, around_source, around_reference, rule)
+    strict = rule.strict
+    around = balls(space, near_reference, source.points, strict=strict, effort=effort)
+    if source is reference:
+        return Pair(source, reference, around, around, rule)
+    near = neighbours(space, source.points, rule.kept, effort)
+    own = balls(space, near, reference.points, strict=strict, effort=effort)
+    return Pair(source, reference, own, around, rule)

@@ -18,7 +18,7 @@ by side: a point is at exactly 0 from itself, which a test with <= on a radius n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -30,17 +30,10 @@ from rote.measure._trees.histograms import Histograms
 
 Numbers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
-
-
-class Far(Protocol):
-    """How far chosen points lie from any others."""
-
-    def __call__(self, centres: Numbers) -> Floats:
-        """One row for each centre, one column for each chosen point; smaller is nearer.
-
-        Within a row equal distances are equal numbers, and the order is that of the distances.
-        Numbers of different rows need not be comparable.
-        """
+Far: TypeAlias = Callable[[Numbers], Floats]
+"""How far chosen points lie from any centres: a row for each centre, a column for each chosen point;
+smaller is nearer. Within a row equal distances are equal numbers, and the order is that of the
+distances; numbers of different rows need not be comparable."""
 
 
 class Points(Protocol):
@@ -80,16 +73,9 @@ def same(things: Iterable[bytes]) -> tuple[Numbers, Numbers]:
     Numbers follow the order of the bytes, so the order in which things come cannot be seen in
     anything that is summed over them.
     """
-    keys: Sequence[bytes] = list(things)
-    first: dict[bytes, int] = {}
-    for place, key in enumerate(keys):
-        first.setdefault(key, place)
-    ordered = sorted(first)
-    numbers = {key: number for number, key in enumerate(ordered)}
-    return (
-        np.array([first[key] for key in ordered], np.int64),
-        np.array([numbers[key] for key in keys], np.int64),
-    )
+    keys = np.array(list(things), object)
+    _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    return first.astype(np.int64), numbers.reshape(-1).astype(np.int64)
 
 
 Array: TypeAlias = NDArray[Any]
@@ -110,37 +96,22 @@ class TreePoints:
     kinds: int
     norms: Floats
 
-    def chosen(self, others: Numbers) -> TreesChosen:
-        from rote.measure._neighbours.ball_kernels import holders
+    def chosen(self, others: Numbers) -> Far:
+        from rote.measure._neighbours import ball_kernels as kernels
 
-        found = holders(self.labels, self.counts, self.ends, self.kinds, others)
-        return TreesChosen(self, self.common[others].T.copy(), *found, self.norms[others])
+        common, norms = self.common[others].T.copy(), self.norms[others]
+        lists = (self.labels, self.counts, self.ends)
+        holding = kernels.holders(*lists, self.kinds, others)
+
+        def far(centres: Numbers) -> Floats:
+            products = self.common[centres] @ common
+            kernels.add_products(products, centres, *lists, *holding)
+            return np.asarray(kernels.negative_square_over(products, norms))
+
+        return far
 
     def from_itself(self, centres: Numbers) -> Floats:
         return -self.norms[centres]
-
-
-@dataclass(frozen=True, slots=True)
-class TreesChosen:
-    """The chosen points, ready to be compared: for every label, which of them hold it."""
-
-    points: TreePoints
-    common: Array
-    holder: Array
-    times: Array
-    holder_ends: Numbers
-    norms: Floats
-
-    def __call__(self, centres: Numbers) -> Floats:
-        from rote.measure._neighbours.ball_kernels import add_products, negative_square_over
-
-        points = self.points
-        products = points.common[centres] @ self.common
-        add_products(
-            *(products, centres, points.labels, points.counts, points.ends),
-            *(self.holder, self.times, self.holder_ends),
-        )
-        return negative_square_over(products, self.norms)
 
 
 def tree_points(made: Histograms, sentences: Numbers) -> tuple[TreePoints, Numbers]:
@@ -176,22 +147,14 @@ class VectorPoints:
 
     vectors: Floats
 
-    def chosen(self, others: Numbers) -> VectorsChosen:
-        return VectorsChosen(self, self.vectors[others].T.copy())
+    def chosen(self, others: Numbers) -> Far:
+        from rote.measure._neighbours.ball_kernels import squared_distances
+
+        columns = self.vectors[others].T.copy()
+        return lambda centres: np.asarray(squared_distances(self.vectors[centres], columns))
 
     def from_itself(self, centres: Numbers) -> Floats:
         return np.zeros(len(centres))
-
-
-@dataclass(frozen=True, slots=True)
-class VectorsChosen:
-    points: VectorPoints
-    columns: Floats
-
-    def __call__(self, centres: Numbers) -> Floats:
-        from rote.measure._neighbours.ball_kernels import squared_distances
-
-        return squared_distances(self.points.vectors[centres], self.columns)
 
 
 def different(vectors: NDArray[np.float32]) -> tuple[Numbers, Numbers]:

@@ -195,9 +195,20 @@ def outside(
     size = equal_size(sentences, work, rule.k, count)
     if not size:
         return Outside(0, np.empty(0, np.int64), {})
-    drawing = _Drawing(sentences, work, size)
+    rank = ranks(sentences, np.arange(len(sentences), dtype=np.int64), work)
+
+    def lowest(take: Take, size: int) -> Numbers:
+        """Always the same ones first."""
+        own = sentences.of(take)
+        return np.sort(own[np.argsort(rank[own], kind="stable")[:size]])
+
+    def both(ours: Take, theirs: Take) -> tuple[Numbers, Numbers]:
+        """Equally many of both."""
+        most = min(size, *(len(sentences.of(take)) for take in (ours, theirs)))
+        return lowest(ours, most), lowest(theirs, most)
+
     drawn = {
-        source: [drawing.pair(*groups) for groups in own]
+        source: [both(*groups) for groups in own]
         for source, own in runs.items()
         if len(sentences.of(own[0][0])) >= size
     }
@@ -211,26 +222,7 @@ def outside(
         for source, own in drawn.items()
     }
     work.progress(1.0)
-    measured = drawing.lowest(work.groups[str(work.reference)], size)
-    return Outside(size, measured, found)
-
-
-class _Drawing:
-    """At most `size` sentences of some texts, always the same ones first."""
-
-    def __init__(self, sentences: Sentences, work: Work, size: int) -> None:
-        self.sentences, self.size = sentences, size
-        everything = np.arange(len(sentences), dtype=np.int64)
-        self.ranks = ranks(sentences, everything, work)
-
-    def pair(self, ours: Take, theirs: Take) -> tuple[Numbers, Numbers]:
-        """Equally many of both."""
-        size = min(self.size, *(len(self.sentences.of(take)) for take in (ours, theirs)))
-        return self.lowest(ours, size), self.lowest(theirs, size)
-
-    def lowest(self, take: Take, size: int) -> Numbers:
-        own = self.sentences.of(take)
-        return np.sort(own[np.argsort(self.ranks[own], kind="stable")[:size]])
+    return Outside(size, lowest(work.groups[str(work.reference)], size), found)
 
 
 def _missed(

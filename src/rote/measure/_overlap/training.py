@@ -38,31 +38,16 @@ def check_train(train: str, layer: str, signature: str, placebo: str | None = No
 
     `signature`: of whoever makes the layers of the measured texts.
     """
-    for flag, path in (("train", train), *((("placebo", placebo),) if placebo else ())):
-        _check(path, flag, layer, signature, drawn=placebo is not None)
-
-
-def _check(path: str, flag: str, layer: str, signature: str, *, drawn: bool) -> None:
-    from rote.annotate import annotators
-    from rote.corpus import open_corpus
     from rote.index.folders.folder import is_index
-    from rote.measure._against import annotator_signature, check_index
+    from rote.measure._against import check_against
 
-    own = annotator_signature(signature)
-    if is_index(Path(path)):
-        if drawn:
+    for flag, path in (("train", train), *((("placebo", placebo),) if placebo else ())):
+        if placebo and is_index(Path(path)):
             raise OptionError(
                 f"--{flag} {path} is an index, of which nothing can be drawn: with --placebo, both "
                 "sets are files or folders of texts"
             )
-        check_index(Path(path), (layer,), own)
-        return
-    if own != annotators.get().signature:
-        raise OptionError(
-            f"texts given to --{flag} are cut into words by {annotators.get().signature}, and the "
-            f"test items by {own}: build an index of {path} with the same --annotator"
-        )
-    open_corpus([Path(path)])  # says what is wrong if there is no such file
+        check_against(path, (layer,), signature, flag)
 
 
 def held(
