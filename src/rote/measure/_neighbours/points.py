@@ -31,7 +31,7 @@ from rote.measure._trees.histograms import Histograms
 Numbers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Far: TypeAlias = Callable[[Numbers], Floats]
-"""How far chosen points lie from any centres: a row for each centre, a column for each chosen point;
+"""How far chosen points lie from any centres: a row for each centre, a column for each point;
 smaller is nearer. Within a row equal distances are equal numbers, and the order is that of the
 distances; numbers of different rows need not be comparable."""
 
