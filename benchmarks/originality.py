@@ -23,7 +23,7 @@ from rote.core.annotation import Annotation
 from rote.core.layer import concatenate
 from rote.corpus import Batch, open_corpus
 from rote.index.index import Index
-from rote.index.segments.segment import memory_segment
+from rote.index.segments.write import memory_segment
 from rote.search.originality.algorithm1 import algorithm1
 from rote.search.originality.edges import edges_of_text
 from rote.search.originality.generated import citations, judge

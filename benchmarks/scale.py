@@ -26,7 +26,9 @@ from rote.corpus import open_corpus
 from rote.index.folders.options import most_places, parse_memory
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.segments.segment import FolderTarget, open_segment, write_stream
+from rote.index.segments.segment import open_segment
+from rote.index.segments.target import FolderTarget
+from rote.index.segments.write import write_stream
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3

@@ -14,14 +14,9 @@ from rote.core.document import Document
 from rote.core.layer import Layer, number
 from rote.corpus import Batch
 from rote.index.columns.parts import Column
-from rote.index.segments.segment import (
-    FolderTarget,
-    Segment,
-    SegmentRecord,
-    memory_segment,
-    open_segment,
-    write_segment,
-)
+from rote.index.segments.segment import Segment, SegmentRecord, open_segment
+from rote.index.segments.target import FolderTarget
+from rote.index.segments.write import memory_segment, write_segment
 from tests.index import twins
 
 LAYERS = ("lower", "pos", "subwords")

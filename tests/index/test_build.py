@@ -13,7 +13,7 @@ from rote.core.progress import Silent
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.estimate import estimate
-from rote.index.folders.folder import read_manifest, recipe_of
+from rote.index.folders.manifest import read_manifest, recipe_of
 from rote.index.folders.merge import merge_index
 from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions, choose, parse_memory
 from rote.index.folders.verify import verify_index

@@ -16,7 +16,7 @@ from rote.core.folder import locked
 from rote.index.folders import build, folder, stamps
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.folder import MANIFEST, read_manifest
+from rote.index.folders.manifest import MANIFEST, read_manifest
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index

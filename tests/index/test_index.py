@@ -16,7 +16,7 @@ from rote.core.layer import Layer, number
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.opening import index_layers, index_texts
-from rote.index.segments.segment import segment_of_layers
+from rote.index.segments.write import segment_of_layers
 from tests.index import twins
 
 ITEMS = "abcd"
@@ -136,7 +136,7 @@ def test_texts_in_and_out() -> None:
 def test_authors_are_counted_over_segments() -> None:
     from rote.annotate import annotators
     from rote.corpus import Batch
-    from rote.index.segments.segment import memory_segment
+    from rote.index.segments.write import memory_segment
 
     def segment(*documents: Document):
         batch = Batch(list(documents), "made", "made", [1] * len(documents), [])

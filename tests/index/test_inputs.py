@@ -17,7 +17,7 @@ from rote.corpus import open_corpus
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.estimate import estimate
-from rote.index.folders.folder import read_manifest
+from rote.index.folders.manifest import read_manifest
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index

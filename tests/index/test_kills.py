@@ -22,7 +22,7 @@ from rote.core.errors import InputError
 from rote.core.folder import clear_errors
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.folder import is_index
+from rote.index.folders.manifest import is_index
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index

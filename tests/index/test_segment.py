@@ -12,17 +12,13 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.corpus import Batch
 from rote.index.segments import frame
-from rote.index.segments.segment import (
-    FolderTarget,
-    MemoryTarget,
-    SegmentRecord,
-    check_part,
+from rote.index.segments.merge import merge_segments, sort_layer
+from rote.index.segments.part import check_part
+from rote.index.segments.segment import SegmentRecord, open_segment, read_segment
+from rote.index.segments.target import FolderTarget, MemoryTarget
+from rote.index.segments.write import (
     memory_segment,
-    merge_segments,
-    open_segment,
-    read_segment,
     segment_of_layers,
-    sort_layer,
     write_layer,
     write_segment,
     write_stream,

@@ -14,7 +14,7 @@ from rote.core.document import Document
 from rote.core.layer import Layer, number
 from rote.corpus import Batch
 from rote.index.index import Index
-from rote.index.segments.segment import memory_segment
+from rote.index.segments.write import memory_segment
 from rote.search.originality.authors import normalize, split_names
 
 TAGS = {"the": "DT", "of": "IN", "to": "TO", "was": "VBD", ",": ",", "B": "IN", "b": "VB"}

@@ -20,7 +20,7 @@ from rote.index.folders.build import add_to_index
 from rote.index.folders.merge import merge_index
 from rote.index.index import Index
 from rote.index.opening import build_index, index_texts, open_index
-from rote.index.segments.segment import segment_of_layers
+from rote.index.segments.write import segment_of_layers
 from rote.search.trace.alignment import EDIT, alignments
 from rote.search.trace.capitals import as_the_corpus_spells
 from rote.search.trace.evidence import Span

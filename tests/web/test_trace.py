@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
-from rote.index.folders.folder import read_manifest
+from rote.index.folders.manifest import read_manifest
 from rote.index.opening import open_index
 from rote.web.indexes import OpenIndex
 from rote.web.pages.trace import KINDS, cited, fragment_paragraphs

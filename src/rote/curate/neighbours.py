@@ -45,7 +45,7 @@ def neighbour_maker(
     if kind == "wordnet":
         return ByLexicon(count, seed)
     if kind == "index":
-        from rote.index.folders.folder import is_index
+        from rote.index.folders.manifest import is_index
 
         if corpus is None or not is_index(Path(corpus)):
             raise OptionError("--neighbours index takes words from an index: --corpus names it")

@@ -13,10 +13,10 @@ from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 from rote.index.index import DEFAULT, Index
-from rote.index.segments.segment import memory_segment, segment_of_layers
+from rote.index.segments.write import memory_segment, segment_of_layers
 
 if TYPE_CHECKING:
-    from rote.index.folders.folder import Manifest
+    from rote.index.folders.manifest import Manifest
 
 
 def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:

@@ -9,7 +9,7 @@ from rote.core.errors import InputError, OptionError
 from rote.index.answers import Context, Place
 from rote.index.columns.packed import OUTSIDE
 from rote.index.segments.documents import Documents
-from rote.index.segments.opened import Segment
+from rote.index.segments.segment import Segment
 
 
 def places_in(

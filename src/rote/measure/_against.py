@@ -41,7 +41,7 @@ def check_against(
     """
     from rote.annotate import annotators
     from rote.corpus import open_corpus
-    from rote.index.folders.folder import is_index
+    from rote.index.folders.manifest import is_index
 
     own = annotator_signature(signature)
     if is_index(Path(against)):
@@ -57,7 +57,7 @@ def check_against(
 
 def check_index(path: Path, layers: Sequence[str], signature: str) -> None:
     """Refuse an index of another annotator, or without a layer that is asked for."""
-    from rote.index.folders.folder import read_manifest
+    from rote.index.folders.manifest import read_manifest
 
     manifest = read_manifest(path)
     if manifest.signature != signature:
@@ -78,7 +78,7 @@ def check_index(path: Path, layers: Sequence[str], signature: str) -> None:
 def open_against(against: str, layers: Sequence[str], reporter: Reporter | None = None) -> Index:
     """The index, or one in memory of a file's texts."""
     from rote.corpus import open_corpus
-    from rote.index.folders.folder import is_index
+    from rote.index.folders.manifest import is_index
     from rote.index.opening import open_index
 
     if is_index(Path(against)):
@@ -94,7 +94,7 @@ def open_against(against: str, layers: Sequence[str], reporter: Reporter | None 
 def signed_against(against: str | None) -> str | None:
     """What the signature says of a corpus: its name, and which documents it holds."""
     from rote.corpus import open_corpus
-    from rote.index.folders.folder import is_index, read_manifest
+    from rote.index.folders.manifest import is_index, read_manifest
 
     if not against:
         return None
@@ -157,7 +157,7 @@ def _index_in_memory(path: Path, layers: Sequence[str], reporter: Reporter) -> I
     from rote.annotate.pieces import Recipe, checked
     from rote.corpus import Problems, open_corpus
     from rote.index.index import Index
-    from rote.index.segments.segment import memory_segment
+    from rote.index.segments.write import memory_segment
 
     corpus, problems = open_corpus([path]), Problems()
     for line in corpus.guesses:

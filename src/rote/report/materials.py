@@ -33,7 +33,7 @@ def texts_material(inputs: Input, found: Overview, by: Sequence[str]) -> Materia
 
 def corpus_material(role: str, name: str) -> Material:
     """An index, or texts that are read each time."""
-    from rote.index.folders.folder import is_index, read_manifest
+    from rote.index.folders.manifest import is_index, read_manifest
 
     path = Path(name)
     if is_index(path):

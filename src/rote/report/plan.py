@@ -151,7 +151,7 @@ def _lesser(plan: Planned) -> Planned | None:
 def check_given(options: ReportOptions) -> None:
     """Refuse at once a corpus or a training set that is not there."""
     from rote.corpus import open_corpus
-    from rote.index.folders.folder import is_index
+    from rote.index.folders.manifest import is_index
     from rote.search.backends import ROOM
 
     if options.corpus and not is_index(Path(options.corpus)):
@@ -177,7 +177,7 @@ def _effort(name: str) -> str:
 
 def _named_index(corpus: str | None) -> str | None:
     """How `rote templates` names a corpus; a file of texts cannot be asked for tags."""
-    from rote.index.folders.folder import is_index
+    from rote.index.folders.manifest import is_index
 
     if corpus is None or not is_index(Path(corpus)):
         return None

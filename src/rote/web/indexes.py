@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from rote.index.folders.folder import MANIFEST, Manifest, read_manifest
+from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
 from rote.index.index import Index
 from rote.index.opening import open_index
 

@@ -56,7 +56,7 @@ class Phrase:
 
 
 def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
-    from rote.index.folders.folder import read_manifest
+    from rote.index.folders.manifest import read_manifest
     from rote.index.query import is_plain
     from rote.search.rows.counts import COUNT_COLUMNS
 

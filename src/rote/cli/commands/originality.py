@@ -43,7 +43,7 @@ class GrowthOptions:
 
 def prepare(given: Given) -> Mapping[str, Any]:
     """Refuse before the work what cannot work; both flags need the verdict on every sentence."""
-    from rote.index.folders.folder import is_index
+    from rote.index.folders.manifest import is_index
     from rote.measure._against import WITHOUT
 
     options = build(GrowthOptions, given.options)

@@ -42,7 +42,7 @@ def carry_out(
 
 def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
     """All that is to be known of an index, as JSON holds it."""
-    from rote.index.folders.folder import FORMAT
+    from rote.index.folders.manifest import FORMAT
     from rote.index.opening import open_index
 
     index = open_index(path, reporter)

@@ -33,7 +33,7 @@ class AddOptions:
 def run(idx: Path, inputs: tuple[str, ...], **given: Any) -> None:
     from rote.index.folders.build import Written, add_to_index
     from rote.index.folders.estimate import estimate
-    from rote.index.folders.folder import read_manifest
+    from rote.index.folders.manifest import read_manifest
 
     summary, options = build(SummaryOptions, given), build(AddOptions, given)
     reporter = TerminalReporter(summary.quiet)

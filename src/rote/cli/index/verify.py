@@ -20,7 +20,7 @@ Says "whole", or lists what is damaged or missing and ends with exit code 1.
 
 
 def run(idx: Path, **given: Any) -> None:
-    from rote.index.folders.folder import is_index, read_manifest
+    from rote.index.folders.manifest import is_index, read_manifest
     from rote.index.folders.verify import verify_index
     from rote.report.terminal import harmless
 

@@ -24,17 +24,12 @@ from rote.index.folders.manifest import SEGMENTS, Listed, Manifest, read_manifes
 from rote.index.folders.options import SUBWORDS, choose
 from rote.index.folders.origin import key_of
 from rote.index.folders.writing import publish, tidy, writing
-from rote.index.segments.part import check_part
-from rote.index.segments.segment import (
-    Documents,
-    FolderTarget,
-    PartRecord,
-    Segment,
-    describe,
-    is_whole,
-    sort_layer,
-    write_layer,
-)
+from rote.index.segments.documents import Documents
+from rote.index.segments.merge import sort_layer
+from rote.index.segments.part import PartRecord, check_part, describe, is_whole
+from rote.index.segments.segment import Segment
+from rote.index.segments.target import FolderTarget
+from rote.index.segments.write import write_layer
 from rote.run import check_jobs, map_ordered
 
 _CHARACTERS_AT_ONCE = 4 * 2**20

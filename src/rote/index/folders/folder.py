@@ -19,34 +19,13 @@ from pathlib import Path
 from rote.core.errors import InputError
 from rote.core.progress import Reporter, Silent
 from rote.index.folders.manifest import (
-    FORMAT,
-    MANIFEST,
     SEGMENTS,
-    Listed,
     Manifest,
-    Subwords,
-    check_signature,
-    is_index,
     read_manifest,
-    recipe_of,
 )
 from rote.index.folders.stamps import check_new, record_checked
 from rote.index.segments.part import RESTORE
 from rote.index.segments.segment import Segment, open_segment
-
-__all__ = [
-    "FORMAT",
-    "MANIFEST",
-    "Listed",
-    "Manifest",
-    "Subwords",
-    "check_signature",
-    "is_index",
-    "open_as",
-    "open_folder",
-    "read_manifest",
-    "recipe_of",
-]
 
 
 def open_folder(

@@ -16,8 +16,8 @@ from rote.index.folders.manifest import SEGMENTS, Listed, Manifest, read_manifes
 from rote.index.folders.options import BuildOptions, most_places
 from rote.index.folders.origin import Origin, joined, key_of, sealed_segment, write_origin
 from rote.index.folders.writing import origins, publish, sealing, tidy, unlisted, writing
+from rote.index.segments.merge import merge_segments
 from rote.index.segments.part import stream_length
-from rote.index.segments.segment import merge_segments
 from rote.run import check_jobs
 
 Held = tuple[Listed, Origin]

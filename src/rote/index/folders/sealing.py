@@ -22,7 +22,7 @@ from rote.corpus import Batch
 from rote.index.folders.manifest import SEGMENTS, Listed, Manifest
 from rote.index.folders.origin import Origin, digests_of, key_of, sealed_segment, write_origin
 from rote.index.folders.writing import sealing
-from rote.index.segments.segment import write_segment
+from rote.index.segments.write import write_segment
 
 Sealed = tuple[Listed, Origin]
 

@@ -14,8 +14,8 @@ from rote.core.progress import Reporter, Silent
 from rote.index.segments.column import joined_ids, write_column
 from rote.index.segments.documents import DocumentsWriter
 from rote.index.segments.frame import Frame, FrameWriter
-from rote.index.segments.opened import WORD, Segment, SegmentRecord
 from rote.index.segments.part import DOCUMENTS, LAYER, PartRecord
+from rote.index.segments.segment import WORD, Segment, SegmentRecord
 from rote.index.segments.target import PartWriter, Target
 
 _SILENT = Silent()

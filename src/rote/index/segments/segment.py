@@ -1,86 +1,108 @@
-"""Segments, the immutable pieces that an index is made of: everything the index uses of them.
+"""A segment: documents and their layers, opened from a folder or made in memory.
 
-`write_segment` makes one of annotated documents, `merge_segments` one of several,
-`open_segment` maps one; `memory_segment` and `segment_of_layers` make one that lives in memory
-and answers the same questions.
+It never changes. Adding documents makes another segment, adding a layer another part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
-from rote.core.annotation import Annotation
-from rote.core.document import Document
-from rote.core.layer import Layer
-from rote.corpus import Batch
-from rote.index.segments.documents import AUTHOR, Documents, Labels
-from rote.index.segments.frame import Frame
-from rote.index.segments.merge import merge_segments, sort_layer
-from rote.index.segments.opened import Segment, SegmentRecord, open_segment, read_segment
-from rote.index.segments.part import PartRecord, check_part, describe, is_whole
-from rote.index.segments.spans import Spans
-from rote.index.segments.target import FolderTarget, MemoryTarget, Target, sync_folder
-from rote.index.segments.write import Piece, write_layer, write_pieces, write_segment, write_stream
+from rote.core.errors import InputError
+from rote.index.columns.parts import Column
+from rote.index.segments.column import read_column
+from rote.index.segments.documents import Documents
+from rote.index.segments.frame import Frame, has_frame, read_frame
+from rote.index.segments.part import (
+    DOCUMENTS,
+    LAYER,
+    RESTORE,
+    Part,
+    PartRecord,
+    is_whole,
+    open_part,
+)
 
-__all__ = [
-    "Documents",
-    "FolderTarget",
-    "Frame",
-    "Labels",
-    "MemoryTarget",
-    "PartRecord",
-    "Segment",
-    "SegmentRecord",
-    "Spans",
-    "Target",
-    "check_part",
-    "describe",
-    "is_whole",
-    "memory_segment",
-    "merge_segments",
-    "open_segment",
-    "read_segment",
-    "segment_of_layers",
-    "sort_layer",
-    "sync_folder",
-    "write_layer",
-    "write_segment",
-    "write_stream",
-]
+WORD = "word"
 
 
-def memory_segment(
-    pieces: Iterable[tuple[Batch, Annotation]],
-    *,
-    layers: Sequence[str],
-    sorted_layers: Sequence[str],
-    author_field: str = AUTHOR,
-    threads: int = 1,
-    name: str = "memory",
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Columns by the names of their layers, the frames they stand in, and the documents."""
+
+    name: str
+    columns: Mapping[str, Column]
+    frames: Mapping[str, Frame]
+    documents: Documents
+
+    def frame_of(self, layer: str) -> Frame:
+        """That of `word`, unless the layer has items of its own."""
+        return self.frames[layer if layer in self.frames else WORD]
+
+    @property
+    def tokens(self) -> int:
+        return self.frames[WORD].items
+
+    @property
+    def places(self) -> int:
+        return len(self.frames[WORD])
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRecord:
+    """What a manifest keeps of a segment."""
+
+    documents: int
+    tokens: int
+    places: int
+    parts: tuple[PartRecord, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, held: Mapping[str, Any]) -> SegmentRecord:
+        parts = tuple(PartRecord(**part) for part in held["parts"])
+        return cls(**{**held, "parts": parts})
+
+
+def open_segment(
+    folder: Path, parts: Sequence[PartRecord] | None = None, name: str | None = None
 ) -> Segment:
-    """A segment in memory of annotated documents."""
-    target = MemoryTarget()
-    write_segment(
-        target,
-        pieces,
-        layers=layers,
-        sorted_layers=sorted_layers,
-        author_field=author_field,
-        threads=threads,
-    )
-    return read_segment(name, target.parts.values())
+    """Map a segment; without `parts` all that are whole."""
+    if parts is None:
+        found = [open_part(place) for place in sorted(folder.iterdir()) if is_whole(place)]
+    else:
+        found = [open_part(folder / part.folder, part.checksum) for part in parts]
+    return read_segment(name or folder.name, found, str(folder))
 
 
-def segment_of_layers(
-    layers: Mapping[str, Layer],
-    *,
-    sorted_layers: Sequence[str],
-    threads: int = 1,
-    name: str = "memory",
-) -> Segment:
-    """A segment in memory of aligned layers alone: texts are empty, ids are numbers."""
-    target = MemoryTarget()
-    texts = len(next(iter(layers.values())))
-    piece = Piece([Document(str(i), "") for i in range(texts)], layers)
-    write_pieces(target, [piece], tuple(layers), sorted_layers, threads=threads)
-    return read_segment(name, target.parts.values())
+def read_segment(name: str, parts: Iterable[Part], where: str = "memory") -> Segment:
+    """A segment of its parts, which have to belong together."""
+    held = list(parts)
+    documents = next((part for part in held if part.kind == DOCUMENTS), None)
+    if documents is None:
+        raise InputError("the segment's documents are missing", file=where, remedy=RESTORE)
+    layers = [part for part in held if part.kind == LAYER]
+    frames = {WORD: read_frame(documents)}
+    frames |= {part.name: read_frame(part) for part in layers if has_frame(part)}
+    columns = {}
+    for part in layers:
+        frame = frames[part.name if part.name in frames else WORD]
+        columns[part.name] = column = read_column(part, frame.document_ends)
+        if len(column.ids) != len(frame) or len(frame.document_ends) != len(
+            frames[WORD].document_ends
+        ):
+            problem = "this layer does not fit the segment's documents"
+            raise InputError(problem, file=part.where, remedy=RESTORE)
+    segment = Segment(name, columns, frames, Documents(documents))
+    if len(segment.documents) != len(frames[WORD].document_ends):
+        problem = "the segment's documents and layers do not fit each other"
+        raise InputError(problem, file=where, remedy=RESTORE)
+    return segment

@@ -20,8 +20,8 @@ from rote.index.columns.packed import Packed
 from rote.index.columns.parts import MOST_PLACES, Column, Suffixes, Vocabulary
 from rote.index.segments.documents import Documents, Labels
 from rote.index.segments.frame import Frame
-from rote.index.segments.opened import Segment
 from rote.index.segments.part import RESTORE
+from rote.index.segments.segment import Segment
 from rote.index.segments.spans import EXCEPTION, STEP_BITS, Spans
 from rote.index.segments.texts import CHUNK, Texts
 from rote.index.sorting.codes import LONGEST

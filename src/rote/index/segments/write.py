@@ -22,9 +22,9 @@ from rote.index.columns.parts import Vocabulary
 from rote.index.segments.column import LayerWriter, write_column
 from rote.index.segments.documents import AUTHOR, DocumentsWriter
 from rote.index.segments.frame import FrameWriter, end_places
-from rote.index.segments.opened import WORD, Segment, SegmentRecord
 from rote.index.segments.part import DOCUMENTS, LAYER, PartRecord
-from rote.index.segments.target import PartWriter, Target
+from rote.index.segments.segment import WORD, Segment, SegmentRecord, read_segment
+from rote.index.segments.target import MemoryTarget, PartWriter, Target
 
 _AT_ONCE = 1 << 16
 _SILENT = Silent()
@@ -222,3 +222,40 @@ def _does_not_fit(name: str, segment: Segment) -> InputError:
         f"the layer '{name}' does not fit the words of segment {segment.name}",
         remedy="Add layers with the annotator that the index was built with, over the same texts",
     )
+
+
+def memory_segment(
+    pieces: Iterable[tuple[Batch, Annotation]],
+    *,
+    layers: Sequence[str],
+    sorted_layers: Sequence[str],
+    author_field: str = AUTHOR,
+    threads: int = 1,
+    name: str = "memory",
+) -> Segment:
+    """A segment in memory of annotated documents."""
+    target = MemoryTarget()
+    write_segment(
+        target,
+        pieces,
+        layers=layers,
+        sorted_layers=sorted_layers,
+        author_field=author_field,
+        threads=threads,
+    )
+    return read_segment(name, target.parts.values())
+
+
+def segment_of_layers(
+    layers: Mapping[str, Layer],
+    *,
+    sorted_layers: Sequence[str],
+    threads: int = 1,
+    name: str = "memory",
+) -> Segment:
+    """A segment in memory of aligned layers alone: texts are empty, ids are numbers."""
+    target = MemoryTarget()
+    texts = len(next(iter(layers.values())))
+    piece = Piece([Document(str(i), "") for i in range(texts)], layers)
+    write_pieces(target, [piece], tuple(layers), sorted_layers, threads=threads)
+    return read_segment(name, target.parts.values())

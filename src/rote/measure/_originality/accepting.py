@@ -49,7 +49,7 @@ def accept(
     """
     from rote.corpus import open_corpus
     from rote.index.folders.build import add_to_index
-    from rote.index.folders.folder import read_manifest
+    from rote.index.folders.manifest import read_manifest
     from rote.index.opening import open_index
 
     held = [segment.documents for segment in open_index(path, reporter).segments]

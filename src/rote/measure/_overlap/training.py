@@ -38,7 +38,7 @@ def check_train(train: str, layer: str, signature: str, placebo: str | None = No
 
     `signature`: of whoever makes the layers of the measured texts.
     """
-    from rote.index.folders.folder import is_index
+    from rote.index.folders.manifest import is_index
     from rote.measure._against import check_against
 
     for flag, path in (("train", train), *((("placebo", placebo),) if placebo else ())):
@@ -58,7 +58,7 @@ def held(
     The same layer of the training texts is asked; of training records that have the field which is
     looked up, what that field holds: references are held against references.
     """
-    from rote.index.folders.folder import is_index
+    from rote.index.folders.manifest import is_index
 
     if is_index(Path(train)):
         return counted(layer, n, _in_index(layer, n, train, work))

@@ -24,7 +24,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison
 from rote.core.progress import Reporter
 from rote.core.sample import Take
-from rote.index.folders.folder import is_index
+from rote.index.folders.manifest import is_index
 from rote.index.index import Index
 from rote.index.opening import open_index
 from rote.measure._against import check_index

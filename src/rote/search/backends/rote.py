@@ -11,7 +11,7 @@ from rote.core.compiling import say_if_compiling
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts
-from rote.index.folders.folder import is_index, read_manifest
+from rote.index.folders.manifest import is_index, read_manifest
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Index
 from rote.index.opening import open_index

@@ -28,7 +28,7 @@ from rote.core.layer import Layer
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
 from rote.index.columns.parts import ABSENT, END, Column
 from rote.index.index import Index
-from rote.index.segments.opened import WORD
+from rote.index.segments.segment import WORD
 from rote.search.model.back_off import BackOff
 
 _SAMPLE = 64
@@ -181,8 +181,7 @@ class Speaker:
 
 def open_speaker(path: str) -> Model:
     """The model of an index folder; `FOLDER#lower` names the layer that it speaks."""
-    from rote.index.folders.folder import read_manifest
-    from rote.index.folders.manifest import is_index
+    from rote.index.folders.manifest import is_index, read_manifest
     from rote.index.opening import open_index
 
     folder, _, layer = path, "", ""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.index.index import Index
-from rote.index.segments.segment import Documents
+from rote.index.segments.documents import Documents
 from rote.search.originality.authors import Authors, Given, merge
 
 Numbers = NDArray[np.int32]

@@ -21,7 +21,7 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems
-from rote.index.folders.folder import Manifest
+from rote.index.folders.manifest import Manifest
 from rote.index.index import Index
 from rote.index.opening import open_state
 from rote.run import map_ordered
