@@ -148,6 +148,23 @@ def test_models_are_those_of_the_start_and_the_indexes(held: Workspace, index: P
         held.speaker("/etc/passwd")
 
 
+def test_a_study_asks_an_index_as_a_model_and_its_result_is_shown(
+    app: TestClient, held: Workspace
+) -> None:
+    given = {"model": ("index:idx",), "by": ("source",), "corpus": "index:idx", "n": 2}
+    form = RunForm("memorization", ("texts.jsonl",), given)
+    assert form.places() == (["texts.jsonl"], ["idx", "idx"])
+    address = work.run(form.kind, json.loads(json.dumps(asdict(form))), held, Silent())
+    page = app.get(address)
+    assert page.status_code == 200
+    assert "idx" in page.text
+    (result,) = History(held.store).results(address[-12:])
+    assert result.measure == "memorization"
+    for name, rows in result.tables.items():
+        if rows and name != "values":
+            assert app.get(f"{address}/result.json").json()["panel"][0]["tables"][name]
+
+
 @pytest.fixture
 def foreign(monkeypatch: pytest.MonkeyPatch) -> str:
     """A measure of another package, known by its entry point alone."""

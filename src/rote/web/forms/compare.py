@@ -129,11 +129,6 @@ class CompareForm:
         from rote.report.options import ReportOptions
 
         paths = [opened.file(key) for key in self.files]
-        per_text = sum(map(_size, paths)) <= _PER_TEXT
-        if not per_text:
-            reporter.say(
-                "these are too many texts to keep the values of each: take a sample to see them"
-            )
         return make_report(
             paths,
             ReportOptions(
@@ -142,7 +137,9 @@ class CompareForm:
                 measures=self.measures,
                 title=self.title,
             ),
-            settings=replace(Settings(**self.settings), per_text=per_text, jobs=opened.jobs),
+            settings=replace(
+                Settings(**self.settings), per_text=per_text(paths, reporter), jobs=opened.jobs
+            ),
             own=self.own,
             reporter=reporter,
         )
@@ -167,10 +164,15 @@ def offered() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*USUAL, *(name for name in MEASURES if name in there))))
 
 
-def _size(path: Path) -> int:
-    if path.is_dir():
-        return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
-    return path.stat().st_size if path.exists() else 0
+def per_text(paths: Sequence[Path], reporter: Reporter) -> bool:
+    """Whether the values of every text are kept: not of very many."""
+    held = [one for path in paths for one in (path.rglob("*") if path.is_dir() else (path,))]
+    few = sum(one.stat().st_size for one in held if one.is_file()) <= _PER_TEXT
+    if not few:
+        reporter.say(
+            "these are too many texts to keep the values of each: take a sample to see them"
+        )
+    return few
 
 
 def _metric(name: str) -> Metric:

@@ -27,7 +27,7 @@ _OPEN = {
     **dict.fromkeys(("corpus", "against", "train"), "place"),
     "model": "models",
     **dict.fromkeys("correct member items over order pair facet without values".split(), "text"),
-    **dict.fromkeys(("device", "dtype"), "text"),
+    **dict.fromkeys("device dtype text_field id_field prompt_field".split(), "text"),
 }
 """The same for what is run by itself, and strings that name an index, a file or a model."""
 Form = TypeVar("Form")

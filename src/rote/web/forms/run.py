@@ -6,7 +6,7 @@ Nothing is listed here: what the registry holds, from whichever package, has a f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
@@ -16,8 +16,9 @@ from rote.core.progress import Reporter
 from rote.core.record import Study, find
 from rote.core.result import Result
 from rote.measure import Settings
+from rote.studies._driver import kinds, options_of, run
 from rote.web.forms import options as forms
-from rote.web.forms.compare import SHARED
+from rote.web.forms.compare import SHARED, per_text
 from rote.web.store.history import RESULT, History
 from rote.web.workspace import Workspace, keys_of
 
@@ -42,8 +43,8 @@ class RunForm:
             given.setdefault(key, []).append(value)
         single = {key: ",".join(dict.fromkeys(filter(None, held))) for key, held in given.items()}
         found: dict[str, Any] = {}
-        for kind, only in _kinds(find(name)):
-            found |= forms.read(kind, single, only, open=True)
+        for kind in kinds(find(name)):
+            found |= forms.read(kind, single, _offered(kind), open=True)
         return cls(name, tuple(dict.fromkeys(given.get("input", ()))), found)
 
     @property
@@ -65,40 +66,41 @@ class RunForm:
     def check(self, opened: Workspace) -> None:
         if not self.inputs:
             raise OptionError("nothing is chosen that could go in")
-        record = find(self.name)
-        _inputs(record, self.inputs, opened)
-        for kind, _ in _kinds(record):
-            kind(**self._given(kind, opened))
+        self._inputs(opened)
+        options_of(kinds(find(self.name)), self._given(opened))
 
     def places(self) -> tuple[Sequence[str], Sequence[str]]:
-        record, grounds = find(self.name), []
+        grounds = []
         for one in fields_of(self.name):
             if one.kind in ("place", "models") and one.name in self.options:
                 grounds += forms.written(self.options[one.name]).split(",")
         files, indexes = keys_of(self.files, grounds)
-        return files, [*indexes, *(self.inputs if takes_of(record) == "index" else ())]
+        return files, [*indexes, *(self.inputs if takes_of(find(self.name)) == "index" else ())]
 
-    def perform(self, opened: Workspace, reporter: Reporter) -> list[Result]:
-        record = find(self.name)
-        made = [kind(**self._given(kind, opened)) for kind, _ in _kinds(record)]
-        inputs = _inputs(record, self.inputs, opened)
-        if isinstance(record, Study):
-            raise NotImplementedError
-        from rote.measure._compute import compute
+    def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
+        given, inputs = self._given(opened), self._inputs(opened)
+        if isinstance(find(self.name), Metric):
+            given |= {"jobs": opened.jobs, "per_text": per_text(inputs, reporter)}
+        return [run(self.name, inputs, given, reporter=reporter)]
 
-        return compute([(self.name, made[0])], inputs, settings=made[1], reporter=reporter)
-
-    def _given(self, kind: type, opened: Workspace) -> dict[str, Any]:
-        """The options of one kind, with paths in place of keys."""
-        found = {
-            one.name: self.options[one.name] for one in fields(kind) if one.name in self.options
-        }
-        for one in forms.fields_of(kind, found, open=True):
-            value = found[one.name]
+    def _given(self, opened: Workspace) -> dict[str, Any]:
+        """The options, with paths in place of keys."""
+        found = dict(self.options)
+        for one in fields_of(self.name):
             turn = {"place": opened.ground, "models": opened.speaker}.get(one.kind)
-            if turn:
+            if turn and one.name in found:
+                value = found[one.name]
                 found[one.name] = turn(value) if isinstance(value, str) else tuple(map(turn, value))
-        return found | ({"jobs": opened.jobs} if kind is Settings else {})
+        return found
+
+    def _inputs(self, opened: Workspace) -> Any:
+        takes = takes_of(find(self.name))
+        if takes == "results":
+            history = History(opened.store)
+            return [result for id in self.inputs for result in history.results(id)]
+        if takes == "index":
+            return next(opened.index(key) for key in self.inputs)
+        return [opened.file(key) for key in self.inputs]
 
 
 def takes_of(record: Metric | Study) -> str:
@@ -107,21 +109,13 @@ def takes_of(record: Metric | Study) -> str:
 
 
 def fields_of(name: str) -> list[forms.Field]:
-    """The fields that the form of a record has."""
-    return [
-        one for kind, only in _kinds(find(name)) for one in forms.fields_of(kind, only, open=True)
-    ]
+    """The fields that the form of a record has; one that several kinds of options have, once."""
+    found: dict[str, forms.Field] = {}
+    for kind in kinds(find(name)):
+        for one in forms.fields_of(kind, _offered(kind), open=True):
+            found.setdefault(one.name, one)
+    return list(found.values())
 
 
-def _kinds(record: Metric | Study) -> list[tuple[type, Sequence[str] | None]]:
-    """The dataclasses that its options lie in, each with the fields that are offered."""
-    if isinstance(record, Study):
-        return [(kind, None) for kind in (record.options, *record.more)]
-    return [(record.options, None), (Settings, SHARED)]
-
-
-def _inputs(record: Metric | Study, keys: Sequence[str], opened: Workspace) -> list[Any]:
-    takes = takes_of(record)
-    if takes == "results":
-        return [result for id in keys for result in History(opened.store).results(id)]
-    return [opened.index(key) if takes == "index" else opened.file(key) for key in keys]
+def _offered(kind: type) -> Sequence[str] | None:
+    return SHARED if kind is Settings else None
