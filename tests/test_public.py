@@ -12,7 +12,7 @@ import pytest
 
 import rote
 from rote.core import distribution
-from rote.measure import PANEL
+from rote.measure import panel
 
 PUBLIC = [
     *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
@@ -109,7 +109,7 @@ def test_an_unknown_keyword_gets_a_suggestion() -> None:
 
 def test_the_panel_gives_one_result_per_measure() -> None:
     results = rote.diversity(["one two three", "four five six"])
-    assert [result.measure for result in results] == [name for name, _ in PANEL]
+    assert [result.measure for result in results] == [name for name, _ in panel()]
 
 
 def test_an_index_is_built_and_opened(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from rote.cli.main import rote
 from rote.core import plugins
 from rote.core.errors import RoteError
-from rote.measure import PANEL
+from rote.measure import panel
 
 FAST = ["--permutations", "9", "--no-matched", "-q"]
 
@@ -116,7 +116,7 @@ def test_json_is_the_result_alone(answers: str) -> None:
 
 def test_the_panel_is_one_json_object(answers: str) -> None:
     data = json.loads(invoke("diversity", answers, "--json", *FAST).stdout)
-    assert [part["measure"] for part in data["panel"]] == [name for name, _ in PANEL]
+    assert [part["measure"] for part in data["panel"]] == [name for name, _ in panel()]
 
 
 def test_csv_has_a_line_per_source_and_value(answers: str) -> None:

@@ -22,7 +22,7 @@ from rote.core.result import Result
 from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
 from rote.index.opening import build_index
-from rote.measure import PANEL, Settings
+from rote.measure import Settings, panel
 from rote.measure._compute import compute
 from rote.measure._matched import compared_names
 from rote.report._grid import grid
@@ -457,4 +457,4 @@ def test_the_record_says_what_a_value_moves_with(
 
 
 def test_the_panel_names_measures_that_exist() -> None:
-    assert {name for name, _ in PANEL} <= set(NAMES)
+    assert {name for name, _ in panel()} <= set(NAMES)

@@ -15,11 +15,11 @@ from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions
 from rote.index.opening import build_index
-from rote.measure import PANEL, Settings
+from rote.measure import Settings, panel
 from rote.report import reading
 from rote.report.make import ROWS, make_report
 from rote.report.options import ReportOptions
-from rote.report.plan import MEASURES
+from rote.report.plan import offered
 from rote.report.report import Report
 from rote.report.summary import summary
 from tests.report.written import PLACES, records, write
@@ -71,8 +71,9 @@ def test_inputs_with_everything_are_measured_by_everything(whole: Report) -> Non
     measured = dict.fromkeys(result.measure for result in whole.results)
     assert left == {"popularity"}
     # The order is that of the report, but for measures of fields, which are read apart.
-    assert set(measured) == set(MEASURES) - left
-    assert [r.measure for r in whole.results][: len(PANEL)] == [name for name, _ in PANEL]
+    assert set(measured) == set(offered()) - left
+    first = [name for name, _ in panel()]
+    assert [r.measure for r in whole.results][: len(first)] == first
 
 
 def test_what_was_measured_and_against_what_is_named_with_fingerprints(whole: Report) -> None:

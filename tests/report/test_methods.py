@@ -12,11 +12,11 @@ from rote.core.result import Interval, Result
 from rote.core.signature import Signature, option_settings
 from rote.report.citations import Bibliography, works
 from rote.report.methods import methods
-from rote.report.plan import MEASURES
+from rote.report.plan import offered
 from rote.report.report import Tool
 from tests.report.made_results import result, study
 
-OF_TEXTS = [name for name in MEASURES if name != "popularity"]
+OF_TEXTS = [name for name in offered() if name != "popularity"]
 
 
 def signed(name: str, **more: object) -> Result:

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.result import Result
+from rote.measure import metrics
 from rote.report._grid import GridRow, grid
 from rote.report.summary import summary
 from rote.report.summary.contrast import contrasts
-from rote.report.summary.headlines import HEADLINES
 from rote.report.summary.statement import Statement
 from tests.report.made_results import NAN, result, study
+
+HEADLINES = [(metric.name, headline) for metric in metrics() for headline in metric.headlines]
 
 
 def templates(p: float = 0.002, gpt: float = 0.063, **more: object) -> Result:
@@ -311,9 +313,9 @@ def test_many_differences_are_told_one_by_one_only_so_far() -> None:
     sources = {"human": (0.5, 0.001), **{f"model-{n}": (0.6, 0.001) for n in range(8)}}
     tests = {name: {"p": 0.005, "p_corrected": 0.04} for name in sources if name != "human"}
     results = [
-        result(headline.measure, headline.value, sources, tests)
-        for headline in HEADLINES
-        if headline.measure in ("templates", "lexical", "semantic", "homogenization")
+        result(measure, headline.value, sources, tests)
+        for measure, headline in HEADLINES
+        if measure in ("templates", "lexical", "semantic", "homogenization")
     ]
     said = summary(study(results))
     assert len(of_kind(said, "overall")) == 8
@@ -326,14 +328,14 @@ def test_a_difference_in_the_other_direction_is_not_lost_among_many() -> None:
     results = [
         result(
             *(
-                headline.measure,
+                measure,
                 headline.value,
                 {"human": (0.5, 0.01), "gpt": (0.6 + n / 50, 0.01)},
             ),
             {"gpt": {"p": 0.005, "p_corrected": 0.005}},
             higher="diverse" if n == 0 else "repetitive",
         )
-        for n, headline in enumerate(HEADLINES[:8])
+        for n, (measure, headline) in enumerate(HEADLINES[:8])
     ]
     said = summary(study(results))
     told = [one for one in of_kind(said, "difference") if one.measure]
@@ -366,7 +368,7 @@ def test_the_interval_of_a_ratio_is_that_of_drawn_pairs(seed: int) -> None:
     reference, own = rng.uniform(0.5, 2), rng.uniform(0.5, 2)
     reach, other = (rng.uniform(0.002, 0.02) for _ in range(2))
     made = result("templates", "per_token", {"human": (reference, other), "gpt": (own, reach)})
-    headline = next(one for one in HEADLINES if one.measure == "templates")
+    headline = dict(HEADLINES)["templates"]
     (found,) = contrasts(made, headline)
     ratios = [
         rng.gauss(own, reach / 1.96) / rng.gauss(reference, other / 1.96) for _ in range(2_000)
@@ -387,13 +389,13 @@ def test_the_work_of_a_summary_grows_with_the_sources_and_no_faster(
         results = [
             result(
                 *(
-                    one.measure,
+                    measure,
                     one.value,
                     {"human": (0.5, 0.1), **dict.fromkeys(names, (0.4, 0.1))},
                 ),
                 tests,
             )
-            for one in HEADLINES
+            for measure, one in HEADLINES
         ]
         count = {"grid": 0, "cells": 0}
 

@@ -15,6 +15,19 @@ from numpy.typing import NDArray
 
 Ids = NDArray[np.int32]
 Offsets = NDArray[np.int64]
+_WORDS = {
+    "text": "the raw texts",
+    "pos": "the part-of-speech tags",
+    "upos": "the universal part-of-speech tags",
+    "dep": "the dependency labels",
+    "lower": "lower-cased words",
+    "word": "words",
+}
+
+
+def layer_words(name: str) -> str:
+    """What a layer is called in a sentence."""
+    return _WORDS.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from rote.core import plugins
 from rote.core.chart import Chart
@@ -30,8 +30,16 @@ ROOMS = ("measure", "studies")
 Effort: TypeAlias = Literal["light", "medium", "heavy"]
 Section: TypeAlias = Literal["diversity", "patterns", "corpus", "references", "items", "others"]
 """The part of a report that a result belongs to."""
+SECTIONS: tuple[Section, ...] = get_args(Section)
+"""In the order in which they are shown."""
 Takes: TypeAlias = Literal["texts", "items", "results", "index"]
 Options = TypeVar("Options")
+_LACKS = {
+    "reference": "no reference: --reference names the source that the others are compared with",
+    "corpus": "no corpus: --corpus names an index of texts that the texts may repeat",
+    "train": "no training set: --train names an index, or files, of the texts that were learned "
+    "from",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,14 @@ class Asked:
     sentences: int = 2_000
     embedder: str = ""
 
+    def lacks(self, name: Literal["reference", "corpus", "train"]) -> str:
+        """Why what needs this is left out; nothing where it is there."""
+        return "" if getattr(self, name) else _LACKS[name]
+
+    def lacks_fields(self, *names: str) -> str:
+        missing = [f"'{name}'" for name in names if name not in self.fields]
+        return f"the records have no field {' and no '.join(missing)}" if missing else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
@@ -77,6 +93,8 @@ class Record:
     settings of the signature, where that depends on them."""
     heading: str | Callable[[Mapping[str, str]], str] = ""
     """What the report calls it, where that is not `title`."""
+    cited_with: Mapping[str, str] = field(default_factory=dict)
+    """Settings without which a work of `citation` is not cited, with what the work is known by."""
     section: Section = "others"
     place: int = 100
     """Where it is shown among others of its section: small numbers first, then by name."""
@@ -92,8 +110,12 @@ class Record:
     panel: Sequence[Mapping[str, Any]] = ()
     """The settings, each a measure of its own, with which it enters `rote diversity`."""
     report: Callable[[Asked], Mapping[str, Any] | str] | None = None
-    """Its options in a report that has this to offer, or the reason why it is left out. Without it
-    a measure of texts is taken with its defaults, and a study is not."""
+    """Its options in a report that has this to offer, or the reason why it is left out: none where
+    it is no part of reports. Without it a measure of texts is taken with its defaults, and a study
+    is not."""
+    lesser: Callable[[Any], Any] | None = None
+    """Its options without the part that could not work, for a report; None where nothing is left.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +201,15 @@ def room_of(name: str) -> str:
         if name in plugins.members(room):
             return room
     raise UnknownName("command", name, names())
+
+
+def of_result(measure: str) -> Metric | Study | None:
+    """The record behind a result; None where the package that measured it is not installed."""
+    return find(measure) if measure in names() else None
+
+
+def main_values(measure: str, values: Sequence[str]) -> list[str]:
+    """Which of these values stand for a measure: those that its record names, else the first."""
+    record = of_result(measure)
+    usual = [name for name in record.main if name in values] if record else []
+    return usual or list(values[:1])

@@ -7,19 +7,25 @@ reads and tokenizes the texts once and runs every measure that was asked for on 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rote.core import plugins
+from rote.core.record import SECTIONS
 from rote.measure._settings import Settings
 
-PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("lexical", {}),
-    ("syntactic", {}),
-    ("semantic", {}),
-    ("compression", {}),
-    ("compression", {"layer": "pos"}),
-    ("self-repetition", {}),
-    ("homogenization", {}),
-)
-"""The measures of `rote diversity` and their settings, in the order in which they are shown."""
+if TYPE_CHECKING:
+    from rote.core.metric import Metric
 
-__all__ = ["PANEL", "Settings"]
+
+def metrics() -> list[Metric]:
+    """Every measure, ours and those of other packages, in the order in which they are shown."""
+    every: list[Metric] = [plugins.load("measure", n).METRIC for n in plugins.members("measure")]
+    return sorted(every, key=lambda one: (SECTIONS.index(one.section), one.place, one.name))
+
+
+def panel() -> list[tuple[str, dict[str, Any]]]:
+    """The measures of `rote diversity` and their settings, in order."""
+    return [(metric.name, dict(own)) for metric in metrics() for own in metric.panel]
+
+
+__all__ = ["Settings", "metrics", "panel"]

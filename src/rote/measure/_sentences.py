@@ -6,6 +6,7 @@ where there are more sentences than are needed, some are drawn, from every sourc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal
@@ -118,3 +119,10 @@ def _rank(sentences: Sentences, number: int, work: Work) -> int:
     key = f"{name}\n{place}".encode("utf-8", "surrogatepass")
     salt = work.seed.to_bytes(8, "little")
     return int.from_bytes(blake2b(key, digest_size=7, salt=salt).digest(), "little")
+
+
+def limited(settings: Mapping[str, str]) -> str:
+    """How many sentences were drawn, from the settings of a signature, for a method section."""
+    if settings.get("sentences", "None") == "None":
+        return ""
+    return f", at most {int(settings['sentences']):,} sentences of each source"

@@ -21,7 +21,7 @@ from __future__ import annotations
 import lzma
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError, UnknownName
-from rote.core.layer import Ids, Offsets, starts_of
+from rote.core.layer import Ids, Offsets, layer_words, starts_of
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 
 CODECS = ("gzip", "xz", "zstd")
@@ -202,6 +203,21 @@ def _size_after_two(pieces: Iterator[Bytes], level: int) -> int:
     return written + FILE_NAME_IN_HEADER
 
 
+def method(s: Mapping[str, str]) -> str:
+    of = layer_words(s["layer"])
+    level = f" at level {s['gzip_level']}" if "gzip" in s["codecs"] else ""
+    return (
+        f"The compression ratio of {of} is their size divided by that after {s['codecs']}"
+        f"{level}, texts in the order of the input"
+    )
+
+
+def says(settings: Mapping[str, str]) -> str:
+    if settings.get("layer") == "pos":
+        return "How well the parts of speech compress: what repeats in grammar, whatever the words."
+    return "How well the texts compress together: what repeats takes less room."
+
+
 METRIC = Metric(
     name="compression",
     title="Compression ratio",
@@ -219,4 +235,23 @@ METRIC = Metric(
     notes=notes,
     order_matters=True,
     permutations=99,
+    heading=lambda settings: "Compression" + " of tags" * (settings.get("layer") == "pos"),
+    says=says,
+    section="diversity",
+    place=40,
+    panel=({}, {"layer": "pos"}),
+    headlines=(
+        Headline(
+            *("gzip", "compression of the texts"),
+            *("has texts that compress better", "has texts that compress less"),
+            "compression ratio",
+        ),
+        Headline(
+            *("gzip_pos", "compression of the tags"),
+            *("has grammar that compresses better", "has grammar that compresses less"),
+            "compression ratio of the tags",
+        ),
+    ),
+    method=method,
+    effort="heavy",
 )

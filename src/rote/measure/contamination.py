@@ -28,6 +28,7 @@ from rote.compare.intervals import mean, mean_error, shares
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.result import Result
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.core.table import Column, Pivot, Table
@@ -366,6 +367,16 @@ _LAYOUT = (
     ),
 )
 
+
+def method(s: Mapping[str, str]) -> str:
+    short, _, long = s["n"].partition(",")
+    return (
+        f"A text is contaminated if the corpus holds at least {float(s['share']):.0%} of its "
+        f"{short}-grams, near if {float(s.get('near', 0.75)):.0%} of its words stand in one "
+        f"passage in the same order, and touched if neither holds but it has a {long}-gram"
+    )
+
+
 METRIC = Metric(
     name="contamination",
     title="Contamination of a benchmark",
@@ -390,4 +401,20 @@ METRIC = Metric(
     items=True,
     inputs=False,
     layout=_LAYOUT,
+    heading="Contamination",
+    says="Which items stand in a corpus, whole or in part.",
+    section="corpus",
+    place=30,
+    headlines=(
+        Headline(
+            *("contaminated", "texts that the corpus largely holds"),
+            "has more texts that the corpus largely holds",
+            "has fewer texts that the corpus largely holds",
+            unit="of its texts",
+            percent=True,
+        ),
+    ),
+    method=method,
+    effort="light",
+    report=lambda asked: asked.lacks("corpus") or {"against": asked.corpus},
 )

@@ -23,6 +23,7 @@ from rote.compare.intervals import mean, mean_error, shares
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Work, option
+from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import per_text, reduce, standard_errors
 from rote.measure._overlap.layout import TYPES
@@ -303,4 +304,31 @@ METRIC = Metric(
     tables=tables,
     inputs=False,
     layout=TYPES,
+    heading="Names and numbers",
+    says="How many names and numbers of a text are in its document, and how many are remembered.",
+    section="corpus",
+    place=50,
+    headlines=(
+        Headline(
+            *("entity_precision", "entities that are in the document"),
+            "has more of its entities in the document",
+            "has fewer of its entities in the document",
+            unit="of its entity words",
+            percent=True,
+        ),
+        Headline(
+            *("entity_remembered", "entities that only the reference text has"),
+            "names more entities that only the reference text has",
+            "names fewer entities that only the reference text has",
+            unit="of its entity words",
+            percent=True,
+        ),
+    ),
+    method=lambda settings: (
+        "Of the words of named entities, E_Prc is the share of the text's that are in the "
+        "document, E_Rem the share that are in the reference text and not in the document, and "
+        "E_Rec the share of those of reference text and document that the text has"
+    ),
+    effort="light",
+    report=lambda asked: asked.lacks_fields("reference", "document") or {},
 )

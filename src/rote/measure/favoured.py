@@ -26,6 +26,7 @@ import numpy as np
 from rote.compare._resample import generator
 from rote.compare.permutation import exchanges, in_order
 from rote.core.errors import OptionError
+from rote.core.layer import layer_words
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
@@ -228,6 +229,18 @@ _LAYOUT = (
     ),
 )
 
+
+def method(s: Mapping[str, str]) -> str:
+    of = layer_words(s["layer"])
+    return (
+        f"Patterns that a source favours are n-grams of {of} (n = "
+        f"{s['lengths'].replace(',', ', ')}), ranked by their log-odds ratio with an informative "
+        "prior; those of the reference come from its sentences that lie outside every ball of the "
+        "source; their p-values are family-wise, from texts permuted between source and reference "
+        "through the whole selection"
+    )
+
+
 METRIC = Metric(
     name="favoured",
     title="Favoured patterns",
@@ -248,4 +261,9 @@ METRIC = Metric(
     tested=False,
     inputs=False,
     layout=_LAYOUT,
+    says="Patterns of grammar that set a source apart from the reference.",
+    section="patterns",
+    place=30,
+    method=method,
+    report=lambda asked: asked.lacks("reference") or {"sentences": asked.sentences},
 )

@@ -37,6 +37,7 @@ from rote.compare.intervals import pair_mean_error
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 
 SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
@@ -270,4 +271,20 @@ METRIC = Metric(
     match="words",
     standard_errors=standard_errors,
     notes=notes,
+    says="How alike the texts of a source are, pair by pair.",
+    section="diversity",
+    place=60,
+    panel=({},),
+    main=("rouge_l",),
+    headlines=(
+        Headline(
+            *("rouge_l", "likeness of its texts"),
+            *("has texts that are more alike", "has texts that are less alike"),
+            "mean ROUGE-L of pairs of texts",
+        ),
+    ),
+    method=lambda settings: (
+        "Homogenization is the mean over pairs of texts of a source of ROUGE-L F and of sentence "
+        "BLEU"
+    ),
 )

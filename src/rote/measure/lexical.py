@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, mean_error
 from rote.core.errors import OptionError
-from rote.core.layer import Ids, Offsets
+from rote.core.layer import Ids, Offsets, layer_words
 from rote.core.metric import Metric, Progress, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 
 UNIQUE_LENGTHS = (1, 2, 3)
@@ -296,6 +297,16 @@ def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
     return summed
 
 
+def method(s: Mapping[str, str]) -> str:
+    of = layer_words(s["layer"])
+    return (
+        f"Lexical diversity is the share of different n-grams of {of} among "
+        f"{int(s['sample_ngrams']):,} drawn from each source (Unique-n, n = 1, 2, 3); MATTR "
+        f"(windows of {s['window']} words), MTLD (threshold {s['threshold']}) and HD-D "
+        f"({s['draws']} draws) are means over texts"
+    )
+
+
 METRIC = Metric(
     name="lexical",
     title="Lexical diversity",
@@ -315,4 +326,18 @@ METRIC = Metric(
     notes=notes,
     sizes=sizes,
     cut=cut,
+    heading="Words",
+    says="How varied the words are.",
+    section="diversity",
+    place=10,
+    panel=({},),
+    main=("unique",),
+    headlines=(
+        Headline(
+            *("unique", "variety of words"),
+            *("uses more varied words", "uses less varied words"),
+            "share of different n-grams",
+        ),
+    ),
+    method=method,
 )

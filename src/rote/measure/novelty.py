@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.intervals import around, left_out_error, mean, mean_error, shares
-from rote.core.layer import starts_of
+from rote.core.layer import layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
@@ -324,6 +325,17 @@ _LAYOUT = (
     ),
 )
 
+
+def method(s: Mapping[str, str]) -> str:
+    of = layer_words(s["layer"])
+    tags = f" and of {layer_words(s['tags'])}" if s.get("tags") else ""
+    return (
+        f"Novelty is the share of n-grams of {of}{tags} that the corpus does not hold (n up "
+        "to 30); coverage is the share of words inside a run of at least L words that it holds, "
+        "and the creativity index the sum of 1 - coverage over L = 5 to 12"
+    )
+
+
 METRIC = Metric(
     name="novelty",
     title="Novelty against a corpus",
@@ -346,4 +358,21 @@ METRIC = Metric(
     tables=tables,
     check=check,
     layout=_LAYOUT,
+    heading="Novelty",
+    says="How much of the texts a corpus does not hold.",
+    section="corpus",
+    place=10,
+    headlines=(
+        Headline(
+            *("coverage_8", "runs of 8 words that the corpus holds"),
+            "has more words in runs of 8 or more that the corpus holds",
+            "has fewer words in runs of 8 or more that the corpus holds",
+            unit="of its words",
+            percent=True,
+        ),
+    ),
+    method=method,
+    effort="light",
+    report=lambda asked: asked.lacks("corpus") or {"against": asked.corpus},
+    lesser=lambda options: replace(options, tags="") if options.tags else None,
 )

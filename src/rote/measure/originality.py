@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._originality.layout import LAYOUT
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 # Words and tags say where a fragment may begin and end, whatever layer it is looked up in.
 _WORDS, _TAGS = Need("word"), Need("pos")
 Sums = NDArray[np.float64]
+_LISTED = 25
+"""Sentences of each source, of every kind, that a report lists."""
 
 
 def _unsigned(setting: object) -> None:
@@ -302,6 +305,17 @@ def _values(sums: Sums) -> dict[str, NDArray[np.float64]]:
     return found
 
 
+def method(s: Mapping[str, str]) -> str:
+    most = s["relax"]
+    whose = "one source" if most == "1" else f"at most {most} sources"
+    return (
+        "A fragment (two words or more of a sentence, not begun or ended by a function word) is "
+        f"original if no source of the corpus holds it and needs a citation if {whose} of it does; "
+        "a sentence is original if it holds an original fragment and fails if it holds one that "
+        "needs a citation, documents of one author being one source"
+    )
+
+
 METRIC = Metric(
     name="originality",
     title="Originality",
@@ -322,4 +336,19 @@ METRIC = Metric(
     match="texts",
     inputs=False,
     layout=LAYOUT,
+    says="Which sentences are an original use of language, and which need a citation.",
+    section="corpus",
+    place=20,
+    headlines=(
+        Headline(
+            *("failing", "sentences that need a citation"),
+            "has more sentences that need a citation",
+            "has fewer sentences that need a citation",
+            unit="of its sentences",
+            percent=True,
+        ),
+    ),
+    method=method,
+    effort="light",
+    report=lambda asked: asked.lacks("corpus") or {"against": asked.corpus, "listed": _LISTED},
 )

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rote.compare.intervals import mean, shares
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
 from rote.measure._overlap.layout import LAYOUT
@@ -326,6 +327,14 @@ def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str
     return found
 
 
+def method(s: Mapping[str, str]) -> str:
+    return (
+        f"Overlap is the share of {s['n']}-gram positions of the field {s['on']} whose n-gram "
+        "stands in the training set; items are put into bins by it, T_nov with the least and T_sim "
+        "with the most"
+    )
+
+
 METRIC = Metric(
     name="overlap",
     title="Overlap of test items with a training set",
@@ -353,4 +362,20 @@ METRIC = Metric(
     settle=settled,
     inputs=False,
     layout=LAYOUT,
+    heading="Closeness to the training set",
+    says="How close items are to the training set, and whether scores rise with that.",
+    section="corpus",
+    place=40,
+    headlines=(
+        Headline(
+            *("overlap", "n-grams that the training set holds"),
+            "has more 4-grams that the training set holds",
+            "has fewer 4-grams that the training set holds",
+            unit="of the 4-grams",
+            percent=True,
+        ),
+    ),
+    method=method,
+    effort="light",
+    report=lambda asked: asked.lacks("train") or {"train": asked.train},
 )

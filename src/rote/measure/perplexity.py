@@ -156,4 +156,5 @@ METRIC = Metric(
     per_text=per_text,
     notes=notes,
     check=lambda options, signature: check([options.model] if options.model else []),
+    report=lambda asked: "",  # a report asks no model
 )

@@ -36,7 +36,7 @@ from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.measure import _meaning as meaning
 from rote.measure._meaning import Choice, Embedded
-from rote.measure._sentences import Drop, Sentences, sentences_of, whole
+from rote.measure._sentences import Drop, Sentences, limited, sentences_of, whole
 
 if TYPE_CHECKING:
     from rote.measure._neighbours.balls import Pair, Rule
@@ -326,6 +326,16 @@ _LAYOUT = (
     ),
 )
 
+
+def method(s: Mapping[str, str]) -> str:
+    return (
+        "Precision is the share of a source's sentences that lie within the ball of a sentence of "
+        "the reference, recall the share of the reference's sentences within a ball of the source, "
+        f"where balls reach to the neighbour number {s['k']} (on {s['on'].replace(',', ' and ')}"
+        f"{limited(s)})"
+    )
+
+
 METRIC = Metric(
     name="precision-recall",
     title="Precision and recall",
@@ -350,4 +360,13 @@ METRIC = Metric(
     tested=False,
     inputs=False,
     layout=_LAYOUT,
+    says="How far the sentences of a source and of the reference cover each other.",
+    section="patterns",
+    place=20,
+    main=("precision", "recall"),
+    method=method,
+    report=lambda asked: (
+        asked.lacks("reference") or {"sentences": asked.sentences, "embedder": asked.embedder}
+    ),
+    lesser=lambda options: replace(options, on=("trees",)) if "meaning" in options.on else None,
 )

@@ -24,6 +24,7 @@ from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.layer import Ids, Layer, Offsets
 from rote.core.metric import Metric, Progress, Value, Work, option
+from rote.core.record import Headline
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.measure._means import per_text, reduce, standard_errors
 
@@ -299,6 +300,15 @@ def _best(shared: Integers, size: Integers, other_size: Integers, pairs: Pairs) 
     return found
 
 
+def method(s: Mapping[str, str]) -> str:
+    stems = "" if s["stemming"] == "False" else " on Porter stems"
+    kind = {"f": "F"}.get(s["score"], s["score"])
+    return (
+        f"ROUGE-1, -2, -L and -Lsum ({kind}){stems} are those of each text against the field "
+        f"{s['to']}"
+    )
+
+
 METRIC = Metric(
     name="rouge",
     title="ROUGE",
@@ -315,4 +325,19 @@ METRIC = Metric(
     notes=notes,
     check=check,
     inputs=False,
+    says="How much of its reference a text shares, in words.",
+    section="references",
+    place=20,
+    main=("rouge_l",),
+    headlines=(
+        Headline(
+            *("rouge_l", "closeness in words to the reference texts"),
+            "is closer in words to the reference texts",
+            "is less close in words to the reference texts",
+            "ROUGE-L",
+        ),
+    ),
+    method=method,
+    effort="light",
+    report=lambda asked: asked.lacks_fields("reference") or {},
 )

@@ -15,6 +15,7 @@ split at white space, case kept, and such a text counts as ln(1) = 0.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 
 
@@ -99,6 +101,13 @@ def _need(options: Options) -> Need:
     return Need("word", "whitespace") if options.variant == "package" else Need(options.layer)
 
 
+def method(s: Mapping[str, str]) -> str:
+    return (
+        "Self-repetition is the mean over texts of ln(1 + s), where s sums over the different "
+        f"{s['n']}-grams of a text how many other texts of its source hold them"
+    )
+
+
 METRIC = Metric(
     name="self-repetition",
     title="Self-repetition",
@@ -114,4 +123,18 @@ METRIC = Metric(
     ),
     match="words",
     notes=notes,
+    says="How much of a text other texts of its source say too.",
+    section="diversity",
+    place=50,
+    panel=({},),
+    main=("self_repetition",),
+    headlines=(
+        Headline(
+            *("self_repetition", "phrases shared by its texts"),
+            *("has more phrases that its texts share", "has fewer phrases that its texts share"),
+            "self-repetition of 4-grams",
+            ratio=False,
+        ),
+    ),
+    method=method,
 )

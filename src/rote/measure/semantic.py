@@ -17,6 +17,7 @@ unrounded here, and with the embedder chosen here (the package's own is Qwen3-Em
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -26,10 +27,11 @@ from numpy.typing import NDArray
 from rote.annotate import embeddings
 from rote.compare.intervals import clustered_error, mean_similarity
 from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
+from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure import _meaning as meaning
 from rote.measure._meaning import Choice, Embedded, Neighbours, Unit, sums_by_text, vendi
-from rote.measure._sentences import Drop, Sentences
+from rote.measure._sentences import Drop, Sentences, limited
 
 PAPER_SENTENCES = 2_000
 RESAMPLED = 5_000
@@ -227,6 +229,14 @@ def _distance(square: float, count: int) -> float:
     return similarity if math.isnan(similarity) else max(0.0, 1 - similarity)
 
 
+def method(s: Mapping[str, str]) -> str:
+    return (
+        f"Semantic diversity is the mean over pairs of {s['unit']}s of (1 - cos) / 2 of their "
+        f"embeddings{limited(s)}; the Vendi score and the distance to the nearest other stand "
+        "beside it"
+    )
+
+
 METRIC = Metric(
     name="semantic",
     title="Semantic diversity",
@@ -247,4 +257,19 @@ METRIC = Metric(
     check=check,
     sizes=sizes,
     cut=cut,
+    heading="Meaning",
+    says="How far apart sentences are in meaning, by their embeddings.",
+    section="diversity",
+    place=30,
+    panel=({},),
+    main=("semantic",),
+    headlines=(
+        Headline(
+            *("semantic", "variety of meanings"),
+            *("says more varied things", "says less varied things"),
+            "mean distance of sentence embeddings",
+        ),
+    ),
+    method=method,
+    report=lambda asked: {"sentences": asked.sentences, "embedder": asked.embedder},
 )

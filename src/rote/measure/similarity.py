@@ -23,6 +23,7 @@ from rote.annotate import embeddings
 from rote.compare.intervals import shares
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Value, Work, check_options, option
+from rote.core.record import Headline
 from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.measure import _bertscore
 from rote.measure import _meaning as meaning
@@ -196,4 +197,22 @@ METRIC = Metric(
     notes=notes,
     check=check,
     inputs=False,
+    heading="Similarity",
+    says="How close a text is in meaning to its reference.",
+    section="references",
+    place=30,
+    main=("cosine", "bertscore_f"),
+    headlines=(
+        Headline(
+            *("cosine", "closeness in meaning to the reference texts"),
+            "is closer in meaning to the reference texts",
+            "is less close in meaning to the reference texts",
+            "cosine of embeddings",
+        ),
+    ),
+    method=lambda settings: (
+        f"Similarity is the cosine of the embeddings of each text and of the field {settings['to']}"
+    ),
+    cited_with={"bertscore": "BERTScore"},
+    report=lambda asked: asked.lacks_fields("reference") or {"embedder": asked.embedder},
 )

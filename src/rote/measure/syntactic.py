@@ -26,6 +26,7 @@ from rote.compare.intervals import clustered_error, left_out_error, mean_similar
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
+from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Table
 from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
@@ -305,6 +306,15 @@ def _sentences(count: int) -> str:
 
 _LAYOUT = (Table("sentence_lengths", "Sentences by length", limit=0, page=False),)
 
+
+def method(s: Mapping[str, str]) -> str:
+    return (
+        "Syntactic diversity is the mean over pairs of sentences of 1 - k, with k the normalized "
+        f"Weisfeiler-Lehman kernel (depth {s['depth']}) of their dependency trees with nodes "
+        "labelled by universal part of speech; it is also given at equal lengths of sentences"
+    )
+
+
 METRIC = Metric(
     name="syntactic",
     title="Syntactic diversity",
@@ -326,4 +336,20 @@ METRIC = Metric(
     tables=tables,
     check=check,
     layout=_LAYOUT,
+    heading="Sentence structure",
+    says="How different the dependency trees of sentences are from each other.",
+    section="diversity",
+    place=20,
+    panel=({},),
+    main=("wl",),
+    headlines=(
+        Headline(
+            *("wl", "variety of sentence structures"),
+            *("has more varied sentence structures", "has less varied sentence structures"),
+            "mean distance of dependency trees",
+            equal="wl_matched",
+        ),
+    ),
+    method=method,
+    cited_with={"edit_distance": "edit distance"},
 )

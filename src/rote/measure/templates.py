@@ -18,11 +18,15 @@ joined.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rote.core.layer import layer_words
 from rote.core.metric import Comparison, Metric, Value, Values
+from rote.core.record import Asked, Headline
 from rote.core.sample import Take
 from rote.measure import compression
 from rote.measure._against import annotator_signature
@@ -139,6 +143,25 @@ def _long_to_compress(rows: Rows) -> bool:
     return int(rows.compression.lengths.sum()) > _RESAMPLED_BYTES
 
 
+def method(s: Mapping[str, str]) -> str:
+    of = layer_words(s["layer"])
+    least = "" if s["min_count"] == "1" else f" that stand at least {s['min_count']} times"
+    return (
+        f"Templates of a source are the {s['top']} most frequent n-grams (n = {s['n']}) of "
+        f"{of} in its texts{least}; we give the share of texts that hold one, and "
+        "occurrences per word"
+    )
+
+
+def looked_up(asked: Asked) -> dict[str, Any]:
+    """A report looks templates up in its corpus; a file of texts cannot be asked for tags."""
+    from rote.index.folders.manifest import is_index
+
+    if asked.corpus is None or not is_index(Path(asked.corpus)):
+        return {}
+    return {"corpus": (f"{Path(asked.corpus).resolve().name}={asked.corpus}",)}
+
+
 METRIC = Metric(
     name="templates",
     title="Syntactic templates",
@@ -159,4 +182,19 @@ METRIC = Metric(
     check=check,
     order_matters=True,
     layout=LAYOUT,
+    heading="Templates",
+    says="Patterns of grammar that stand again and again.",
+    section="patterns",
+    place=10,
+    main=("rate",),
+    headlines=(
+        Headline(
+            *("per_token", "templates of grammar"),
+            *("repeats templates of grammar more", "repeats templates of grammar less"),
+            unit="templates per word",
+        ),
+    ),
+    method=method,
+    report=looked_up,
+    lesser=lambda options: replace(options, corpus=()) if options.corpus else None,
 )

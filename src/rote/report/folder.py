@@ -15,7 +15,7 @@ from rote.report import _svg, markdown, page
 from rote.report.blocks import Block, Figure, Group, Section
 from rote.report.report import Report
 from rote.report.sections import sections
-from rote.report.sections.panel import MEASURES
+from rote.report.sections.panel import in_panel
 from rote.report.tables.latex import sheet_as_latex, values_as_latex
 from rote.report.tables.sheet import Sheet
 from rote.report.tables.written import sheet_as_csv, values_as_csv
@@ -54,7 +54,7 @@ def contents(study: Report) -> Iterator[tuple[str, str | bytes]]:
     measured = [result for result in study.results if result.tables.get("values")]
     if measured:
         yield f"{_TABLES}/all-values.csv", values_as_csv(measured)
-    panel = [result for result in measured if result.measure in MEASURES]
+    panel = [result for result in measured if in_panel(result)]
     if panel:
         yield f"{_TABLES}/panel.tex", values_as_latex(panel)
     for figure in drawn:

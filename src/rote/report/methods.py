@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rote.core import plugins
+from rote.core.record import SECTIONS, of_result
 from rote.core.result import Result
 from rote.report.citations import Bibliography
 from rote.report.report import Material, Report
-from rote.report.summary.describing import LAYERS, SENTENCES
 from rote.report.summary.wording import listed, percent
 
 _HOLM = "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure"
@@ -23,8 +22,6 @@ _POPULARITY = (
     "for LLM Performance"
 )
 _MANY = 6
-_PARTLY = {"edit distance": ("edit_distance", "0"), "BERTScore": ("bertscore", "None")}
-"""Works that are cited for what a setting leaves out: what they are known by, setting, value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +40,26 @@ def methods(study: Report) -> Methods:
     paragraphs = [
         _texts(study),
         _makers(study),
-        *(" ".join(_measures(part, books)) for part in _parts(study.results)),
+        *(" ".join(_measures(part, books)) for part in _paragraphs(study.results)),
         _sureness(study, books),
     ]
     return Methods([text for text in paragraphs if text], books.entries())
 
 
 def citation(result: Result) -> str:
-    """What a measure is cited by; popularity has no record, as it is no measure of texts."""
+    """What a measure is cited by, but for works of what its settings leave out."""
     if result.measure == "popularity":
         return _POPULARITY
-    if result.measure not in plugins.members("measure"):
-        return ""  # a study may be shown where the package that measured it is not installed
-    parts = str(plugins.load("measure", result.measure).METRIC.citation).split("; ")
+    record = of_result(result.measure)
+    if record is None:
+        return ""
     settings = _settings(result)
-    unused = [words for words, (name, off) in _PARTLY.items() if settings.get(name, off) == off]
+    unused = [
+        words
+        for name, words in record.cited_with.items()
+        if settings.get(name, "None") in ("None", "0")
+    ]
+    parts = record.citation.split("; ")
     return "; ".join(part for part in parts if not any(words in part for words in unused))
 
 
@@ -115,17 +117,23 @@ def _makers(study: Report) -> str:
 # How it was measured
 
 
-def _parts(results: Sequence[Result]) -> Iterator[list[Result]]:
-    """Results that belong into one paragraph: a panel, patterns, corpora, references."""
-    groups = (
-        ("templates", "precision-recall", "favoured"),
-        ("novelty", "originality", "contamination", "overlap", "popularity"),
-        ("rouge", "similarity", "entity-scores"),
+def _paragraphs(results: Sequence[Result]) -> Iterator[list[Result]]:
+    """Results that belong into one paragraph: a panel and what is beside it, then by section."""
+    groups: dict[str, list[Result]] = {"": [], **{name: [] for name in SECTIONS}}
+    for result in results:
+        record = of_result(result.measure)
+        alone = record is None or record.section in ("diversity", "others")
+        groups["" if alone or record is None else record.section].append(result)
+    yield from filter(None, groups.values())
+
+
+def _of_popularity(s: Mapping[str, str]) -> str:
+    return (
+        "The popularity of an instance is the mean decile (1 to 10) of the counts of its "
+        f"{s['n']}-grams in the corpus ({s['count']}); items are put into a low and a high half by "
+        "the median of how much more popular the right option is"
+        + (", divided by its popularity" if s.get("variant") == "paper" else "")
     )
-    rest = [result for result in results if not any(result.measure in group for group in groups)]
-    for own in (rest, *([r for r in results if r.measure in group] for group in groups)):
-        if own:
-            yield own
 
 
 def _measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
@@ -135,12 +143,13 @@ def _measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
 
 def _measure(result: Result, books: Bibliography) -> str:
     settings = _settings(result)
-    named = {**settings, "of": LAYERS.get(settings.get("layer", ""), settings.get("layer", ""))}
+    record = of_result(result.measure)
+    method = _of_popularity if result.measure == "popularity" else record and record.method
     try:
-        said = SENTENCES[result.measure](named)
+        said = method(settings) if method else ""
     except (KeyError, ValueError):
-        # A measure of another package, or a result whose signature lacks a setting (another
-        # version made it): its settings as they are.
+        said = ""  # the signature lacks a setting: another version made it
+    if not said:
         own = ", ".join(
             f"{name} = {value}" for name, value in settings.items() if name != "measure"
         )

@@ -55,13 +55,12 @@ def function(name: str) -> Callable[..., Any]:
 def diversity(texts: Any, /, **keywords: Any) -> list[Result]:
     """The whole panel at once, one result per measure; measures keep their own defaults."""
     from rote.corpus import ReadOptions
-    from rote.measure import PANEL as MEASURES
-    from rote.measure import Settings
+    from rote.measure import Settings, panel
     from rote.measure._compute import compute
 
     options = options_of((Settings, ReadOptions), keywords)
     return compute(
-        [(name, find(name).options(**chosen)) for name, chosen in MEASURES],
+        [(name, find(name).options(**chosen)) for name, chosen in panel()],
         not_a_text(texts),
         settings=options[Settings],
         read=options[ReadOptions],

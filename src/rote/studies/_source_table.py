@@ -16,21 +16,10 @@ from typing import Any
 from rote.compare.intervals import at_level, quantile
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
+from rote.core.record import main_values
 from rote.core.result import Interval, Result, Row, SourceResult
 from rote.core.signature import Signature
 
-HEADLINES: Mapping[str, tuple[str, ...]] = {
-    "lexical": ("unique",),
-    "templates": ("rate",),
-    "syntactic": ("wl",),
-    "semantic": ("semantic",),
-    "self-repetition": ("self_repetition",),
-    "homogenization": ("rouge_l",),
-    "precision-recall": ("precision", "recall"),
-    "rouge": ("rouge_l",),
-    "similarity": ("cosine", "bertscore_f"),
-}
-"""The values that stand for a measure; the first value where none of these is there."""
 ALL = "all"
 _NOT_REFERENCE = "the reference is not counted as a source: --with-reference counts it"
 _NOT_INPUTS = "inputs are not counted as a source: --with-inputs counts them"
@@ -317,17 +306,12 @@ def _columns(
             higher=row.get("higher", "neither"),
             length_sensitive=bool(row.get("length_sensitive", False)),
             share=bool(row.get("share", False)),
-            headline=value in _headlines(result.measure, names),
+            headline=value in main_values(result.measure, names),
             values=values,
             errors=errors,
             intervals=intervals,
         )
         yield column.at_level(own_level, level)
-
-
-def _headlines(measure: str, names: Sequence[str]) -> Sequence[str]:
-    usual = [name for name in HEADLINES.get(measure, ()) if name in names]
-    return usual or names[:1]
 
 
 def _matched(result: Result, notes: dict[str, None]) -> dict[tuple[str, str], float]:

@@ -187,5 +187,5 @@ STUDY = Study(
     run=run,
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
     "Pre-training for LLM Performance",
-    section="items",
+    section="corpus",
 )

@@ -144,7 +144,7 @@ def _study(
 def _write(study: Report, output: Path, name: str, console: Console) -> None:
     """The page and the folder of a study; its panel and its summary on the screen."""
     from rote.core.files import write_atomically
-    from rote.measure import PANEL
+    from rote.measure import panel as of_panel
     from rote.report.folder import write_folder
     from rote.report.page import html_page
     from rote.report.summary import summary
@@ -152,7 +152,7 @@ def _write(study: Report, output: Path, name: str, console: Console) -> None:
 
     write_atomically(output / f"{name}.html", html_page(study))
     write_folder(study, output / name)
-    panel = {measure for measure, _ in PANEL}
+    panel = {measure for measure, _ in of_panel()}
     console.print(f"\n{study.title}", style="bold")
     tables.print_results([one for one in study.results if one.measure in panel], console)
     for statement in summary(study):

@@ -13,7 +13,7 @@ from typing import Literal
 from rote.annotate import embeddings
 from rote.cli._record import panel_command
 from rote.core.metric import option
-from rote.measure import PANEL
+from rote.measure import panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +33,4 @@ class PanelOptions:
     )
 
 
-command = panel_command("diversity", __doc__ or "", PANEL, PanelOptions)
+command = panel_command("diversity", __doc__ or "", panel(), PanelOptions)

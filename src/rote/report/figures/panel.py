@@ -15,13 +15,13 @@ from typing import Any
 
 from rote.core.errors import OptionError
 from rote.core.facets import is_input
+from rote.core.record import main_values
 from rote.core.result import Result
 from rote.report._facets import split_panel
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid
 from rote.report.figures._looks import REFERENCE
 from rote.report.figures._ticks import round_ticks
 from rote.report.terminal import harmless
-from rote.studies._source_table import HEADLINES
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
 _ROLES = {
@@ -99,15 +99,9 @@ def _band(title: str, parts: Sequence[Result]) -> Band:
     rows: dict[tuple[str, str], GridRow] = {}
     for part in parts:
         found = {row.value: row for row in grid(part)}
-        chosen = _headlines(part.measure, list(found))
+        chosen = main_values(part.measure, list(found))
         rows |= {(part.measure, value): found[value] for value in chosen}
     return Band(title, reference, tuple(order), rows)
-
-
-def _headlines(measure: str, values: Sequence[str]) -> list[str]:
-    """The values that stand for a measure."""
-    usual = [name for name in HEADLINES.get(measure, ()) if name in values]
-    return usual or list(values[:1])
 
 
 def _columns(bands: Sequence[Band]) -> list[Column]:

@@ -13,21 +13,29 @@ from rote.report.blocks import Block, Figure, Group, Section, Texts
 from rote.report.report import Report
 from rote.report.tables.sheet import Sheet
 
+_ALONE = ("templates", "favoured", "originality", "novelty")
+"""Measures with a section of their own making."""
+
 
 def sections(study: Report) -> list[Section]:
     from rote.report.sections import about, against, items, templates
     from rote.report.sections import panel as diversity
+    from rote.report.sections._titles import section
+    from rote.report.sections.panel import in_panel
 
-    known = (*diversity.MEASURES, *items.REPETITION, "templates", "favoured", "popularity")
+    own = [one for one in study.results if one.measure not in _ALONE]
+    repetition = [one for one in own if section(one) == "corpus"]
+    popularity = [one for one in own if section(one) == "items"]
+    further = [one for one in own if one not in (*repetition, *popularity) and not in_panel(one)]
     found = (
         about.summary(study),
         diversity.panel(study.results),
         templates.templates(study),
         against.originality(study),
         against.novelty(study),
-        items.repetition(study),
-        items.popularity(study),
-        items.further(study, (*known, "originality", "novelty")),
+        items.shown("repetition", "Repetition of training text", repetition),
+        items.shown("popularity", "Popularity", popularity, one_alone=True),
+        items.shown("further", "Further measures", further),
         about.omitted(study),
         about.methods(study),
         about.provenance(study),

@@ -6,34 +6,21 @@ from collections.abc import Sequence
 
 from rote.core.result import Result
 from rote.report.blocks import Block, Group, Said, Section
-from rote.report.report import Report
 from rote.report.sections._figures import figures
 from rote.report.sections._titles import says, title
 from rote.report.sections.panel import notes
 from rote.report.tables.layout import on_page
 from rote.report.tables.values import comparisons_table, key, values_table
 
-REPETITION = ("contamination", "overlap", "entity-scores", "memorization")
 
-
-def repetition(study: Report) -> Section | None:
-    """What texts or test items share with what a model was trained on."""
-    own = [result for result in study.results if result.measure in REPETITION]
-    return Section("repetition", "Repetition of training text", _each(own)) if own else None
-
-
-def popularity(study: Report) -> Section | None:
-    own = [result for result in study.results if result.measure == "popularity"]
-    if not own:
+def shown(
+    id: str, heading: str, results: Sequence[Result], *, one_alone: bool = False
+) -> Section | None:
+    """Results below headings of their own; `one_alone`: but for one that is there by itself."""
+    if not results:
         return None
-    # One result needs no second heading.
-    return Section("popularity", "Popularity", _blocks(own[0]) if len(own) == 1 else _each(own))
-
-
-def further(study: Report, shown: Sequence[str]) -> Section | None:
-    """Measures that have no part of their own."""
-    own = [result for result in study.results if result.measure not in shown]
-    return Section("further", "Further measures", _each(own)) if own else None
+    alone = one_alone and len(results) == 1
+    return Section(id, heading, _blocks(results[0]) if alone else _each(results))
 
 
 def _each(results: Sequence[Result]) -> list[Block]:

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rote.core.record import main_values, of_result
 from rote.core.result import Result
-from rote.measure import PANEL
 from rote.report._grid import GridRow, grid
 from rote.report.blocks import Block, Group, Listed, Said, Section
 from rote.report.sections._figures import curves, panel_figure
 from rote.report.sections._titles import says, title
 from rote.report.tables.sheet import shown_name
 from rote.report.tables.values import comparisons_table, key, sources_table, values_table
-from rote.studies._source_table import HEADLINES
 
 _NAMED = 8
-MEASURES = tuple(dict.fromkeys(name for name, _ in PANEL))
+
+
+def in_panel(result: Result) -> bool:
+    record = of_result(result.measure)
+    return record is not None and bool(record.panel)
 
 
 def panel(results: Sequence[Result]) -> Section | None:
     """The results of the panel's measures."""
-    own = [result for result in results if result.measure in MEASURES]
+    own = [result for result in results if in_panel(result)]
     if not own:
         return None
-    headline = {(result.measure, value) for result in own for value in _headlines(result)}
+    main = {
+        (result.measure, value)
+        for result in own
+        for value in main_values(result.measure, [row.value for row in grid(result)])
+    }
 
     titles = {key(result): title(result) for result in own}
 
     def chosen(row: GridRow) -> bool:
-        return (row.measure, row.value) in headline
+        return (row.measure, row.value) in main
 
     blocks: list[Block] = [
         *panel_figure(own),
@@ -61,10 +68,3 @@ def notes(result: Result) -> list[Block]:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(map(shown_name, names[:_NAMED])) + more
-
-
-def _headlines(result: Result) -> list[str]:
-    """The values that stand for a measure."""
-    values = [row.value for row in grid(result)]
-    usual = [name for name in HEADLINES.get(result.measure, ()) if name in values]
-    return usual or values[:1]

@@ -18,9 +18,8 @@ from rote.report._grid import SIGNIFICANT
 from rote.report.report import Report
 from rote.report.summary import findings
 from rote.report.summary.comparisons import of_source
-from rote.report.summary.contrast import Contrast, contrasts
+from rote.report.summary.contrast import Contrast, contrasts, headlines
 from rote.report.summary.facets import Scene, scenes
-from rote.report.summary.headlines import HEADLINES
 from rote.report.summary.statement import Statement
 
 TOO_FEW, FEW = 5, 10
@@ -57,7 +56,7 @@ def _compared(scene: Scene, details: int) -> list[Statement]:
     # Once for all sources: what each needs alone would be found anew for every other.
     own: dict[str, list[Contrast]] = {source: [] for source in scene.others}
     for result in scene.results:
-        for headline in (one for one in HEADLINES if one.measure == result.measure):
+        for headline in headlines(result.measure):
             for contrast in contrasts(result, headline):
                 if contrast.source in own:
                     own[contrast.source].append(contrast)
@@ -109,9 +108,8 @@ def _beside(scene: Scene) -> list[Statement]:
         )
     said.insert(0, Statement(text, "scope"))
     for result in scene.results:
-        for headline in HEADLINES:
-            if headline.measure == result.measure:
-                said += findings.extremes(result, headline, sources)
+        for headline in headlines(result.measure):
+            said += findings.extremes(result, headline, sources)
     return said + findings.of_texts(scene.results, None, sources, scene.group)
 
 

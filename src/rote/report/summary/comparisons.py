@@ -226,7 +226,7 @@ def _statement(text: str, kind: str, one: Contrast, difference: float) -> Statem
     return Statement(
         text,
         kind,
-        measure=one.headline.measure,
+        measure=one.measure,
         value=one.headline.value,
         direction=_direction(one),
         sure=one.sure if not _only_equal(one) else "sure",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
+from rote.core.record import Headline, of_result
 from rote.core.result import Result
 from rote.report._grid import Cell, GridRow, grid
-from rote.report.summary.headlines import Headline
 
 Sure = Literal["sure", "likely", "not", "untested"]
 _STEADY = 3.0
@@ -25,6 +25,7 @@ class Contrast:
     reference's value; they follow from the intervals of the two values, as of independent ones.
     """
 
+    measure: str
     headline: Headline
     source: str
     higher: str
@@ -130,6 +131,12 @@ class Contrast:
 _OTHER = {"diverse": "repetitive", "repetitive": "diverse"}
 
 
+def headlines(measure: str) -> Sequence[Headline]:
+    """The values of a measure that a summary speaks of."""
+    record = of_result(measure)
+    return record.headlines if record else ()
+
+
 def contrasts(result: Result, headline: Headline) -> list[Contrast]:
     """All sources of one facet beside its reference; none where the value is not there."""
     reference = result.reference
@@ -156,6 +163,7 @@ def _contrast(
     if headline.equal and value != headline.equal:
         same = _contrast(result, headline, source, rows, headline.equal)
     return Contrast(
+        measure=result.measure,
         headline=headline,
         source=source,
         higher=row.higher,

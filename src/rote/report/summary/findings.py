@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from rote.core.record import Headline
 from rote.core.result import Result, SourceResult
 from rote.report.summary import wording
-from rote.report.summary.headlines import Headline
 from rote.report.summary.statement import Statement
 
 _SCORES = {"rouge_2": "ROUGE-2", "entity_recall": "entity recall"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rote.core.record import Headline
 from rote.report.summary.contrast import Contrast
-from rote.report.summary.headlines import Headline
 
 
 def number(value: float, headline: Headline) -> str:

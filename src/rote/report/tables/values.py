@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from rote.core.record import of_result
 from rote.core.result import Result
 from rote.core.table import Column
 from rote.report._facets import split, split_panel
@@ -28,8 +29,10 @@ _MANY = 300
 
 def key(result: Result) -> str:
     """A name for ids: the measure, and what tells two results of one measure apart."""
-    layer = dict(result.signature.settings).get("layer", "")
-    return slug(f"{result.measure}-{layer}" if result.measure == "compression" else result.measure)
+    record = of_result(result.measure)
+    settings = dict(result.signature.settings)
+    apart = dict.fromkeys(name for own in record.panel for name in own) if record else ()
+    return slug("-".join([result.measure, *(settings.get(name, "") for name in apart)]))
 
 
 def values_table(result: Result, id: str = "", title: str = "") -> Sheet:

@@ -16,7 +16,7 @@ from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
-from rote.measure import PANEL, Settings
+from rote.measure import Settings, panel
 from rote.report.report import Report
 from rote.web.files import glimpse
 from rote.web.forms import options as forms
@@ -25,7 +25,7 @@ from rote.web.workspace import Workspace, keys_of
 
 SHARED = ("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within")
 """The settings that the form offers, in its order."""
-USUAL = (*dict.fromkeys(name for name, _ in PANEL), "templates")
+USUAL = (*dict.fromkeys(name for name, _ in panel()), "templates")
 _REFERENCES = ("human", "plain", "reference", "original", "kjv")
 """Names of sources that others are usually compared with."""
 _PER_TEXT = 512 * 2**20
@@ -158,10 +158,10 @@ def needs(metric: Metric) -> str:
 @cache
 def offered() -> tuple[str, ...]:
     """The measures that a whole picture can hold, the usual ones first."""
-    from rote.report.plan import MEASURES
+    from rote.report.plan import offered as known
 
     there = plugins.members("measure")
-    return tuple(dict.fromkeys((*USUAL, *(name for name in MEASURES if name in there))))
+    return tuple(dict.fromkeys((*USUAL, *(name for name in known() if name in there))))
 
 
 def per_text(paths: Sequence[Path], reporter: Reporter) -> bool:
