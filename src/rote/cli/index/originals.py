@@ -86,7 +86,7 @@ def run(idx: Path, **given: Any) -> None:
     output.form()  # a contradiction is noticed before the work, not after
     _check(options)
     reporter = TerminalReporter(output.quiet)
-    kernels = "_reach" if options.variant == "exact" else "_algorithm1"
+    kernels = "reach_kernels" if options.variant == "exact" else "algorithm1_kernels"
     index = opened(idx, reporter, f"rote.search.originality.{kernels}")
     rule = options.edges or rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
