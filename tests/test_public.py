@@ -18,11 +18,19 @@ PUBLIC = [
     *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
     *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
     *("UnknownName", "__version__", "build_index", "compression", "contamination"),
-    *("diversity", "entity_scores", "favoured", "homogenization", "index_texts", "lexical"),
-    *("memorization", "novelty", "open_corpus", "open_index", "originality", "overlap"),
-    "perplexity",
-    *("precision_recall", "rouge", "self_repetition", "semantic", "similarity", "syntactic"),
-    "templates",
+    *(
+        "diversity",
+        "entity_scores",
+        "favoured",
+        "generate",
+        "homogenization",
+        "index_texts",
+        "lexical",
+    ),
+    *("limit", "memorization", "novelty", "open_corpus", "open_index", "originality", "overlap"),
+    *("perplexity", "precision_recall", "pseudo_summaries", "rouge", "self_repetition"),
+    *("semantic", "similarity", "syntactic"),
+    *("templates", "trace"),
 ]
 
 

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from rote.cli.commands import generate as command
+from rote.cli import _progress
 from rote.cli.main import rote
 from rote.core.errors import OptionError, RoteError
 from rote.index.opening import build_index
@@ -149,8 +149,8 @@ def test_whoever_sits_there_is_asked_about_the_costs(
             raise click.Abort
         return True
 
-    monkeypatch.setattr(command.click, "confirm", confirm)
-    monkeypatch.setattr(command, "sys", type("sys", (), {"stdin": Terminal()}))
+    monkeypatch.setattr(click, "confirm", confirm)
+    monkeypatch.setattr(_progress, "sys", type("sys", (), {"stdin": Terminal()}))
     with serving(vllm) as served:
         flags = ["start:3", "--model", f"openai:{served.url}#m", "--price", "1000,2000"]
         flags += ["--max-tokens", "5", "--temperature", "1", "-o", str(tmp_path / "o.jsonl")]

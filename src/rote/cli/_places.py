@@ -18,9 +18,9 @@ import click
 
 from rote.core.errors import OptionError
 from rote.core.files import check_parent
+from rote.core.record import LINES as LINES
 
 STDOUT = Path("-")
-LINES = (".jsonl", ".ndjson")
 FOLDER, NAMES, RESULT, REPORT = "folder", "names", "result", "report"
 _FILES = (".json", ".jsonl", ".csv", ".tsv", ".tex", ".txt", ".md", ".html", ".xlsx", ".parquet")
 _TO_STDOUT = ("output", "fragments")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -51,6 +52,11 @@ class TerminalReporter:
         ) as bars:
             task = bars.add_task(title, total=total)
             yield lambda amount: bars.advance(task, amount)
+
+    def ask(self, question: str) -> bool:
+        import click
+
+        return sys.stdin.isatty() and click.confirm(question, abort=True, err=True)
 
     def say(self, line: str) -> None:
         from rote.report.terminal import harmless

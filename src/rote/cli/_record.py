@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -10,12 +11,15 @@ from typing import Any, get_args, get_type_hints
 import click
 
 from rote.cli._flags import SectionedCommand, build, flags
-from rote.cli._output import OutputOptions, deliver
+from rote.cli._listing import SummaryOptions, as_json
+from rote.cli._output import Output, OutputOptions, deliver, printing_console, written
+from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import Metric
 from rote.core.record import find, module_of
 from rote.core.result import Result
+from rote.core.table import NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Given:
 
     files: tuple[str, ...]
     options: dict[str, Any]
-    output: OutputOptions
+    output: Any
     reporter: TerminalReporter
 
 
@@ -39,6 +43,9 @@ class Further:
     flags: Sequence[click.Option] = ()
     prepare: Callable[[Given], Mapping[str, Any]] = lambda given: {}
     finish: Callable[[Result, Given], None] | None = None
+    output: type[Output] | type[SummaryOptions] = OutputOptions
+    page: bool = False
+    """Whether a result can be written as a page."""
 
 
 NOTHING = Further()
@@ -58,8 +65,9 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
         return [run(name, _inputs(given.files), options, reporter=given.reporter)]
 
     metavar = "FILE..." if isinstance(record, Metric) else record.metavar
-    every = [option for kind in kinds(record) for option in flags(kind, _section(kind, record))]
-    shown = [*flags(record.options, "What is measured"), *further.flags, *every]
+    left_out = () if isinstance(record, Metric) else record.without
+    own_kind, *others = (flags(kind, _section(kind, record), left_out) for kind in kinds(record))
+    shown = [*own_kind, *further.flags, *(option for some in others for option in some)]
     return _command(name, module_of(name).__doc__ or "", metavar, shown, call, further)
 
 
@@ -103,17 +111,21 @@ def _command(
     panel: bool = False,
 ) -> click.Command:
     def run(files: tuple[str, ...], **options: Any) -> None:
-        output = build(OutputOptions, options)
-        # A contradiction is noticed before the work, not after.
-        output.form(page=bool(options.get("highlight")))
+        output = build(further.output, options)
+        if isinstance(output, Output):
+            # A contradiction is noticed before the work, not after.
+            output.form(page=further.page or bool(options.get("highlight")))
         given = Given(files, options, output, TerminalReporter(output.quiet))
-        results = call(replace(given, options={**options, **further.prepare(given)}))
-        if further.finish:
-            further.finish(results[0], given)
-        else:
-            deliver(results, output, panel=panel)
+        options = {**options, **further.prepare(given)}
+        with _data(options, further) as place:
+            results = call(replace(given, options={**options, **place}))
+            if further.finish:
+                further.finish(results[0], given)
+            else:
+                assert isinstance(output, OutputOptions)
+                deliver(results, output, panel=panel)
 
-    once = {option.name: option for option in reversed([*shown, *flags(OutputOptions, "Output")])}
+    once = {option.name: option for option in reversed([*shown, *flags(further.output, "Output")])}
     return SectionedCommand(
         name,
         callback=run,
@@ -125,8 +137,41 @@ def _command(
     )
 
 
+@contextmanager
+def _data(options: Mapping[str, Any], further: Further) -> Iterator[dict[str, Any]]:
+    """A file for the data set that a command makes, where it goes to standard output."""
+    if further.output is SummaryOptions and options.get("output") == STDOUT:
+        with written(STDOUT) as place:
+            yield {"output": place}
+    else:
+        yield {}
+
+
+def account(said: Callable[[Result, Given], str]) -> Callable[[Result, Given], None]:
+    """What a command that makes a data set tells of it: `said` and a table, or JSON; beside the
+    data where those go to standard output."""
+
+    def finish(result: Result, given: Given) -> None:
+        target = given.options["output"]
+        if given.output.json:
+            click.echo(as_json(result.to_dict()), nl=False, err=target == STDOUT)
+            return
+        from rote.report.tables._blocks import plain_cell, table
+
+        console = printing_console(target)
+        console.print(said(result, given), highlight=False, soft_wrap=True)
+        for shown in find(result.measure).layout:
+            rows, columns = result.tables[shown.name], list(shown.columns)  # type: ignore[arg-type]
+            sides = {c.heading: "right" if c.kind in NUMBERS else "left" for c in columns}
+            lines = [[plain_cell(row[c.field]) for c in columns] for row in rows]
+            console.print(table(sides, lines), highlight=False)
+
+    return finish
+
+
 def _section(kind: type, record: Any) -> str:
-    return "What is measured" if kind is record.options else getattr(kind, "SECTION", "Options")
+    own = "What is measured" if kind is record.options else "Options"
+    return str(getattr(kind, "SECTION", own))
 
 
 def _inputs(files: Sequence[str]) -> list[Path]:

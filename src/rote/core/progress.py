@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 Advance = Callable[[float], None]
 """Called with the amount of work done since the last call."""
@@ -21,6 +21,14 @@ class Reporter(Protocol):
 
     def say(self, line: str) -> None:
         """A line that the user should read but that is no result."""
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A reporter that somebody may sit behind."""
+
+    def ask(self, question: str) -> bool:
+        """Whether somebody agreed; False where nobody is there, and whoever says no ends it all."""
 
 
 class Silent:

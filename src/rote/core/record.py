@@ -32,7 +32,7 @@ Section: TypeAlias = Literal["diversity", "patterns", "corpus", "references", "i
 """The part of a report that a result belongs to."""
 SECTIONS: tuple[Section, ...] = get_args(Section)
 """In the order in which they are shown."""
-Takes: TypeAlias = Literal["texts", "items", "results", "index"]
+Takes: TypeAlias = Literal["texts", "items", "results", "index", "prompts"]
 Options = TypeVar("Options")
 _LACKS = {
     "reference": "no reference: --reference names the source that the others are compared with",
@@ -40,6 +40,8 @@ _LACKS = {
     "train": "no training set: --train names an index, or files, of the texts that were learned "
     "from",
 }
+LINES = (".jsonl", ".ndjson")
+"""Endings of files that hold a record in each line, for `option(writes=...)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +146,11 @@ class Findings:
     data, by name and in order.
     """
 
-    sources: Mapping[str, SourceResult]
-    values: Sequence[Row]
-    """The table `values` of the result: name, title and direction of each."""
-    by: tuple[str, ...]
     signed: Mapping[str, Any]
+    sources: Mapping[str, SourceResult] = field(default_factory=dict)
+    values: Sequence[Row] = ()
+    """The table `values` of the result: name, title and direction of each."""
+    by: tuple[str, ...] = ()
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     method: str = ""
     """How intervals were made; their level is that of the option `interval`."""
@@ -157,6 +159,10 @@ class Findings:
     notes: Sequence[str] = ()
     records: Sequence[Row] = ()
     """The data set that was made, for those that make one."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    listing: str = ""
+    detail: Any = None
+    """As in `Result`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +176,12 @@ class Study(Record):
     takes: Takes
     run: Callable[[Call], Findings]
     more: Sequence[type] = ()
+    without: Sequence[str] = ()
+    """Fields of those that it does not take."""
     metavar: str = "FILE..."
+    output: Literal["result", "listing", "data"] = "result"
+    """What a call gives: values with tables and figures; rows of one table; or a data set, written
+    to the option `output`, with an account of it."""
 
 
 def names() -> list[str]:

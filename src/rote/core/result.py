@@ -54,6 +54,13 @@ class Result:
     notes: tuple[str, ...] = ()
     records: Sequence[Row] = ()
     """The data set that was made, for commands that make one; JSON does not hold it."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """For commands that list or write something: what JSON says in place of sources and values; its
+    key `signature` holds that of the result."""
+    listing: str = ""
+    """The table that such a command lists."""
+    detail: Any = None
+    """What a page or a printout of its own is made from."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_dict() == other.to_dict()
@@ -66,6 +73,10 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object; undefined numbers become null."""
+        if self.about:
+            rows = {self.listing: self.tables[self.listing]} if self.listing else {}
+            signed = {"signature": str(self.signature)} if "signature" in self.about else {}
+            return {"schema": SCHEMA, **plain({**self.about, **signed, **rows})}
         return {
             "schema": SCHEMA,
             "measure": self.measure,

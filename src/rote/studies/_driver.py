@@ -142,6 +142,9 @@ _READERS: Mapping[str, Callable[[Any, Mapping[type, Any], Reporter], Any]] = {
     "items": _items,
     "results": _results,
     "index": _index,
+    "prompts": lambda inputs, options, reporter: (
+        (inputs,) if isinstance(inputs, str) else tuple(map(str, inputs))
+    ),
 }
 
 
@@ -162,4 +165,7 @@ def _result(record: Study, options: Any, found: Findings) -> Result:
         tables={"values": found.values, **found.tables},
         notes=tuple(found.notes),
         records=found.records,
+        about=found.about,
+        listing=found.listing,
+        detail=found.detail,
     )

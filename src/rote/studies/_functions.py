@@ -20,7 +20,14 @@ from rote.core.record import Study, find, module_of, names
 from rote.core.result import Result
 from rote.studies._driver import default_of, kinds, options_of, run
 
-_INPUTS = {"texts": "texts", "items": "inputs", "results": "results", "index": "index"}
+_INPUTS = {
+    "texts": ("texts", "Input"),
+    "items": ("inputs", "Input"),
+    "results": ("results", "Any"),
+    "index": ("index", "Any"),
+    "prompts": ("prompts", "str | Sequence[str]"),
+}
+"""What a function calls what it takes, and the type of that."""
 PANEL = "diversity"
 
 
@@ -32,9 +39,9 @@ def function(name: str) -> Callable[..., Any]:
     own = record.name
 
     def call(inputs: Any, **keywords: Any) -> Result:
-        return run(own, not_a_text(inputs), keywords)
+        return run(own, inputs if given == "prompts" else not_a_text(inputs), keywords)
 
-    given = _INPUTS["texts" if isinstance(record, Metric) else record.takes]
+    given, _ = _takes(record)
     call.__name__ = call.__qualname__ = name
     call.__module__ = "rote"
     call.__doc__ = documentation(record)
@@ -80,6 +87,8 @@ def keywords_of(record: Metric | Study) -> list[tuple[Field[Any], str]]:
     for kind in kinds(record):
         hints = get_type_hints(kind)
         for field in fields(kind):
+            if field.name in getattr(record, "without", ()):
+                continue
             opened = field.metadata.get("opened")
             written = "Any" if opened else _written(hints[field.name])
             found.setdefault(field.name, (field, written))
@@ -115,11 +124,13 @@ def stub(name: str) -> str:
     if name == PANEL:
         return "def diversity(texts: Input, /, **keywords: Any) -> list[Result]: ...\n"
     record = find(name.replace("_", "-"))
-    takes = "texts" if isinstance(record, Metric) else record.takes
-    kind = {"texts": "Input", "items": "Input", "results": "Any", "index": "Any"}[takes]
-    given = [f"{_INPUTS[takes]}: {kind}", "/", "*"]
+    given = [": ".join(_takes(record)), "/", "*"]
     given += [f"{field.name}: {hint} = ..." for field, hint in keywords_of(record)]
     return f"def {name}({', '.join(given)}) -> Result: ...\n"
+
+
+def _takes(record: Metric | Study) -> tuple[str, str]:
+    return _INPUTS["texts" if isinstance(record, Metric) else record.takes]
 
 
 def not_a_text(inputs: Any) -> Any:

@@ -1,0 +1,114 @@
+"""Subsets of a training set in which no n-gram is repeated more than so often.
+
+For every limit and seed one JSONL file in the folder DIR, with the records as they were read, and
+a manifest.json: sizes, seeds, the input's fingerprint, and what was dropped and why. Texts are
+shuffled with the seed; a text is kept if after it no n-gram of the kept ones occurs more than
+--max times.
+
+\b
+  rote limit train.jsonl --max 2,5,10,25 --seeds 3 -o limited
+  rote limit train.jsonl --max 2 --random --most-repeated --sizes 10000,20000 -o compared
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rote.core.metric import check_options, option, unsigned
+from rote.core.record import Call, Findings, Study
+from rote.core.table import Column, Table
+from rote.corpus import ReadOptions
+from rote.curate.limit import LimitOptions
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where the subsets go, and with how many cores they are made."""
+
+    SECTION: ClassVar[str] = "Output"
+    output: Path = option(
+        Path("rote-limit"),
+        "The folder; a new one, or one of the same run",
+        short="-o",
+        metavar="DIR",
+        writes="folder",
+        sign=unsigned,
+    )
+    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def run(call: Call) -> Findings:
+    """Count, choose, and write what is not there yet."""
+    from rote.core.compiling import say_if_compiling
+    from rote.curate.limit_folder import limit
+
+    chosen, options = call.of(LimitOptions), call.options
+    chosen.check()
+    say_if_compiling(call.reporter, "rote.curate._limit_kernels")
+    made = limit(call.inputs, options.output, chosen, jobs=options.jobs, reporter=call.reporter)
+    for line in made.problems.listed():
+        call.reporter.say(line)
+    if not made.new:
+        call.reporter.say(f"{options.output} holds these subsets already: nothing was written")
+    return Findings(
+        signed={**made.manifest["settings"], "texts": made.manifest["input"]["fingerprint"][:12]},
+        tables={"subsets": list(_rows(made.manifest))},
+        about={"folder": str(options.output), "manifest": made.manifest},
+    )
+
+
+def _rows(manifest: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """A row for each kind of subset, the seeds taken together."""
+    kinds: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for each in manifest["subsets"]:
+        kind = f"{each['texts']:,} of {each['kind']}" if each["sample"] else each["kind"]
+        kinds.setdefault((each["max"], kind), []).append(each)
+    for (most, kind), seeds in kinds.items():
+        blockers = seeds[0].get("dropped", {}).get("most_blocking", [])[:_SHOWN]
+        shares = [each["texts"] / manifest["input"]["texts"] for each in seeds]
+        yield {
+            "max": f"{most:,}",
+            "subset": kind,
+            "texts": _range([f"{n:,}" for n in sorted(each["texts"] for each in seeds)]),
+            "share": _range([f"{share:.1%}" for share in sorted(shares)]),
+            "words": _range([f"{n:,}" for n in sorted(each["words"] for each in seeds)]),
+            "blocked": "; ".join(f"{each['ngram']} ({each['texts']:,})" for each in blockers),
+        }
+
+
+def _range(ordered: list[str]) -> str:
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+
+
+STUDY = Study(
+    name="limit",
+    title="Limited repetition",
+    says="Subsets of a training set in which no n-gram is repeated more than so often.",
+    takes="texts",
+    metavar="TRAIN...",
+    options=Options,
+    more=(LimitOptions, ReadOptions),
+    run=run,
+    output="data",
+    layout=(
+        Table(
+            "subsets",
+            "Subsets",
+            (
+                Column("max", kind="count"),
+                Column("subset"),
+                *(Column(name, kind="count") for name in ("texts", "share", "words")),
+                Column("blocked", "kept out by (texts)"),
+            ),
+            limit=1000,
+        ),
+    ),
+)

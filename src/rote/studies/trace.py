@@ -1,0 +1,126 @@
+"""Where a text comes from: its spans that a corpus holds, word for word or nearly, with sources.
+
+Every maximal span of a text that occurs in the corpus, with the documents, authors and places
+that hold it. Kinds: verbatim (the same words; capitals and line breaks may differ), lemma (the
+same words in other forms), gapped (near-verbatim: words added, left out or exchanged).
+
+\b
+  rote trace story.txt --against IDX
+  rote trace answers.jsonl --against IDX --sort unlikely -o trace.html
+  rote trace essay.txt --against sources.jsonl --kinds verbatim --json
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rote.core.errors import OptionError
+from rote.core.metric import check_options, option, unsigned
+from rote.core.record import Call, Findings, Study
+from rote.core.table import Column, Table
+from rote.corpus import ReadOptions
+from rote.search.trace.options import TraceOptions
+
+if TYPE_CHECKING:
+    from rote.search.trace.evidence import Span
+    from rote.search.trace.trace import Trace
+
+COLUMNS = (
+    *("kind", "id", "source", "words", "bits", "edit_rate", "start", "end", "text"),
+    *("occurrences", "documents", "authors", "recased", "document", "author"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the texts are held against."""
+
+    SECTION: ClassVar[str] = "Corpus"
+    against: str | None = option(
+        None,
+        "The corpus: an index, or a file of texts if they are few",
+        metavar="IDX",
+        opened=True,
+        sign=unsigned,
+    )
+    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+
+    def __post_init__(self) -> None:
+        from rote.measure._against import WITHOUT
+
+        check_options(self)
+        if self.against is None:
+            raise OptionError(WITHOUT)
+
+
+def run(call: Call) -> Findings:
+    """Match the texts, and list the best spans with their sources."""
+    from rote.core.compiling import say_if_compiling
+    from rote.measure._against import open_against, signed_against
+    from rote.search.trace.trace import trace
+
+    options, texts = call.options, call.inputs
+    index = open_against(options.against, ("lower", "lemma"), call.reporter)
+    say_if_compiling(call.reporter, "rote.index.counting.longest")
+    traced = trace(index, texts, call.of(TraceOptions), jobs=options.jobs, reporter=call.reporter)
+    return Findings(
+        signed={
+            **asdict(traced.options),
+            "annotator": traced.signature,
+            "against": signed_against(options.against),
+            "texts": texts.fingerprint[:12],
+        },
+        tables={"spans": [_row(span, traced) for span in traced.spans]},
+        notes=traced.notes,
+        about={
+            "against": str(getattr(options.against, "path", options.against)),
+            "signature": "",
+            "settings": asdict(traced.options),
+            "notes": list(traced.notes),
+            "found": traced.found,
+            "words": sum(text.words for text in traced.texts),
+            "covered": sum(text.covered for text in traced.texts),
+            "texts": [asdict(text) for text in traced.texts],
+        },
+        listing="spans",
+        detail=traced,
+    )
+
+
+def _row(span: Span, traced: Trace) -> dict[str, Any]:
+    places = [asdict(place) for place in span.places]
+    return {
+        "kind": span.kind,
+        "id": span.id,
+        "source": traced.texts[span.number].source,
+        "words": span.words,
+        "bits": span.bits,
+        "edits": span.edits._asdict(),
+        "edit_rate": span.edit_rate,
+        "start": span.start,
+        "end": span.end,
+        "text": span.text,
+        "runs": span.runs,
+        "occurrences": span.occurrences,
+        "documents": span.documents,
+        "authors": span.authors,
+        "recased": span.recased,
+        # The first place once more, for those who want one line per span.
+        "document": places[0]["document"],
+        "author": places[0]["author"],
+        "places": places,
+    }
+
+
+STUDY = Study(
+    name="trace",
+    title="Trace",
+    says="Where a text comes from: its spans that a corpus holds, with their sources.",
+    takes="texts",
+    options=Options,
+    more=(TraceOptions, ReadOptions),
+    run=run,
+    output="listing",
+    layout=(Table("spans", "Spans", tuple(Column(name) for name in COLUMNS)),),
+)
