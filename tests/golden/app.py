@@ -105,7 +105,6 @@ def _before(app: App) -> None:
     for address in ("/", "/compare", "/trace", "/search", "/templates", "/history", "/jobs"):
         app.get(address)
     app.get("/api")
-    app.get("/api/measures")
     app.get("/nowhere")
     app.get("/compare", file="answers.jsonl", measure="lexical", seed="x")
 
@@ -119,7 +118,6 @@ def _comparing(app: App) -> None:
     app.get(f"{place}/texts", place=0, source="plain", sort="mattr", down="true")
     app.get(f"{place}/text", source="plain", text="plain/a walk")
     app.get(f"{place}/values.csv")
-    app.get(f"{place}/result.json")
     app.get(f"{place}/texts/values.csv", place=0)
     other = {**asked, "measure": "lexical", "lexical.window": "20"}
     again = app.worked(app.post("/compare", other), "two")

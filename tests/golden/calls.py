@@ -6,35 +6,16 @@ another folder's name.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from click.testing import CliRunner
-
-from rote.cli.main import rote
-from tests.cli.calls import World, writing
+from tests.cli.calls import HUMAN, World, commands, writing
 from tests.golden import app, plain
+from tests.golden.shell import Sections, drawn, forms, written
+from tests.golden.wider import ANSWERS, FEW, WIDER
 
-Sections = dict[str, str]
 Case = Callable[[World], Sections]
-
-FORMS = {
-    "text": ((), plain.of_text),
-    "json": (("--json",), plain.of_json),
-    "csv": (("--csv",), plain.of_csv),
-    "latex": (("--latex",), plain.of_latex),
-}
-FILES = {
-    ".html": ("html", plain.of_html),
-    ".md": ("markdown", plain.of_text),
-    ".json": ("json", plain.of_json),
-    ".jsonl": ("json", plain.of_json_lines),
-    ".csv": ("csv", plain.of_csv),
-    ".tex": ("latex", plain.of_latex),
-    ".txt": ("text", plain.of_text),
-}
-ANSWERS = ("example:answers", "--by", "source", "--reference", "plain")
 NOT_HERE = {
     "annotators": "lists what is installed",
     "demo": "takes minutes and texts that are no part of the base install; its parts are here",
@@ -42,45 +23,14 @@ NOT_HERE = {
 }
 
 
-def done(words: Sequence[str]) -> str:
-    found = CliRunner().invoke(rote, list(words))
-    assert found.exit_code == 0, (words, found.output, found.exception)
-    return found.stdout
-
-
-def forms(*words: str, only: Sequence[str] = tuple(FORMS)) -> Sections:
-    """One question in several forms."""
-    return {
-        f"{form} rote {shlex.join(words)}": FORMS[form][1](done([*words, *FORMS[form][0]]))
-        for form in only
-    }
-
-
-def written(*words: str, to: str = "-o", path: str) -> Sections:
-    """What a command prints when it writes a file or a folder, and what it writes."""
-    said = done([*words, to, path])
-    title = f"rote {shlex.join([*words, to, path])}"
-    return {f"text {title}": plain.of_text(said), **held(path)}
-
-
-def held(path: str) -> Sections:
-    """A file, or all files of a folder: those of a form that people read, the names of others."""
-    whole = Path(path)
-    found: Sections = {}
-    others = []
-    for file in [whole] if whole.is_file() else sorted(whole.rglob("*")):
-        if file.suffix in FILES:
-            form, normal = FILES[file.suffix]
-            found[f"{form} of {file.as_posix()}"] = normal(file.read_text("utf-8"))
-        elif file.is_file():
-            others.append(file.as_posix())
-    if others:
-        found[f"names in {path}"] = "\n".join(others) + "\n"
-    return found
-
-
 def _result(name: str) -> Case:
-    return lambda world: forms(*world.call(name))
+    def asked(world: World) -> Sections:
+        words = world.call(name)
+        draws = any(parameter.name == "figures" for parameter in commands()[name].params)
+        shown = drawn(*words) if draws else forms(*words, only=["text"])
+        return shown | forms(*words, only=["json", "csv", "latex"])
+
+    return asked
 
 
 def _limit(world: World) -> Sections:
@@ -127,7 +77,7 @@ def _index(world: World) -> Sections:
 
 
 def _report(world: World) -> Sections:
-    asked = ("report", *ANSWERS, "--permutations", "39", "-q", "--title", "Short answers")
+    asked = ("report", *ANSWERS, *FEW, "--title", "Short answers")
     found = written(*asked, path="study.json")
     for path in ("report.html", "report.md"):
         found |= written("report", "study.json", "-q", path=path)
@@ -138,12 +88,7 @@ def _report(world: World) -> Sections:
     return found
 
 
-def _pages(world: World) -> Sections:
-    """Pages that commands write beside their tables."""
-    return written(*world.call("trace"), path="trace.html")
-
-
-CASES: dict[str, Case] = {
+FIRST: dict[str, Case] = {
     **{name.replace(" ", "-"): _result(name) for name in writing("result")},
     "limit": _limit,
     "pseudo-summaries": _pseudo_summaries,
@@ -152,6 +97,30 @@ CASES: dict[str, Case] = {
     "show": _show,
     "index": _index,
     "report": _report,
-    "pages": _pages,
     "app": app.pages,
 }
+
+
+def keywords(name: str, world: World) -> dict[str, Any]:
+    """A measure's call in Python that asks what `World.call` asks."""
+    corpus, model = {"against": world.corpus}, f"fake:{world.path / 'table.json'}"
+    own = {
+        **dict.fromkeys(("novelty", "contamination", "originality"), corpus),
+        "overlap": {"train": world.corpus},
+        "perplexity": {"model": model},
+    }
+    common = {"by": "source", "reference": HUMAN, "permutations": 9, "matched": False}
+    return {**common, **own.get(name, {})}
+
+
+def sections(name: str, world: World) -> Sections:
+    """Everything that is kept in one file."""
+    found: Sections = {}
+    for cases in (FIRST, WIDER):
+        if name in cases:
+            found |= cases[name](world)
+    here = str(Path.cwd())
+    return {title: text.replace(here, "HERE") for title, text in found.items()}
+
+
+CASES = tuple(dict.fromkeys((*FIRST, *WIDER)))

@@ -13,7 +13,7 @@ from typing import Any
 
 import rote
 
-SHOWN = 12
+SHOWN = 8
 """Rows of a table that are kept as they are; those after them as sums and checksums."""
 _ONE_LINE = 300
 _CHANGING = (
@@ -239,3 +239,42 @@ class _Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self.unseen:
             self.line += data
+
+
+# -- figures ---------------------------------------------------------------------------------
+
+
+def of_figure(spec: Mapping[str, Any]) -> str:
+    """A line for each view of a Vega-Lite figure: its title, mark and the fields that it shows;
+    then the data."""
+    data: dict[str, int] = {}
+    lines = list(_views(spec, spec.get("datasets", {}), data, ""))
+    return of_text("\n".join(lines + [f"data {n}: {rows}" for rows, n in data.items()]))
+
+
+def _views(
+    view: Mapping[str, Any], named: Mapping[str, Any], data: dict[str, int], pad: str
+) -> Iterator[str]:
+    mark, title, given = view.get("mark"), view.get("title"), view.get("data")
+    said = [_written(title["text"] if isinstance(title, dict) else title)] if title else []
+    if mark:
+        said.append(mark["type"] if isinstance(mark, dict) else mark)
+    for channel, one in {**view.get("encoding", {}), "facet": view.get("facet")}.items():
+        said += [_shown(channel, each) for each in (one if isinstance(one, list) else [one])]
+    if given:
+        rows = named[given["name"]] if "name" in given else given["values"]
+        kept = f"{len(rows)} rows {folded(rows)}"
+        said.append(f"data {data.setdefault(kept, len(data) + 1)}")
+    yield f"{pad}- {' '.join(filter(None, said))}"
+    for kind in ("layer", "concat", "hconcat", "vconcat", "spec"):
+        parts = view.get(kind, [])
+        for part in parts if isinstance(parts, list) else [parts]:
+            yield from _views(part, named, data, pad + "  ")
+
+
+def _shown(channel: str, given: Mapping[str, Any] | None) -> str:
+    if not given or not {"field", "aggregate", "value", "datum"} & set(given):
+        return ""
+    shows = [str(given[k]) for k in ("aggregate", "field", "value", "datum") if k in given]
+    titled = _written(given["title"]) if given.get("title") else ""
+    return f"{channel}={'.'.join(shows)}{titled}"

@@ -1,0 +1,268 @@
+"""Further questions: options that add tables, columns, sentences or files to what is shown."""
+
+from __future__ import annotations
+
+from rote.corpus import open_corpus
+from tests.cli.calls import HUMAN, NAMES, World
+from tests.golden.shell import Sections, drawn, forms, remarks, written
+
+BOTH = ("text", "json")
+ANSWERS = ("example:answers", "--by", "source", "--reference", "plain", "-q")
+FEW = ("--permutations", "19")
+SAME = [
+    {"id": "l1", "context": "He bought the automobile. He liked his", "target": "hat"},
+    {"id": "l2", "context": "She purchased the automobile. She wore her", "target": "hat"},
+]
+PAIRS = [
+    {
+        "paradigm": "p", "phenomenon": "agreement", "pair_id": n,
+        "sentence_good": f"The automobile {verb}.",
+        "sentence_bad": f"The automobile {verb} {verb}.",
+    }
+    for n, verb in enumerate(("is", "was"))
+]  # fmt: skip
+
+
+def tasks(world: World) -> str:
+    """The bundled answers as two tasks, with a score and a document of each."""
+    rows = [
+        {
+            "id": one.id, "text": one.text, **one.meta, "score": (n * 7) % 5,
+            "task": "things" if str(one.meta["doc_id"]).startswith("a ") else "ideas",
+        }
+        for n, one in enumerate(open_corpus(["example:answers"]))
+    ]  # fmt: skip
+    return world.lines("tasks.jsonl", rows)
+
+
+def lexical(world: World) -> Sections:
+    given = (tasks(world), "-q", *FEW)
+    by_task = ("--by", "task,source", "--reference", "plain")
+    return {
+        **forms("lexical", *given, *by_task, "--no-matched"),
+        **forms("lexical", *given, "--by", "source", "--per-text", only=["text", "csv"]),
+        **forms("lexical", *given, "--within", "task", "--by", "source", only=["text", "json"]),
+        **forms("lexical", *ANSWERS, "--variant", "paper", "--permutations", "0", only=["text"]),
+        **forms("lexical", *ANSWERS, "--interval", "0.9", *FEW, only=["text"]),
+        **remarks("lexical", *ANSWERS[:-1], *FEW),
+    }
+
+
+def self_repetition(world: World) -> Sections:
+    return drawn("self-repetition", *ANSWERS, *FEW) | forms(
+        *("self-repetition", *ANSWERS, *FEW), only=["json", "csv", "latex"]
+    )
+
+
+def diversity(world: World) -> Sections:
+    by_task = ("--by", "task,source", "--reference", "plain", "--no-matched")
+    return forms("diversity", tasks(world), "-q", "--permutations", "0", *by_task, only=["text"])
+
+
+def compression(world: World) -> Sections:
+    codecs = ("--codecs", "gzip,xz,zstd", "--layer", "pos", "--permutations", "9", "--no-matched")
+    return forms("compression", *ANSWERS, *codecs, only=["text"])
+
+
+def syntactic(world: World) -> Sections:
+    return forms("syntactic", *ANSWERS, *FEW, "--per-text", only=BOTH)
+
+
+def homogenization(world: World) -> Sections:
+    return forms("homogenization", *ANSWERS, "--permutations", "9", "--per-text", only=BOTH)
+
+
+def rouge(world: World) -> Sections:
+    more = ("--to", "document", "--per-text", "--by", "source", "--no-matched", "-q")
+    return forms("rouge", world.texts, *more, only=["text", "csv"])
+
+
+def templates(world: World) -> Sections:
+    few = ("--permutations", "0", "--no-matched", "-n", "4", "--top", "10", "--lengths", "4,5")
+    marked = ("templates", *ANSWERS, *few, "--highlight", "model-like/a walk")
+    corpus = ("--corpus", f"small={world.index}")
+    model = ("--perplexity", "--model", world.model)
+    return {
+        **drawn("templates", *ANSWERS, *few, *corpus),
+        **forms("templates", *ANSWERS, *few, *corpus, only=["json", "csv", "latex"]),
+        **forms("templates", *ANSWERS, *few, "--templates-from", "model-like", only=BOTH),
+        **drawn("templates", *ANSWERS, *few, *model),
+        **forms("templates", *ANSWERS, *few, *model, only=["json"]),
+        **forms(*marked, only=BOTH),
+        **written(*marked, path="marked.html"),
+        **written("templates", *ANSWERS, *few, to="--all-matches", path="matches.jsonl"),
+    }
+
+
+def favoured(world: World) -> Sections:
+    few = ("--min-count", "2", "--min-texts", "2", "--top", "3", "--permutations", "0")
+    return forms("favoured", *ANSWERS, *few, only=["text", "json", "latex"])
+
+
+def overlap(world: World) -> Sections:
+    asked = (tasks(world), "--by", "source", "--reference", "plain", "--permutations", "9", "-q")
+    more = ("--train", world.texts, "--on", "text", "-n", "2", "--scores", "score", "--no-matched")
+    beside = ("--placebo", world.corpus, "--control", "plain", "--normalize-to", "plain")
+    return {
+        **drawn("overlap", *asked, *more, *beside),
+        **forms("overlap", *asked, *more, *beside, only=["json", "csv", "latex"]),
+    }
+
+
+def originality(world: World) -> Sections:
+    asked = ("originality", world.texts, "--by", "source", "--against", world.index, "-q")
+    more = ("--no-matched", "--verdicts", "--relax", "2", "--listed", "2")
+    return {
+        **forms(*asked, *more, only=BOTH),
+        **written(*asked, "--no-matched", to="--keep-passing", path="passing.jsonl"),
+    }
+
+
+def contamination(world: World) -> Sections:
+    asked = ("contamination", world.items, "--against", world.corpus, "-n", "2,3", "--no-matched")
+    return forms(*asked, "-q", only=["text", "json", "csv"])
+
+
+def correlate(world: World) -> Sections:
+    more = (world.swept, "--values", "all", "--facet", "temperature", "--correction", "bh", "-q")
+    return forms("correlate", *more, only=["text", "csv", "latex"])
+
+
+def factors(world: World) -> Sections:
+    asked = ("factors", world.swept, "--values", "all", "--over", "temperature", "-q")
+    return {
+        **drawn(*asked, "--pair", "1,2"),
+        **forms(*asked, "--pair", "1,2", only=["json", "csv", "latex"]),
+        **forms(*asked, "--without", NAMES[1], "--order", "2,1", only=["text"]),
+    }
+
+
+def perturb(world: World) -> Sections:
+    words, pairs = world.lines("words2.jsonl", SAME), world.lines("pairs.jsonl", PAIRS)
+    models = f"{world.model},other={world.model.partition('=')[2]}"
+    asked = ("perturb", words, pairs, "--model", models, "-q")
+    more = (
+        "--judge",
+        world.model.partition("=")[2],
+        "--judge-items",
+        "1",
+        "--corpus",
+        world.index,
+        "-n",
+        "2",
+    )
+    return {
+        **drawn(*asked, *more),
+        **forms(*asked, *more, only=["json", "csv", "latex"]),
+        **written(*asked, to="--answers", path="perturbed-answers.jsonl"),
+        **written("perturb", words, "-q", to="--write", path="perturbed.jsonl"),
+        **written("perturb", words, "-q", to="--log", path="perturbed-log.jsonl"),
+    }
+
+
+def evaluate(world: World) -> Sections:
+    models = f"{world.model},other={world.model.partition('=')[2]}"
+    asked = ("evaluate", world.items, world.words, "--model", models, "-q")
+    return {
+        **drawn(*asked),
+        **forms(*asked, only=["json", "csv", "latex"]),
+        **written(*asked, to="--write", path="evaluated.jsonl"),
+    }
+
+
+def popularity(world: World) -> Sections:
+    asked = ("popularity", world.items, world.after, "--corpus", world.index, "-n", "2", "-q")
+    return {
+        **forms(*asked, "--correct", "acc", "--variant", "paper", only=BOTH),
+        **written(*asked, to="--save-deciles", path="deciles.json"),
+    }
+
+
+def memorization(world: World) -> Sections:
+    (world.path / "more").mkdir()
+    more = World(world.path / "more", times=6)
+    asked = ("memorization", more.items, "--model", more.model, "--correct", "acc", "-q")
+    words = ("memorization", more.words, "--model", more.model, "--neighbours", "wordnet", "-q")
+    return {
+        **drawn(*asked, "--member", "member"),
+        **forms(*words, only=["json"]),
+    }
+
+
+def style_memorization(world: World) -> Sections:
+    asked = ("style-memorization", world.texts, "--model", world.model, "--corpus", world.index)
+    more = ("--prompt", "4", "--words", "3", "--resamples", "5", "--frequency", "doc_id", "-q")
+    return forms(*asked, *more, only=["text", "json", "csv"])
+
+
+def trace(world: World) -> Sections:
+    asked = ("trace", world.texts, "--against", world.index, "--min-words", "4", "--min-bits", "2")
+    more = ("--sort", "unlikely", "--limit", "3", "-q")
+    return {
+        **forms(*asked, *more, only=BOTH),
+        **written(*asked, *more, path="trace.html"),
+        **remarks(*asked),
+    }
+
+
+def search(world: World) -> Sections:
+    asked = ("search", world.index, '[pos="DT"] [lemma="mat" | lemma="tin"]')
+    return {
+        **forms(*asked, "--show", "pos,lemma", "--sort", "right"),
+        **forms("search", world.index, "nothing like this", only=BOTH),
+        **forms("search", world.index, "the", "--limit", "1", "--context", "10", only=["text"]),
+    }
+
+
+def count(world: World) -> Sections:
+    return forms("count", world.index, "DT NN", "--layer", "pos", "--items")
+
+
+def top(world: World) -> Sections:
+    return forms("top", world.index, "-n", "3", "-k", "4", "--layer", "pos", "--no-examples")
+
+
+def originals(world: World) -> Sections:
+    asked = ("index", "originals", world.index, "--relax", "2", "--shortest", "-q")
+    return written(*asked, to="--fragments", path="fragments.jsonl")
+
+
+def generate(world: World) -> Sections:
+    asked = ("generate", f"prefix:{world.texts}", "--words", "4", "--most", "3", "--max-tokens")
+    model = ("--model", f"{world.model},speaks=index:{world.index}")
+    return {
+        **written(*asked, "5", *model, "-q", path="continued.jsonl"),
+        **remarks(*asked, "5", *model, "-o", "continued2.jsonl"),
+    }
+
+
+def limit(world: World) -> Sections:
+    return remarks("limit", world.texts, "--max", "4", "--seeds", "1", "-o", "limited2")
+
+
+def index(world: World) -> Sections:
+    return remarks("index", "build", world.texts, "-o", "idx-said", "--layers", "lower,pos")
+
+
+def report(world: World) -> Sections:
+    """With everything that can be given: a corpus, a training set, references, inputs."""
+    asked = ("report", world.texts, "--by", "source", "--reference", HUMAN, "--permutations", "9")
+    more = ("--corpus", world.index, "--train", world.corpus, "--no-matched", "-q", "--measures")
+    less = "novelty,originality,contamination,overlap,rouge,entity-scores"
+    items = ("report", world.items, "--corpus", world.index, "--permutations", "9", "-q")
+    return written(*asked, *more, less, path="corpus.html") | written(*items, path="items.html")
+
+
+WIDER = {
+    **{
+        one.__name__.replace("_", "-"): one
+        for one in (
+            *(lexical, self_repetition, diversity, compression, syntactic, homogenization, rouge),
+            *(templates, favoured, overlap, originality, contamination, correlate, factors),
+            *(perturb, evaluate, popularity, memorization, style_memorization, trace, search),
+            *(count, top, generate, limit, index),
+        )
+    },
+    "index-originals": originals,
+    "report-of-a-corpus": report,
+}
