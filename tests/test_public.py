@@ -28,7 +28,7 @@ PUBLIC = [
         "lexical",
     ),
     *("limit", "memorization", "novelty", "open_corpus", "open_index", "originality", "overlap"),
-    *("perplexity", "precision_recall", "pseudo_summaries", "rouge", "self_repetition"),
+    *("perplexity", "perturb", "precision_recall", "pseudo_summaries", "rouge", "self_repetition"),
     *("semantic", "similarity", "syntactic"),
     *("templates", "trace"),
 ]

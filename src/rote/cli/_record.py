@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -56,7 +56,7 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
     from rote.studies._driver import kinds, run
 
     record = find(name)
-    own = {field for kind in kinds(record) for field in get_type_hints(kind)}
+    own = {field.name for kind in kinds(record) for field in fields(kind)}
 
     def call(given: Given) -> list[Result]:
         options = {key: value for key, value in given.options.items() if key in own}

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import ClassVar
 
 from rote.core.document import Document
 from rote.core.errors import OptionError
@@ -40,6 +41,7 @@ _SAME = "options would be the same"
 class PerturbOptions:
     """What is replaced, by what."""
 
+    SECTION: ClassVar[str] = "What is replaced"
     pos: tuple[str, ...] = option(("noun", "verb"), "parts of speech to replace: noun, verb")
     variant: Variant = option(
         "exact",

@@ -39,7 +39,8 @@ def run(
         read, settings = options[ReadOptions], options[Settings]
         return compute({name: own}, inputs, settings=settings, read=read, reporter=reporter)[0]
     call = Call(_READERS[record.takes](inputs, options, reporter), own, options, reporter)
-    return _result(record, own, record.run(call))
+    level = next((one.interval for one in options.values() if hasattr(one, "interval")), 0)
+    return _result(record, own, record.run(call), level)
 
 
 def kinds(record: Metric | Study) -> tuple[type, ...]:
@@ -151,8 +152,7 @@ _READERS: Mapping[str, Callable[[Any, Mapping[type, Any], Reporter], Any]] = {
 # What comes out
 
 
-def _result(record: Study, options: Any, found: Findings) -> Result:
-    level = getattr(options, "interval", 0)
+def _result(record: Study, options: Any, found: Findings, level: float) -> Result:
     settings = {"measure": record.name, **option_settings(options), **found.signed}
     return Result(
         measure=record.name,

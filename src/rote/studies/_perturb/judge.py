@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -43,6 +43,7 @@ _WRITTEN = 8
 class JudgeOptions:
     """Who judges, and how many items."""
 
+    SECTION: ClassVar[str] = "A model that judges"
     judge: str | None = option(
         None, "Model that judges whether items still mean the same, with the paper's prompt",
         metavar="M",

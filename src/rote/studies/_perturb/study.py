@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from rote.compare.clusters import mean_error, numbered, share_interval
 from rote.compare.intervals import around
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
-from rote.core.result import Interval, Result, Row, SourceResult
-from rote.core.signature import Signature
+from rote.core.record import Findings
+from rote.core.result import Row, SourceResult
 from rote.corpus.items import fingerprint
 from rote.curate._perturb.replacing import Replacement
 from rote.search.backends import Backend
@@ -49,6 +49,7 @@ _METHOD = "jackknife (means), Wilson (shares); twins belong together"
 class CheckOptions:
     """How perturbed items are compared with the originals."""
 
+    SECTION: ClassVar[str] = "Checks"
     n: int = option(7, "Tokens in an n-gram, for popularity", short="-n")
     deciles: Path | None = option(
         None,
@@ -100,21 +101,21 @@ class Spoken:
     judge: str = ""
 
 
-def study(
+def compared(
     pairs: Pairs,
     done: Done | None,
     options: CheckOptions,
     *,
     backend: Backend | None,
     reporter: Reporter,
-    spoken: Spoken | None = None,
-) -> Result:
+    spoken: Spoken,
+    records: Sequence[Row],
+) -> Findings:
     """Everything that can be said with what is given.
 
     Where the items were perturbed just now (`done`), only models that were asked here (`spoken`)
     can have answered them; otherwise their own fields may say what was right.
     """
-    spoken = spoken or Spoken()
     columns = _columns(pairs, options, backend, reporter)
     if spoken.same is not None:
         columns["judged_same"] = spoken.same
@@ -164,15 +165,15 @@ def study(
         }
         for name in held
     ]
-    return Result(
-        measure="perturb",
-        signature=_signature(pairs, done, options, backend, spoken),
+    return Findings(
+        signed=_signed(pairs, done, options, backend, spoken),
         by=("task",),
-        reference=None,
-        interval=Interval(options.interval, _METHOD) if options.interval else None,
+        method=_METHOD,
         sources=sources,
-        tables={"values": described, **rows},
+        values=described,
+        tables=rows,
         notes=(*_unanswered(spoken), *_undecided(spoken)),
+        records=records,
     )
 
 
@@ -280,33 +281,23 @@ def _source(
     return SourceResult(len(own), words, values, intervals, tuple(notes))
 
 
-def _signature(
+def _signed(
     pairs: Pairs,
     done: Done | None,
     options: CheckOptions,
     backend: Backend | None,
     spoken: Spoken,
-) -> Signature:
+) -> dict[str, Any]:
     deciles = Scale.read(options.deciles).fingerprint if options.deciles else "own"
     asked = spoken.answers.signatures.values() if spoken.answers else ()
-    return Signature.of(
-        {
-            "measure": "perturb",
-            **(done.settings if done else {}),
-            "embedder": options.embedder,
-            **(
-                {
-                    "n": options.n,
-                    "counts": backend.signature,
-                    "deciles": deciles,
-                }
-                if backend
-                else {}
-            ),
-            **({"bertscore": options.bertscore} if options.bertscore else {}),
-            **({"judge": spoken.judge} if spoken.judge else {}),
-            **({"models": tuple(asked)} if asked else {"correct": options.correct or "acc"}),
-            "items": fingerprint(pairs.before),
-            "perturbed": fingerprint(pairs.after),
-        }
-    )
+    counted = {"n": options.n, "counts": backend.signature, "deciles": deciles} if backend else {}
+    return {
+        **(done.settings if done else {}),
+        "embedder": options.embedder,
+        **counted,
+        **({"bertscore": options.bertscore} if options.bertscore else {}),
+        **({"judge": spoken.judge} if spoken.judge else {}),
+        **({"models": tuple(asked)} if asked else {"correct": options.correct or "acc"}),
+        "items": fingerprint(pairs.before),
+        "perturbed": fingerprint(pairs.after),
+    }

@@ -1,0 +1,258 @@
+"""Replace nouns and verbs of test items by synonyms, and check what that changed.
+
+ITEMS are benchmarks (BLiMP, LAMBADA, COPA, PIQA, WinoGrande), sample logs of
+lm-evaluation-harness, or records with context, options and answer. Synonyms come from WordNet:
+
+\b
+  rote perturb piqa.jsonl --write piqa.perturbed.jsonl --log piqa.log.jsonl
+  rote perturb piqa.jsonl --pos noun --write piqa.nouns.jsonl --corpus IDX -n 4
+
+When a model has answered both, compare them; each file says in a field what was right:
+
+\b
+  rote perturb piqa.jsonl --perturbed piqa.perturbed.jsonl --correct olmo --corpus IDX -n 4
+
+Or let a model answer both here, with nouns, verbs and both replaced (tables 1, 2, 3, C and D of
+Ruzzetti et al. 2026), and another one judge whether they mean the same (table B):
+
+\b
+  rote perturb blimp.jsonl piqa.jsonl --model small=numpy:FOLDER --judge M --corpus IDX -n 4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rote.core.errors import OptionError
+from rote.core.metric import check_options, option, unsigned
+from rote.core.record import LINES, Call, Findings, Study
+from rote.corpus.items import ItemOptions, Record
+from rote.curate.perturb import PerturbOptions
+from rote.models.options import ModelOptions
+from rote.search.backends import BackendOptions
+from rote.studies._perturb.judge import JudgeOptions
+from rote.studies._perturb.study import CheckOptions
+
+if TYPE_CHECKING:
+    from rote.curate.perturb import Perturbed
+    from rote.search.backends import Backend
+    from rote.studies._perturb.checks import Pairs
+    from rote.studies._perturb.study import Spoken
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is read and written beside the result, and who answers."""
+
+    SECTION: ClassVar[str] = "Items, before and after"
+    write: Path | None = option(
+        None,
+        "Write the perturbed items there, in the form of the input (JSON Lines)",
+        metavar="FILE",
+        writes=LINES,
+        sign=unsigned,
+    )
+    log: Path | None = option(
+        None,
+        "Write every replacement there (JSON Lines)",
+        metavar="FILE",
+        writes=LINES,
+        sign=unsigned,
+    )
+    perturbed: tuple[Path, ...] = option(
+        (),
+        "Items that were perturbed before: compare, and replace nothing",
+        metavar="FILE,...",
+        opened=True,
+        sign=unsigned,
+    )
+    answers: Path | None = option(
+        None,
+        "Write every answer of --model there, before and after (JSON Lines)",
+        metavar="FILE",
+        writes=LINES,
+        sign=unsigned,
+    )
+    corpus: str | None = option(
+        None,
+        "Where popularity and frequency are counted: an index of rote, a folder of infini-gram, "
+        "infini-gram:NAME",
+        metavar="IDX",
+        opened=True,
+        sign=unsigned,
+    )
+    model: tuple[str, ...] = option(
+        (),
+        "Models that answer the items before and after, as in `rote evaluate`; NAME=MODEL gives "
+        "one a name of its own",
+        metavar="M1,M2,...",
+        opened=True,
+        sign=unsigned,
+    )
+    each_pos: bool = option(
+        True,
+        "With --model: also perturb nouns only and verbs only (the authors' tables C and D)",
+        sign=unsigned,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if len(self.perturbed) and (self.write or self.log):
+            raise OptionError("--perturbed compares items that are there: it has nothing to write")
+        if self.answers and not self.model:
+            raise OptionError("--answers writes what models answer: --model names one")
+
+
+def run(call: Call) -> Findings:
+    """Replace words, or take what others replaced; then compare before and after."""
+    from rote.measure._speaking import open_model, open_models
+    from rote.search.backends import open_backend
+    from rote.studies._perturb.study import compared
+
+    options, reporter = call.options, call.reporter
+    _check(options, call.of(PerturbOptions), call.of(CheckOptions))
+    # What cannot be opened is noticed before the work.
+    backend: Backend | None = None
+    if options.corpus is not None:
+        backend = open_backend(options.corpus, call.of(BackendOptions), reporter)
+    models = open_models(options.model, call.of(ModelOptions), reporter)
+    judge = call.of(JudgeOptions).judge
+    judging = open_model(judge, call.of(ModelOptions), reporter) if judge else None
+    act = _given if len(options.perturbed) else _made
+    pairs, done, parts, records = act(call, answering=bool(models))
+    spoken = _spoken(call, pairs, parts, models, judging)
+    return compared(
+        *(pairs, done, call.of(CheckOptions)),
+        backend=backend,
+        reporter=reporter,
+        spoken=spoken,
+        records=records,
+    )
+
+
+def _check(options: Options, replacing: PerturbOptions, checks: CheckOptions) -> None:
+    if len(options.perturbed) and replacing != PerturbOptions():
+        raise OptionError(
+            "--perturbed compares items that are there: how words are replaced (--pos, --variant, "
+            "--lexicon, --sense, --sure, --seed) was settled when they were made"
+        )
+    if len(options.perturbed) and checks.correct and options.model:
+        raise OptionError(
+            f"who says what was right, --model or the field '{checks.correct}'? Leave one out"
+        )
+    if checks.bertscore:
+        from rote.measure import _bertscore
+
+        _bertscore.check(checks.bertscore, checks.bertscore_layer)
+
+
+def _given(call: Call, *, answering: bool) -> tuple[Any, ...]:
+    """Items that others perturbed, put beside the originals."""
+    from rote.corpus.items import read_records
+    from rote.curate._perturb.records import in_order_of, matched
+    from rote.studies._perturb.checks import Pairs
+
+    before = [record.item for record in call.inputs]
+    others = list(read_records(call.options.perturbed))
+    pairs = Pairs(before, matched(before, [record.item for record in others]))
+    return pairs, None, {"given": in_order_of(pairs.after, others)}, ()
+
+
+def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
+    """Items that are perturbed here, and written if that was asked for."""
+    from rote.curate._perturb.records import check_ids
+    from rote.curate.perturb import perturb
+    from rote.studies._perturb.answering import in_place
+    from rote.studies._perturb.checks import Pairs
+    from rote.studies._perturb.study import Done
+
+    options, records = call.of(PerturbOptions), call.inputs
+    models = call.of(ModelOptions)
+    items = [record.item for record in records]
+    check_ids(items)
+    forms = list(dict.fromkeys(record.form for record in records))
+    if call.options.write and len(forms) > 1:
+        raise OptionError(
+            f"{call.options.write} cannot hold items of several forms ({', '.join(forms)}): "
+            "perturb each benchmark on its own"
+        )
+    made = perturb(items, options, call.reporter, models=models)
+    changed = _records(call, made)
+    _write(call.options.write, changed)
+    _write(call.options.log, map(asdict, made.replacements))
+    parts = {",".join(options.pos): in_place(records, made.items)}
+    if answering and call.options.each_pos and len(options.pos) > 1:
+        for pos in options.pos:
+            part = perturb(items, replace(options, pos=(pos,)), call.reporter, models=models)
+            parts[pos] = in_place(records, part.items)
+    settings = {
+        "variant": options.variant,
+        "pos": options.pos,
+        "sure": options.sure,
+        **made.signature,
+        "seed": options.seed,
+    }
+    return Pairs(items, made.items), Done(made.replacements, made.kept, settings), parts, changed
+
+
+def _records(call: Call, made: Perturbed) -> list[Mapping[str, Any]]:
+    """The perturbed items as records of their form; earlier answers do not go with them."""
+    from rote.curate._perturb.records import written
+    from rote.studies._evaluate.answers import ANSWERED
+    from rote.studies._popularity.study import CORRECTNESS
+
+    correct = call.of(CheckOptions).correct
+    stale = (*CORRECTNESS, *ANSWERED, *((correct,) if correct else ()))
+    return [written(record, item, stale) for record, item in zip(call.inputs, made.items)]
+
+
+def _write(path: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
+    from rote.core.files import new_file
+    from rote.curate.writing import json_line
+
+    if path:
+        with new_file(path) as file:
+            for row in rows:
+                file.write(json_line(row))
+
+
+def _spoken(
+    call: Call,
+    pairs: Pairs,
+    parts: Mapping[str, Sequence[Record]],
+    models: Mapping[str, Any],
+    judge: Any,
+) -> Spoken:
+    """What the models say that were named."""
+    from rote.studies._perturb.answering import ask
+    from rote.studies._perturb.judge import judged
+    from rote.studies._perturb.study import Spoken
+
+    answers = same = None
+    if models:
+        answers = ask(models, call.inputs, parts, call.reporter)
+        _write(call.options.answers, answers.rows)
+    options = call.of(JudgeOptions)
+    if judge is not None:
+        seed = call.of(PerturbOptions).seed
+        same = judged(pairs, judge, options, call.reporter, seed=seed)
+    signed = f"{judge.signature}/{options.judge_by}/{options.judge_items}" if judge else ""
+    return Spoken(answers, same, signed)
+
+
+STUDY = Study(
+    name="perturb",
+    title="Perturbation",
+    says="What changes where nouns and verbs of test items are replaced by synonyms.",
+    takes="items",
+    metavar="ITEMS...",
+    options=Options,
+    more=(PerturbOptions, CheckOptions, JudgeOptions, ItemOptions, ModelOptions, BackendOptions),
+    run=run,
+    citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
+    "Pre-training for LLM Performance",
+    section="items",
+)
