@@ -77,7 +77,7 @@ def _index(world: World) -> Sections:
 
 
 def _report(world: World) -> Sections:
-    asked = ("report", *ANSWERS, *FEW, "--title", "Short answers")
+    asked = ("report", *ANSWERS, *FEW, "--title", "Short answers", "--examples", "1")
     found = written(*asked, path="study.json")
     for path in ("report.html", "report.md"):
         found |= written("report", "study.json", "-q", path=path)

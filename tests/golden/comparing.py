@@ -7,6 +7,7 @@ be equal, whole percentages were rounded. How wide a column is does not count.
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import re
 
@@ -66,13 +67,42 @@ def _near(kept: str, found: str, exact: bool, percent: bool) -> bool:
     places = [_places(kept), _places(found)]
     if max(places) == 0 and not percent:
         return False
-    a, b = (float(number.replace(",", "").replace("−", "-")) for number in (kept, found))
+    a, b = _value(kept), _value(found)
     if exact:
         return abs(a - b) <= 1e-6 * max(abs(a), abs(b), 1e-3)
     return abs(a - b) <= 1.000001 * 10.0 ** -max(places)
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", "").replace("−", "-"))
 
 
 def _places(number: str) -> int:
     """Digits behind the point, an exponent counted."""
     digits, _, power = number.partition("e")
     return len(digits.partition(".")[2]) - int(power or 0)
+
+
+def lost(kept: dict[str, str], found: dict[str, str]) -> list[str]:
+    """Words and numbers that a section held and holds no longer, wherever in it they stood: what
+    is to be looked at when a new layout is recorded."""
+    said = [f"no section {title!r} any more" for title in kept if title not in found]
+    for title in kept:
+        if title in found and kept[title] != found[title]:
+            held = sorted(map(_value, set(_NUMBER.findall(found[title]))))
+            words = _said(kept[title]) - _said(found[title])
+            numbers = [one for one in _NUMBER.findall(kept[title]) if not _holds(held, one)]
+            gone = [*sorted(words), *dict.fromkeys(numbers)]
+            said += [f"{_HEAD}{title}: {' '.join(gone)}"] if gone else []
+    return said
+
+
+def _said(text: str) -> set[str]:
+    return set(re.findall(r"[^\W\d_][\w'’-]*", text))
+
+
+def _holds(held: list[float], number: str) -> bool:
+    """Whether a number is there, with as many digits or fewer or more."""
+    unit = 10.0 ** -_places(number) if _places(number) > 0 else 1e-9
+    place = bisect.bisect_left(held, _value(number) - 1.01 * unit)
+    return place < len(held) and held[place] <= _value(number) + 1.01 * unit

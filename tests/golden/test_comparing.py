@@ -8,7 +8,7 @@ import pytest
 
 import rote
 from tests.golden import plain
-from tests.golden.comparing import differences, joined, same, split
+from tests.golden.comparing import differences, joined, lost, same, split
 
 JSON = {
     "measure": "lexical",
@@ -120,6 +120,15 @@ def test_a_section_that_is_gone_or_new_is_seen() -> None:
     assert split(joined(both)) == both
     assert differences(both, {"text a": "one\n"})
     assert differences({"text a": "one\n"}, both)
+
+
+def test_what_a_new_layout_lost_is_told() -> None:
+    turned = "ttr of human: 0.21341 (5 texts; source)\nnote: only"
+    assert lost({"text x": TEXT}, {"text x": turned}) == []
+    assert lost(
+        {"text x": TEXT}, {"text x": turned.replace("0.21341", "0.21").replace("ttr", "")}
+    ) == ["══ text x: ttr 0.2134"]
+    assert lost({"text x": TEXT}, {}) == ["no section 'text x' any more"]
 
 
 PAGE = """<html><head><title>A page</title><style>p {}</style></head><body><h2>Words</h2>

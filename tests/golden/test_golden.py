@@ -1,13 +1,13 @@
 """What every command and page shows is what it showed before.
 
-`python -m pytest tests/golden --record` writes tests/golden/kept anew; read its diff before it is
-committed.
+`python -m pytest tests/golden --record` writes tests/golden/kept anew and says which words and
+numbers are gone; read the diff before it is committed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ import rote
 from rote.core import plugins
 from tests.cli.calls import World, commands
 from tests.golden import calls
-from tests.golden.comparing import differences, joined, split
+from tests.golden.comparing import differences, joined, lost, split
 from tests.golden.shell import done
 from tests.measure.test_contract import StandIn
 
@@ -37,13 +37,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("name", calls.CASES)
-def test_outputs_are_as_they_were(name: str, world: World, pytestconfig: pytest.Config) -> None:
+def test_outputs_are_as_they_were(
+    name: str, world: World, pytestconfig: pytest.Config, record_property: Callable[..., None]
+) -> None:
     file = KEPT / f"{name}.txt"
-    here = str(Path.cwd())
-    found = {
-        title: text.replace(here, "HERE") for title, text in calls.sections(name, world).items()
-    }
+    found = calls.sections(name, world)
     if pytestconfig.getoption("--record", default=False):
+        before = split(file.read_text("utf-8")) if file.exists() else {}
+        record_property("lost", [f"{name}, {line}" for line in lost(before, found)])
         file.write_text(joined(found), "utf-8")
     changed = differences(split(file.read_text("utf-8")), found)
     assert not changed, "\n".join(

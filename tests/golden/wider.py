@@ -247,10 +247,19 @@ def index(world: World) -> Sections:
 def report(world: World) -> Sections:
     """With everything that can be given: a corpus, a training set, references, inputs."""
     asked = ("report", world.texts, "--by", "source", "--reference", HUMAN, "--permutations", "9")
-    more = ("--corpus", world.index, "--train", world.corpus, "--no-matched", "-q", "--measures")
-    less = "novelty,originality,contamination,overlap,rouge,entity-scores"
+    more = (
+        "--corpus",
+        world.index,
+        "--train",
+        world.corpus,
+        "--no-matched",
+        "-q",
+        "--examples",
+        "1",
+    )
+    less = ("--measures", "novelty,originality,contamination,overlap,rouge,entity-scores")
     items = ("report", world.items, "--corpus", world.index, "--permutations", "9", "-q")
-    return written(*asked, *more, less, path="corpus.html") | written(*items, path="items.html")
+    return written(*asked, *more, *less, path="corpus.html") | written(*items, path="items.html")
 
 
 WIDER = {
