@@ -8,34 +8,26 @@ A measure that cannot work is left out with the reason, and nothing that was com
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from rote.annotate.store import Store
 from rote.core.distribution import version
 from rote.core.errors import OptionError, RoteError
+from rote.core.metric import Metric
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
 from rote.corpus import Corpus, Input, ReadOptions
 from rote.measure import Settings
-from rote.measure._compute import first_fields, opened, signatures_of
+from rote.measure._collect import Collected
 from rote.measure._correct import Tests, corrected
-from rote.measure._facets import measure_facets
-from rote.measure._prepare import Words
+from rote.measure._flow import Chosen, Policy, Read, first_fields, opened, possible, take
 from rote.report import items, reading
 from rote.report.evidence import evidence
 from rote.report.materials import corpus_material, named, texts_material
 from rote.report.options import Limits, ReportOptions
-from rote.report.plan import (
-    POPULARITY,
-    Planned,
-    check_given,
-    check_names,
-    planned,
-    possible,
-)
-from rote.report.reading import Overview, Read
+from rote.report.plan import POPULARITY, check_given, check_names, planned
+from rote.report.reading import Overview
 from rote.report.report import Evidence, Material, Omission, Report
 from rote.report.tools import tools
 
@@ -45,21 +37,71 @@ _WHOLE = ("texts",)
 """Tables that somebody asked for row by row (`--per-text`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """What was asked for, and what came of it so far."""
+class _Policy(Policy):
+    """What was asked for, and what came of it so far: what fails is left out, with the reason."""
 
-    inputs: Input
-    options: ReportOptions
-    settings: Settings
-    read: ReadOptions
-    reporter: Reporter
-    own: Mapping[str, Mapping[str, Any]]
-    given: list[Material] = field(default_factory=list)
-    results: list[tuple[Result, Tests]] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
-    omitted: list[Omission] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    def __init__(
+        self, inputs: Input, options: ReportOptions, settings: Settings, reporter: Reporter
+    ) -> None:
+        super().__init__(settings, reporter)
+        self.inputs, self.options = inputs, options
+        self.about: Overview | None = None
+        self.materials: list[Material] = []
+        self.results: list[tuple[Result, Tests]] = []
+        self.evidence: list[Evidence] = []
+        self.omitted: list[Omission] = []
+        self.notes: list[str] = []
+        self.reading: list[Chosen] = []
+        """The measures that the texts are being read for."""
+
+    @property
+    def limits(self) -> Limits:
+        assert self.about is not None
+        return Limits.of(
+            self.about.sizes, sample=self.settings.sample, everything=self.options.all_texts
+        )
+
+    def unable(self, metric: Metric, options: Any, problem: RoteError) -> Any:
+        less = metric.lesser(options) if metric.lesser else None
+        part = "" if less is None else ", in part"
+        self.omitted.append(Omission(f"{metric.name}{part}", str(problem)))
+        return less
+
+    def seen(self, read: Read) -> Read:
+        # What was skipped is told once, by whoever reads the texts first.
+        heard = self.reporter if self.about is None else Silent()
+        seen = reading.overview(read.collected, self.settings, heard)
+        if self.about is None:
+            self.about = seen
+        elif not self.materials:
+            # Only a part was read here: what is said of all texts was counted before.
+            whole = replace(read.collected, fingerprint=self.about.fingerprint)
+            read = Read(whole, read.signatures)
+        about = self.about
+        if not self.materials:
+            self.materials.append(texts_material(self.inputs, about, self.settings.by))
+            self.notes += [*about.notes, *(seen.notes if seen is not about else ())]
+        named = [(metric.name, metric.effort) for metric, _ in self.reading]
+        self.notes += reading.said_of(self.limits, about.sizes, named)
+        seconds = self.limits.seconds([effort for _, effort in named], about.sizes)
+        jobs = self.settings.jobs
+        if seconds / jobs >= 60:
+            self.reporter.say(
+                f"{len(named)} measures: about {round(seconds / jobs / 60):,} minutes on {jobs} "
+                f"core{'s' * (jobs != 1)} (--jobs, --sample, --permutations change that)"
+            )
+        return read
+
+    def count(self, metric: Metric) -> int | None:
+        return self.limits.texts[metric.effort]
+
+    def found(self, result: Result, tests: Tests, part: Collected) -> None:
+        shown = evidence(result, part, self.options.examples, self.settings.seed)
+        self.results.append((_kept(result, self.notes), tests))
+        self.evidence += shown
+
+    def failed(self, metric: Metric, problem: RoteError) -> None:
+        self.omitted.append(Omission(metric.name, str(problem)))
 
 
 def make_report(
@@ -75,34 +117,33 @@ def make_report(
 
     `own` are options of single measures that differ from those that a report takes.
     """
-    call = _Call(
-        inputs,
+    options, settings, read = (
         options or ReportOptions(),
         settings or Settings(),
         read or ReadOptions(),
-        reporter or Silent(),
-        own or {},
     )
-    check_names(call.options.measures)
-    check_given(call.options)
-    benchmark = items.found_in(inputs, call.read)
+    call = _Policy(inputs, options, settings, reporter or Silent())
+    check_names(options.measures)
+    check_given(options)
+    benchmark = items.found_in(inputs, read)
     if benchmark:
         _measure_items(call, benchmark)
     else:
-        _measure_texts(call)
+        _measure_texts(call, read, own or {})
     if not call.results:
         reasons = "; ".join(f"{one.section}: {one.reason}" for one in call.omitted)
         raise OptionError(f"nothing could be measured. {reasons}")
-    for role, name in (("corpus", call.options.corpus), ("train", call.options.train)):
+    for role, name in (("corpus", options.corpus), ("train", options.train)):
         if name and (role == "corpus" or not benchmark):
-            call.given.append(_given(call, role, name))
+            call.materials.append(_held_against(role, name))
     results = corrected(call.results)
+    of, reference = named(inputs), settings.reference
     return Report(
-        title=call.options.title or _title(call),
+        title=options.title or (f"{of}, compared with {reference}" if reference else of),
         made=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=version(),
-        reference=None if benchmark else call.settings.reference,
-        given=tuple(call.given),
+        reference=None if benchmark else reference,
+        given=tuple(call.materials),
         tools=tuple(tools(results)),
         results=tuple(results),
         evidence=tuple(call.evidence),
@@ -111,24 +152,19 @@ def make_report(
     )
 
 
-def _given(call: _Call, role: str, name: str) -> Material:
+def _held_against(role: str, name: str) -> Material:
     try:
         return corpus_material(role, name)
     except RoteError:  # an index of somebody else: it has counted, but has no fingerprint
         return Material(role, name, "", {"kind": "counts"})
 
 
-def _title(call: _Call) -> str:
-    of = named(call.inputs)
-    return f"{of}, compared with {call.settings.reference}" if call.settings.reference else of
-
-
-def _measure_items(call: _Call, benchmark: Sequence[str]) -> None:
+def _measure_items(call: _Policy, benchmark: Sequence[str]) -> None:
     call.omitted.append(
         Omission("diversity", f"the input holds test items ({', '.join(benchmark)}), not texts")
     )
     found = items.measured(call.inputs, call.options, call.settings, call.reporter)
-    call.given.append(found.given)
+    call.materials.append(found.given)
     call.notes.extend(found.notes)
     if found.result is None:
         call.omitted.append(Omission(POPULARITY, found.reason))
@@ -136,100 +172,37 @@ def _measure_items(call: _Call, benchmark: Sequence[str]) -> None:
         call.results.append((_kept(found.result, call.notes), {}))
 
 
-def _measure_texts(call: _Call) -> None:
-    texts = opened(call.inputs, call.read)
-    plans, omitted = planned(first_fields(texts), call.options, call.settings, call.own)
+def _measure_texts(call: _Policy, read: ReadOptions, own: Mapping[str, Mapping[str, Any]]) -> None:
+    texts = opened(call.inputs, read)
+    chosen, omitted = planned(first_fields(texts), call.options, call.settings, own)
     call.omitted.extend(omitted)
     for line in texts.guesses if isinstance(texts, Corpus) else ():
         call.reporter.say(line)
     # Texts and what they were made from are read together; a measure of fields cannot have both.
-    alone = _can(call, [plan for plan in plans if not plan.beside], texts)
-    beside = _can(call, [plan for plan in plans if plan.beside], texts)
+    alone = possible([one for one in chosen if not _of_fields(one)], texts, call)
+    beside = possible([one for one in chosen if _of_fields(one)], texts, call)
     if not alone and not beside:
         return
-    found: Overview | None = None
     if reading.is_large(texts) and isinstance(texts, Corpus):
         everything = reading.counted(texts, call.settings, call.reporter)
-        found = reading.overview(everything, call.settings, call.reporter)
-        limits = _limits(call, found)
-        if (most := limits.texts["light"]) is not None:
+        call.about = reading.overview(everything, call.settings, call.reporter)
+        if (most := call.limits.texts["light"]) is not None:
             texts = reading.drawn(texts, everything, most, call.settings, call.reporter)
-    for plans in (alone, beside):
-        if plans:
-            found = _run(call, plans, texts, found, first=plans is alone or not alone)
+    for group, inputs in ((alone, call.settings.inputs or None), (beside, None)):
+        call.reading = group
+        try:
+            if group:
+                take(group, texts, call, inputs=inputs)
+        except RoteError as problem:
+            if not call.materials:
+                raise
+            call.omitted += [Omission(metric.name, str(problem)) for metric, _ in group]
 
 
-def _can(call: _Call, plans: Sequence[Planned], texts: Corpus | Store) -> list[Planned]:
-    """The measures that can work on these texts; what cannot is noticed before the reading."""
-    if not plans:
-        return []
-    source = Words(call.settings.tokenizer, call.settings.annotator)
-    needs = [need for plan in plans for need in plan.metric.needs(plan.options)]
-    signature = signatures_of(needs, source, texts)[None]
-    return possible(plans, signature, call.omitted)
-
-
-def _run(
-    call: _Call,
-    plans: Sequence[Planned],
-    texts: Corpus | Store,
-    found: Overview | None,
-    *,
-    first: bool,
-) -> Overview | None:
-    """Read the texts for these measures and take them, one by one."""
-    needs = [need for plan in plans for need in plan.metric.needs(plan.options)]
-    try:
-        read = reading.annotated(texts, needs, call.settings, call.reporter)
-        # What was skipped is told once, by whoever reads the texts first.
-        heard = call.reporter if found is None else Silent()
-        seen = reading.overview(read.collected, call.settings, heard)
-    except RoteError as problem:
-        if first:
-            raise
-        call.omitted.extend([Omission(plan.name, str(problem)) for plan in plans])
-        return found
-    if found is None:
-        found = seen
-    elif first:
-        # Only a part was read here: what is said of all texts was counted before.
-        whole = replace(read.collected, fingerprint=found.fingerprint)
-        read = Read(whole, read.signatures)
-    limits = _limits(call, found)
-    if first:
-        call.given.append(texts_material(call.inputs, found, call.settings.by))
-        call.notes.extend((*found.notes, *(seen.notes if seen is not found else ())))
-    call.notes.extend(reading.said_of(limits, found.sizes, [(p.name, p.effort) for p in plans]))
-    _say_time(call, plans, limits, found)
-    for plan in plans:
-        _measure(call, plan, read, limits)
-    return found
-
-
-def _limits(call: _Call, found: Overview) -> Limits:
-    return Limits.of(found.sizes, sample=call.settings.sample, everything=call.options.all_texts)
-
-
-def _measure(call: _Call, plan: Planned, read: Read, limits: Limits) -> None:
-    count = limits.texts[plan.effort]
-    part = read.part(count, inputs=plan.metric.inputs, seed=call.settings.seed)
-    most = max(len(take) for take in read.collected.groups.values())
-    drawn = count if count is not None and (count < most or call.settings.sample) else None
-    try:
-        result, tests = measure_facets(
-            plan.metric,
-            plan.options,
-            part,
-            settings=replace(call.settings, sample=drawn),
-            tokenizers=read.signatures,
-            reporter=call.reporter,
-        )
-        shown = evidence(result, part, call.options.examples, call.settings.seed)
-    except RoteError as problem:
-        call.omitted.append(Omission(plan.name, str(problem)))
-        return
-    call.results.append((_kept(result, call.notes), tests))
-    call.evidence.extend(shown)
+def _of_fields(chosen: Chosen) -> bool:
+    """Whether it reads other fields of the records too."""
+    metric, options = chosen
+    return any(need.field is not None for need in metric.needs(options))
 
 
 def _kept(result: Result, notes: list[str]) -> Result:
@@ -253,12 +226,3 @@ def _kept(result: Result, notes: list[str]) -> Result:
             )
         tables[name] = tuple(kept)
     return replace(result, tables=tables)
-
-
-def _say_time(call: _Call, plans: Sequence[Planned], limits: Limits, found: Overview) -> None:
-    seconds = limits.seconds([plan.effort for plan in plans], found.sizes) / call.settings.jobs
-    if seconds >= 60:
-        call.reporter.say(
-            f"{len(plans)} measures: about {round(seconds / 60):,} minutes on {call.settings.jobs} "
-            f"core{'s' * (call.settings.jobs != 1)} (--jobs, --sample, --permutations change that)"
-        )

@@ -7,15 +7,16 @@ and only those. A corpus that is not there at all is a mistake, and is refused.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rote.core import plugins
-from rote.core.errors import RoteError, UnknownName
+from rote.core.errors import UnknownName
 from rote.core.metric import Metric
 from rote.core.record import Asked
 from rote.measure import Settings, metrics
+from rote.measure._flow import Chosen
 from rote.report.options import PERMUTATIONS, ReportOptions
 from rote.report.report import Omission
 
@@ -36,30 +37,15 @@ def _options(metric: Metric, asked: Asked) -> Mapping[str, Any] | str:
     return metric.report(asked) if metric.report else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A measure that is to be taken."""
-
-    name: str
-    metric: Metric
-    options: Any
-    effort: str
-
-    @property
-    def beside(self) -> bool:
-        """Whether it reads other fields of the records too."""
-        return any(need.field is not None for need in self.metric.needs(self.options))
-
-
 def planned(
     fields: Collection[str],
     options: ReportOptions,
     settings: Settings,
     changed: Mapping[str, Mapping[str, Any]],
-) -> tuple[list[Planned], list[Omission]]:
+) -> tuple[list[Chosen], list[Omission]]:
     """The measures for records with these fields, in the order in which they are shown."""
     check_names(options.measures)
-    found: list[Planned] = []
+    found: list[Chosen] = []
     omitted: list[Omission] = []
     asked = Asked(
         fields,
@@ -80,7 +66,7 @@ def planned(
             own = metric.options(**{**chosen, **given, **changed.get(name, {})})
             if metric.settle:
                 own = metric.settle(own, fields)
-            found.append(Planned(name, _quicker(metric), own, metric.effort))
+            found.append((_quicker(metric), own))
     if not options.measures or POPULARITY in options.measures:
         omitted.append(Omission(POPULARITY, _OF_ITEMS))
     return found, omitted
@@ -90,37 +76,6 @@ def check_names(names: Sequence[str]) -> None:
     for name in names:
         if name not in offered():
             raise UnknownName("measure", name, offered())
-
-
-def possible(plans: Sequence[Planned], signature: str, omitted: list[Omission]) -> list[Planned]:
-    """The measures that can work here, with what is left of those that can in part."""
-    found = []
-    for plan in plans:
-        try:
-            found.append(_checked(plan, signature))
-        except RoteError as problem:
-            less = _lesser(plan)
-            if less is None:
-                omitted.append(Omission(plan.name, str(problem)))
-                continue
-            omitted.append(Omission(f"{plan.name}, in part", str(problem)))
-            try:
-                found.append(_checked(less, signature))
-            except RoteError as other:
-                omitted.append(Omission(plan.name, str(other)))
-    return found
-
-
-def _checked(plan: Planned, signature: str) -> Planned:
-    if plan.metric.check:
-        plan.metric.check(plan.options, signature)
-    return plan
-
-
-def _lesser(plan: Planned) -> Planned | None:
-    """The measure without the part that needs a package or an index, where it has one."""
-    own = plan.metric.lesser(plan.options) if plan.metric.lesser else None
-    return None if own is None else replace(plan, options=own)
 
 
 def check_given(options: ReportOptions) -> None:

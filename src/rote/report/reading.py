@@ -7,11 +7,10 @@ the texts that are drawn are tagged and parsed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from rote.annotate.script import remarks
 from rote.annotate.store import Store
-from rote.core.compiling import say_if_compiling
 from rote.core.document import Document
 from rote.core.facets import JOINT, is_input
 from rote.core.progress import Reporter
@@ -20,7 +19,7 @@ from rote.corpus import Corpus, DuplicateIds, Input, ReadOptions, open_corpus
 from rote.corpus._shard import Part
 from rote.measure import Settings
 from rote.measure._collect import Collected, collect
-from rote.measure._compute import check_read, signatures_of, tell_read
+from rote.measure._flow import check_read, tell_read
 from rote.measure._prepare import Fields, Words
 from rote.report.options import WORDS, Limits, Size
 
@@ -28,28 +27,6 @@ _BYTES_A_WORD = 6
 _WORD = Need("word")
 _NAMED = 3
 """Records that were skipped and are named in the report."""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Texts with the layers that some measures need.
-
-    `parts` keeps what was drawn of them, by the number of texts of a source.
-    """
-
-    collected: Collected
-    signatures: dict[str | None, str]
-    parts: dict[tuple[int | None, bool], Collected] = field(default_factory=dict)
-
-    def part(self, count: int | None, *, inputs: bool, seed: int) -> Collected:
-        """At most so many texts of each source, with or without what they were made from."""
-        key = (count, inputs)
-        if key not in self.parts:
-            found = self.collected
-            if not inputs and any(map(is_input, found.groups)):
-                found = found.chosen({s: g for s, g in found.groups.items() if not is_input(s)})
-            self.parts[key] = found if count is None else found.sampled(count, seed)
-        return self.parts[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +93,6 @@ def _parts(
 
 def _source(document: Document, by: Sequence[str], label: str) -> str:
     return JOINT.join(str(document.meta.get(name)) for name in by) if by else label
-
-
-def annotated(
-    texts: Corpus | Store, needs: Sequence[Need], settings: Settings, reporter: Reporter
-) -> Read:
-    """The texts with all layers that are needed; what they were made from where that may be."""
-    words = Words(settings.tokenizer, settings.annotator)
-    signatures = signatures_of(needs, words, texts)
-    say_if_compiling(
-        reporter,
-        "rote.annotate._tagger" if words.annotates(needs) else "rote.annotate.words._batch",
-    )
-    beside = any(need.field is not None for need in needs)
-    found = collect(
-        texts,
-        needs,
-        words=words,
-        fields=Fields(settings.by, None if beside else settings.inputs or None, settings.within),
-        jobs=settings.jobs,
-        reporter=reporter,
-    )
-    return Read(found, signatures)
 
 
 def overview(collected: Collected, settings: Settings, reporter: Reporter) -> Overview:

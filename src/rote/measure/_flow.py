@@ -1,0 +1,222 @@
+"""The one way from texts to results, for a measure, a panel and a report: what can work is found
+out, the texts are read once, and each measure is taken on its part of them.
+
+What the three do differently is their `Policy`: how many texts a measure gets, and what becomes of
+one that cannot work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rote.annotate import annotators, words
+from rote.annotate.layers import DERIVED
+from rote.annotate.store import Store, is_store, open_store
+from rote.core.compiling import say_if_compiling
+from rote.core.errors import InputError, OptionError, RoteError, UnknownName
+from rote.core.facets import is_input
+from rote.core.metric import Metric
+from rote.core.progress import Reporter
+from rote.core.result import Result
+from rote.core.sample import Need
+from rote.corpus import Corpus, Input, ReadOptions, open_corpus
+from rote.measure._collect import Collected, collect
+from rote.measure._correct import Tests
+from rote.measure._facets import check_reference, measure_facets
+from rote.measure._prepare import Fields, Words, own_layers
+from rote.measure._settings import Settings
+
+_MANY_SOURCES = 20
+Chosen = tuple[Metric, Any]
+"""A measure and its options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Texts with the layers that some measures need.
+
+    `parts` keeps what was drawn of them, by the number of texts of a source.
+    """
+
+    collected: Collected
+    signatures: dict[str | None, str]
+    parts: dict[tuple[int | None, bool], Collected] = field(default_factory=dict)
+
+    def part(self, count: int | None, *, inputs: bool, seed: int) -> Collected:
+        """At most so many texts of each source, with or without what they were made from."""
+        key = (count, inputs)
+        if key not in self.parts:
+            found = self.collected
+            if not inputs and any(map(is_input, found.groups)):
+                found = found.chosen({s: g for s, g in found.groups.items() if not is_input(s)})
+            self.parts[key] = found if count is None else found.sampled(count, seed)
+        return self.parts[key]
+
+
+class Policy:
+    """As it stands: every measure gets what `--sample` says, and any failure is raised."""
+
+    def __init__(self, settings: Settings, reporter: Reporter) -> None:
+        self.settings, self.reporter = settings, reporter
+
+    def unable(self, metric: Metric, options: Any, problem: RoteError) -> Any:
+        """What is left of a measure that cannot work, noticed before the reading; None: nothing."""
+        raise problem
+
+    def seen(self, read: Read) -> Read:
+        """Told when the texts are read, to look at them."""
+        return read
+
+    def count(self, metric: Metric) -> int | None:
+        """How many texts of each source a measure gets; None: all."""
+        return self.settings.sample
+
+    def found(self, result: Result, tests: Tests, part: Collected) -> None:
+        """Told of each result."""
+
+    def failed(self, metric: Metric, problem: RoteError) -> None:
+        raise problem
+
+
+def possible(chosen: Sequence[Chosen], texts: Corpus | Store, policy: Policy) -> list[Chosen]:
+    """The measures that can work on these texts; a wrong name must not cost minutes of reading."""
+    if not chosen:
+        return []
+    found = []
+    signature = signatures_of(_needs(chosen), _words(policy.settings), texts)[None]
+    for metric, options in chosen:
+        while options is not None:
+            try:
+                if metric.check:
+                    metric.check(options, signature)
+            except RoteError as problem:
+                options = policy.unable(metric, options, problem)
+            else:
+                found.append((metric, options))
+                break
+    return found
+
+
+def take(
+    chosen: Sequence[Chosen], texts: Corpus | Store, policy: Policy, *, inputs: str | None
+) -> None:
+    """Read the texts for these measures and take them, one by one; `inputs` is the field of what
+    the texts were made from, where that is to be measured too."""
+    settings, reporter = policy.settings, policy.reporter
+    needs, source = _needs(chosen), _words(settings)
+    signatures = signatures_of(needs, source, texts)
+    say_if_compiling(
+        reporter,
+        "rote.annotate._tagger" if source.annotates(needs) else "rote.annotate.words._batch",
+    )
+    collected = collect(
+        texts,
+        needs,
+        words=source,
+        fields=Fields(settings.by, inputs, settings.within),
+        jobs=settings.jobs,
+        reporter=reporter,
+    )
+    read = policy.seen(Read(collected, signatures))
+    most = max(map(len, read.collected.groups.values()))
+    for metric, options in chosen:
+        count = policy.count(metric)
+        part = read.part(count, inputs=metric.inputs, seed=settings.seed)
+        drawn = count if count is not None and (count < most or settings.sample) else None
+        try:
+            result, tests = measure_facets(
+                metric,
+                options,
+                part,
+                settings=replace(settings, sample=drawn),
+                tokenizers=read.signatures,
+                reporter=reporter,
+            )
+            policy.found(result, tests, part)
+        except RoteError as problem:
+            policy.failed(metric, problem)
+
+
+def _needs(chosen: Sequence[Chosen]) -> list[Need]:
+    return [need for metric, options in chosen for need in metric.needs(options)]
+
+
+def _words(settings: Settings) -> Words:
+    return Words(settings.tokenizer, settings.annotator)
+
+
+def opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
+    """A store if that is what the one path names, else a corpus."""
+    only = inputs[0] if isinstance(inputs, list) and len(inputs) == 1 else inputs
+    if isinstance(only, (str, Path)) and is_store(Path(only)):
+        return open_store(Path(only))
+    return open_corpus(inputs, read)
+
+
+def first_fields(texts: Corpus | Store) -> tuple[str, ...]:
+    """What the first record holds."""
+    if isinstance(texts, Store):
+        batches = (texts.piece(file)[0] for file in texts.files)
+        documents = (document for batch in batches for document in batch.documents)
+        return next((tuple(document.meta) for document in documents), ())
+    return next((tuple(document.meta) for document in texts), ())
+
+
+def signatures_of(
+    needs: Sequence[Need], source: Words, texts: Corpus | Store
+) -> dict[str | None, str]:
+    """Tokenizer name -> signature; None stands for whatever gives the user's own words."""
+    named = {need.tokenizer for need in needs} - {None}
+    found: dict[str | None, str] = {name: words.get(str(name)).signature for name in named}
+    own = own_layers(needs)
+    if isinstance(texts, Store):
+        _known(own, ("word", *DERIVED, *texts.layers), f"the store {texts.path}")
+        return {**found, None: texts.signature}
+    if not source.annotates(needs):
+        return {**found, None: words.get(source.tokenizer).signature}
+    annotator = annotators.get(source.annotator)
+    _known(own, annotator.gives, f"the annotator '{annotator.name}'")
+    if source.tokenizer != words.DEFAULT:
+        raise OptionError(
+            f"the layers {', '.join(own)} come with the words of the annotator '{annotator.name}': "
+            "leave out --tokenizer"
+        )
+    return {**found, None: annotator.signature}
+
+
+def _known(layers: Sequence[str], given: Sequence[str], giver: str) -> None:
+    for name in layers:
+        if name not in given:
+            raise UnknownName(f"layer of {giver}:", name, given)
+
+
+def tell_read(collected: Collected, settings: Settings, reporter: Reporter) -> None:
+    """What was skipped, and what the user may have meant."""
+    for line in collected.problems.listed():
+        reporter.say(line)
+    groups, texts = len(collected.groups), sum(map(len, collected.groups.values()))
+    if settings.by and groups > _MANY_SOURCES and texts < 2 * groups:
+        reporter.say(
+            f"--by {','.join(settings.by)} makes {groups:,} sources of {texts:,} texts, so that "
+            "most are of one text alone: is it a field that numbers the texts? A source is who "
+            "wrote them"
+        )
+    if not settings.by and len(collected.groups) == 1 and "source" in collected.fields:
+        reporter.say("the records have a field 'source': --by source compares what it names")
+
+
+def check_read(collected: Collected, settings: Settings) -> None:
+    """A reference must be there, and be more than one text."""
+    if not collected.groups:
+        raise InputError(
+            "no text is left to measure", remedy="Look at what was skipped, listed above"
+        )
+    for facet in check_reference(collected, settings):
+        if len(collected.groups[str(facet.reference)]) < 2:
+            raise OptionError(
+                f"the reference '{facet.reference}' has only one text: a comparison needs at least "
+                "two. Choose another with --reference, or check the field that --by names"
+            )
