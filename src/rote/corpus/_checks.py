@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Literal
 
@@ -100,10 +99,4 @@ class DuplicateIds:
         ]
         if self._on_error == "stop":
             raise problems[0]
-        kept = [i for i in range(len(batch.documents)) if i not in seen]
-        return replace(
-            batch,
-            documents=[batch.documents[i] for i in kept],
-            lines=[batch.lines[i] for i in kept],
-            problems=[*batch.problems, *problems],
-        )
+        return batch.without(seen, problems)

@@ -6,7 +6,7 @@ process the caller likes, and gives a `Batch` of Documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -55,6 +55,16 @@ class Batch:
     lines: list[int]
     problems: list[InputError]
     id_field: str | None = None
+
+    def without(self, numbers: Container[int], problems: list[InputError]) -> Batch:
+        """The batch without some of its documents, and what was wrong with them."""
+        kept = [i for i in range(len(self.documents)) if i not in numbers]
+        return replace(
+            self,
+            documents=[self.documents[i] for i in kept],
+            lines=[self.lines[i] for i in kept],
+            problems=[*self.problems, *problems],
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,12 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.index import query as queries
 from rote.index.answers import Context, Continuations, Counts, Frequent, Longest, Place
+from rote.index.columns.packed import Packed
 from rote.index.columns.parts import ABSENT, END, Column
 from rote.index.columns.shared import Shared, share
 from rote.index.counting.batch import ranges_of
 from rote.index.counting.extend import next_items
-from rote.index.counting.frequent import frequent_by_adding, frequent_in_all, frequent_in_one
+from rote.index.counting.frequent import most_frequent
 from rote.index.counting.longest import longest
 from rote.index.counting.lookup import Lookup
 from rote.index.counting.tally import DocumentTable, distinct, document_table, first_places, tally
@@ -75,7 +76,7 @@ class Index:
         self._askers: dict[str, list[_Asker]] = {}
         self._tables: dict[tuple[int, str], DocumentTable] = {}
         self._shared: dict[str, Shared] = {}
-        self.memos = [queries.Memo() for _ in self.segments]
+        self._memos = [queries.Memo() for _ in self.segments]
 
     @property
     def sorted_layers(self) -> tuple[str, ...]:
@@ -194,20 +195,21 @@ class Index:
             return self.places(query, limit, layer)
         parsed = self.parse(query, layer)
         found: list[Place] = []
-        for number, segment in enumerate(self.segments):
-            left = None if limit is None else limit - len(found)
-            if left == 0:
-                break
-            frame = segment.frame_of(parsed.layers[0])
-            starts, ends = queries.find(
-                parsed,
-                segment.columns,
-                sentence_last=frame.sentence_last,
-                limit=left,
-                memo=self.memos[number],
-            )
-            found += places_in(segment, number, parsed.layers[0], starts, ends)
+        for number, starts, ends in self.find(parsed, limit):
+            found += places_in(self.segments[number], number, parsed.layers[0], starts, ends)
         return found
+
+    def find(
+        self, parsed: queries.Query, limit: int | None = None
+    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """The matches [start, end) of one segment after the other, up to a limit."""
+        for number, (columns, last, memo) in enumerate(self._asked(parsed)):
+            if limit == 0:
+                return
+            starts, ends = queries.find(parsed, columns, sentence_last=last, limit=limit, memo=memo)
+            if limit is not None:
+                limit -= len(starts)
+            yield number, starts, ends
 
     def matches(self, query: str, layer: str = DEFAULT) -> int:
         """How many places a query matches, without finding out where they are."""
@@ -215,13 +217,8 @@ class Index:
             return self.count(query, layer)
         parsed = self.parse(query, layer)
         return sum(
-            queries.count(
-                parsed,
-                segment.columns,
-                sentence_last=segment.frame_of(parsed.layers[0]).sentence_last,
-                memo=self.memos[number],
-            )
-            for number, segment in enumerate(self.segments)
+            queries.count(parsed, columns, sentence_last=last, memo=memo)
+            for columns, last, memo in self._asked(parsed)
         )
 
     def parse(self, query: str, layer: str = DEFAULT) -> queries.Query:
@@ -238,8 +235,6 @@ class Index:
         """The text of a place, with so many characters before and after it."""
         check_limit(around)
         return context_of(self.segments[place.segment].documents, place, around)
-
-    # -- a whole text ------------------------------------------------------------------------
 
     def longest(self, text: Layer | Gram, layer: str = DEFAULT) -> Longest:
         """For every item of a text the longest match that begins there, and its count.
@@ -273,18 +268,10 @@ class Index:
 
         With `documents`, also in how many documents each occurs.
         """
-        if n < 1 or (k is not None and k < 1):
-            raise OptionError("an n-gram has at least one item, and at least one is asked for")
-        longest = max((_longest_document(column) for column in self.columns(layer)), default=0)
-        if n > longest:
-            return Frequent(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
-        if len(self.segments) == 1:
-            return frequent_in_one(self.columns(layer)[0], n, k, documents=documents)
-        shared = self.shared(layer)
-        columns = self.columns(layer)
-        if any(column.suffixes is None for column in columns):
-            return frequent_by_adding(columns, shared, n, k, documents=documents)
-        return frequent_in_all(self.lookups(layer), shared, n, k, documents=documents)
+        columns, one = self.columns(layer), len(self.segments) == 1
+        lookups = self.lookups(layer) if not one and layer in self.sorted_layers else None
+        shared = None if one else self.shared(layer)
+        return most_frequent(columns, shared, lookups, n, k, documents=documents)
 
     def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
         """What follows the n-gram, and how often; an empty sequence: how often each item occurs."""
@@ -361,20 +348,27 @@ class Index:
         self._askers[layer] = [(v.known.__getitem__, lookup.count, v.find) for v, lookup in held]
         return self._askers[layer]
 
+    def _asked(
+        self, parsed: queries.Query
+    ) -> list[tuple[Mapping[str, Column], Packed | None, queries.Memo]]:
+        """What a query needs of each segment."""
+        layer, held = parsed.layers[0], zip(self.segments, self._memos)
+        return [(one.columns, one.frame_of(layer).sentence_last, memo) for one, memo in held]
+
     def _batch(self, batch: Grams | Sequence[Gram], layer: str) -> Grams:
-        grams = batch if isinstance(batch, Grams) else self._grams(batch, layer)
+        if isinstance(batch, str):
+            raise OptionError("a batch is a list of n-grams; ask `count` about a single one")
+        if isinstance(batch, Grams):
+            grams = batch
+        elif batch and all(isinstance(gram, str) for gram in batch):
+            # One call of the annotator for all of them.
+            made = self.layer_of([str(gram) for gram in batch], layer)
+            grams = Grams(made.ids, made.text_ends, made.vocabulary)
+        else:
+            grams = Grams.of([self.items(gram, layer) for gram in batch])
         if (np.diff(grams.ends, prepend=0) < 1).any():
             raise OptionError("one of the n-grams is empty: an n-gram has at least one item")
         return grams
-
-    def _grams(self, batch: Sequence[Gram], layer: str) -> Grams:
-        if isinstance(batch, str):
-            raise OptionError("a batch is a list of n-grams; ask `count` about a single one")
-        texts = [gram for gram in batch if isinstance(gram, str)]
-        if not texts or len(texts) < len(batch):
-            return Grams.of([self.items(gram, layer) for gram in batch])
-        made = self.layer_of(texts, layer)  # one call of the annotator for all of them
-        return Grams(made.ids, made.text_ends, made.vocabulary)
 
     def _one(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
         """The n-gram's range in each segment."""
@@ -403,7 +397,3 @@ class Index:
         names = authors.vocabulary
         found = self._tally(number, layer, low, high, authors.numbers - 1, len(names))
         return {names[i + 1]: occurrences for i, occurrences in found}
-
-
-def _longest_document(column: Column) -> int:
-    return int(np.diff(column.document_ends, prepend=-1).max(initial=1)) - 1

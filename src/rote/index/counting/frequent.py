@@ -157,7 +157,32 @@ def _rounds(
             low += 1
 
 
-def frequent_in_one(column: Column, n: int, k: int | None, *, documents: bool) -> Frequent:
+def most_frequent(
+    columns: Sequence[Column],
+    shared: Shared | None,
+    lookups: Sequence[Lookup] | None,
+    n: int,
+    k: int | None,
+    *,
+    documents: bool,
+) -> Frequent:
+    """The k most frequent n-grams (all without k) of the columns of all segments.
+
+    Several columns have a vocabulary that they share, and `lookups` where they are sorted.
+    """
+    if n < 1 or (k is not None and k < 1):
+        raise OptionError("an n-gram has at least one item, and at least one is asked for")
+    ends = [np.diff(column.document_ends, prepend=-1) for column in columns]
+    if n >= max((int(sizes.max(initial=1)) for sizes in ends), default=1):
+        return Frequent(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
+    if shared is None:
+        return _in_one(columns[0], n, k, documents=documents)
+    if lookups is None:
+        return _by_adding(columns, shared, n, k, documents=documents)
+    return _in_all(lookups, shared, n, k, documents=documents)
+
+
+def _in_one(column: Column, n: int, k: int | None, *, documents: bool) -> Frequent:
     """The k most frequent n-grams of one column, ties at the cut in the order of the items."""
     places, counts = frequent(column, n, most=k)
     places, counts = places[:k], counts[:k]
@@ -165,7 +190,7 @@ def frequent_in_one(column: Column, n: int, k: int | None, *, documents: bool) -
     return Frequent(_grams(_items(column, places, n), column.vocabulary), counts, held)
 
 
-def frequent_in_all(
+def _in_all(
     lookups: Sequence[Lookup], shared: Shared, n: int, k: int | None, *, documents: bool
 ) -> Frequent:
     """The same over the columns of several segments."""
@@ -185,7 +210,7 @@ def frequent_in_all(
     return Frequent(_grams(chosen, shared.strings), totals, held)
 
 
-def frequent_by_adding(
+def _by_adding(
     columns: Sequence[Column], shared: Shared, n: int, k: int | None, *, documents: bool
 ) -> Frequent:
     """The same for a layer that is not sorted: all n-grams of every segment, added up."""

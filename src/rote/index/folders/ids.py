@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,13 +61,7 @@ class KnownIds:
         ]
         if not skip:
             raise problems[0]
-        kept = np.flatnonzero(~there).tolist()
-        return replace(
-            batch,
-            documents=[batch.documents[i] for i in kept],
-            lines=[batch.lines[i] for i in kept],
-            problems=[*batch.problems, *problems],
-        )
+        return batch.without(set(np.flatnonzero(there).tolist()), problems)
 
     def _in_index(self, ids: list[str]) -> NDArray[np.bool_]:
         hashed = [hash_id(each.encode("utf-8", "surrogatepass")) for each in ids]

@@ -13,13 +13,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rote.index.columns.packed import Packed
-from rote.index.columns.parts import Column
-from rote.index.query import plan
 from rote.index.query.automaton import automaton
+from rote.index.query.plan import count, find
 from rote.index.query.regexes import NotARegex
 from rote.index.query.tables import Memo, checked
 from rote.index.query.tree import (
@@ -77,33 +72,6 @@ def check(query: Query, frames: Mapping[str, str]) -> None:
         if frames[test.layer] != frames[first]:
             raise not_aligned(query, test)
     automaton(query)  # which refuses what needs too many states
-
-
-def find(
-    query: Query,
-    columns: Mapping[str, Column],
-    *,
-    sentence_last: Packed | None = None,
-    limit: int | None = None,
-    memo: Memo | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where it matches in one segment: places [start, end), one for each start, ascending.
-
-    `sentence_last` has a bit for each place, 1 at the last item of a sentence. `memo` belongs
-    to the segment and remembers what regular expressions matched in its vocabularies.
-    """
-    return plan.find(query, columns, sentence_last, limit, memo)
-
-
-def count(
-    query: Query,
-    columns: Mapping[str, Column],
-    *,
-    sentence_last: Packed | None = None,
-    memo: Memo | None = None,
-) -> int:
-    """How many matches `find` would give, for less."""
-    return plan.count(query, columns, sentence_last, memo)
 
 
 def _folded(pattern: str) -> str:

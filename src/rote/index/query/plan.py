@@ -32,11 +32,16 @@ _FIRST_CHUNK = 1 << 14
 def find(
     query: Query,
     columns: Mapping[str, Column],
-    sentence_last: Packed | None,
-    limit: int | None,
-    memo: Memo | None,
+    *,
+    sentence_last: Packed | None = None,
+    limit: int | None = None,
+    memo: Memo | None = None,
 ) -> tuple[Places, Places]:
-    """See `query.find`."""
+    """Where it matches in one segment: places [start, end), one for each start, ascending.
+
+    `sentence_last` has a bit for each place, 1 at the last item of a sentence. `memo` belongs
+    to the segment and remembers what regular expressions matched in its vocabularies.
+    """
     search = _Search(query, columns, sentence_last, memo)
     pieces = [np.empty((2, 0), np.int64)]
     most = len(search) if limit is None else limit
@@ -48,10 +53,11 @@ def find(
 def count(
     query: Query,
     columns: Mapping[str, Column],
-    sentence_last: Packed | None,
-    memo: Memo | None,
+    *,
+    sentence_last: Packed | None = None,
+    memo: Memo | None = None,
 ) -> int:
-    """See `query.count`."""
+    """How many matches `find` would give, for less."""
     search = _Search(query, columns, sentence_last, memo)
     whole = search.counted_by_ranges()
     if whole is not None:

@@ -7,7 +7,6 @@ match by itself: texts, ids and strings are read for those alone that are shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -189,31 +188,10 @@ def find(
     """The first matches of a query, or all of them, in the order of the documents."""
     nothing = np.empty(0, np.int64)
     parts = [(nothing, nothing, nothing)]
-    for number, start, end in in_segments(index, parsed, limit):
+    for number, start, end in index.find(parsed, limit):
         parts.append((np.full(len(start), number), start, end))
     segment, starts, ends = (np.concatenate(column) for column in zip(*parts))
     return Matches(index, parsed.layers[0], segment, starts, ends)
-
-
-def in_segments(
-    index: Index,
-    parsed: queries.Query,
-    limit: int | None = None,
-) -> Iterator[tuple[int, Numbers, Numbers]]:
-    """The matches [start, end) of one segment after the other, up to a limit."""
-    for number, segment in enumerate(index.segments):
-        if limit == 0:
-            return
-        start, end = queries.find(
-            parsed,
-            segment.columns,
-            sentence_last=segment.frame_of(parsed.layers[0]).sentence_last,
-            limit=limit,
-            memo=index.memos[number],
-        )
-        if limit is not None:
-            limit -= len(start)
-        yield number, start, end
 
 
 def neighbours(context: Context, side: str) -> list[str]:

@@ -17,7 +17,7 @@ from rote.index import query as queries
 from rote.index.answers import Context, Place
 from rote.index.index import DEFAULT, Index
 from rote.index.places import places_in
-from rote.search.rows.found import Matches, Numbers, find, in_segments
+from rote.search.rows.found import Matches, Numbers, find
 
 COLUMNS = ("document", "author", "source", "item", "start", "end", "before", "match", "after")
 Sort = Literal["place", "left", "right", "document", "form"]
@@ -108,7 +108,7 @@ def rows_in_blocks(
 ) -> Iterator[list[dict[str, Any]]]:
     """The matches in the order of the documents, a block of rows at a time, while they are read."""
     layer = parsed.layers[0]
-    for number, starts, ends in in_segments(index, parsed, limit):
+    for number, starts, ends in index.find(parsed, limit):
         for at in range(0, len(starts), _WRITTEN):
             block = slice(at, at + _WRITTEN)
             places = places_in(index.segments[number], number, layer, starts[block], ends[block])
