@@ -18,7 +18,6 @@ from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.models.backends.fake import Fake
 from rote.studies._evaluate.study import evaluate
-from rote.studies._popularity.study import PopularityOptions, popularity
 from tests.studies.test_popularity import backend
 
 WORDS = "the a heron gull boat canal sang slept rose fell grey small never often twice".split()
@@ -109,7 +108,7 @@ def shuffled(seed: int | None) -> list[Item]:
 def results(seed: int | None) -> list[Any]:
     own, model = shuffled(seed), Fake({"": dict.fromkeys(WORDS, 1 / len(WORDS))})
     corpus = backend(" ".join(random.Random(7).choices(WORDS, k=400)))
-    found = popularity(own, corpus, PopularityOptions(n=2))
+    found = rote.popularity(own, corpus=corpus, n=2)
     recalled = rote.memorization(own, model={"m": model}, n=2, corpus=corpus)
     answered = evaluate([Record("choices", {}, item) for item in own], {"m": model}).result
     return [

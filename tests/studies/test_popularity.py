@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rote
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
 from rote.core.progress import Silent
@@ -22,11 +24,10 @@ from rote.index.answers import Counts
 from rote.index.grams import Grams
 from rote.index.opening import build_index
 from rote.search.backends import Backend, BackendOptions, open_backend
-from rote.studies._popularity.accuracy import HIGH, LOW, NEITHER, Share, difference, halves, tenths
-from rote.studies._popularity.deciles import Deciles, Scale
-from rote.studies._popularity.scores import score
-from rote.studies._popularity.study import PopularityOptions, popularity
-from rote.studies._popularity.windows import windows
+from rote.studies._items import HIGH, LOW, NEITHER, Share, correctness, halves
+from rote.studies._memorization.known import member
+from rote.studies._popularity.scores import Deciles, Scale, score, windows
+from rote.studies._popularity.tables import difference, tenths
 from tests.studies import popularity_twin as twin
 
 
@@ -51,6 +52,10 @@ class Counting:
 
 def backend(*corpus: str) -> Backend:
     return Counting(*corpus)  # type: ignore[return-value]
+
+
+def popularity(items: Sequence[Item], corpus: Backend, **options: Any) -> Result:
+    return rote.popularity(items, corpus=corpus, **options)
 
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=9).map(" ".join)
@@ -95,8 +100,8 @@ def test_scores_equal_the_twin(
         Item(str(i), task, "", tuple(options), i % len(options), meta={"right": right})
         for i, (task, options, right) in enumerate(made)
     ]
-    options = PopularityOptions(n=n, correct="right", max_undefined=1.0)
-    result = popularity(items, backend(*corpus), options)
+    options = {"n": n, "correct": "right", "max_undefined": 1.0}
+    result = popularity(items, backend(*corpus), **options)
     for task in {item.task for item in items}:
         grams = {g for i in items if i.task == task for o in i.options for g in twin.ngrams(o, n)}
         counts = {gram: twin.count(gram, corpus) for gram in grams}
@@ -129,7 +134,7 @@ def test_a_study_worked_out_by_hand() -> None:
         Item("two", "t", "", ("b d e", "a b c d", "c d"), 1, meta={"right": 0, "kind": "formal"}),
         Item("three", "t", "a ", ("b",), 0, meta={"right": 1, "kind": "formal"}),
     ]
-    result = popularity(items, backend(*corpus), PopularityOptions(n=2, correct="right"))
+    result = popularity(items, backend(*corpus), n=2, correct="right")
     one, two, three = result.tables["items"]
     assert one["ips"] == [(9 + 7) / 2, (9 + 5) / 2]
     assert one["score"] == one["difference"] == 8 - 7
@@ -166,7 +171,7 @@ def test_the_papers_score_divides_by_the_popularity_of_the_right_option() -> Non
         Item("two", "t", "", ("b d e", "a b c d", "c d"), 1),
     ]
     corpus = backend("a b c", "a b c", "a b", "b d")
-    result = popularity(items, corpus, PopularityOptions(n=2, variant="paper"))
+    result = popularity(items, corpus, n=2, variant="paper")
     scores = [row["score"] for row in result.tables["items"]]
     assert scores == pytest.approx([1 / 8, (17 / 3 - 2) / (17 / 3)])
     assert result.sources["t"].values["advantage"] == pytest.approx(np.mean(scores))
@@ -192,13 +197,13 @@ def test_where_right_and_wrong_are_alike_nothing_is_found_and_the_papers_mean_is
     rng = np.random.default_rng(5)
     corpus = backend(*(" ".join(rng.choice(list("abcdefgh"), 400, p=POPULAR)) for _ in range(2)))
     items = mirrored(150, rng)
-    found = popularity(items, corpus, PopularityOptions(n=2, max_undefined=1.0))
+    found = popularity(items, corpus, n=2, max_undefined=1.0)
     values = found.sources["t"].values
     assert values["difference"] == pytest.approx(0, abs=1e-12)
     assert values["ahead"] == 0.5
     assert found.tables["tests"][0]["p"] == 1
     assert found.tables["tests"][0]["independent"] == 150
-    paper = popularity(items, corpus, PopularityOptions(n=2, max_undefined=1.0, variant="paper"))
+    paper = popularity(items, corpus, n=2, max_undefined=1.0, variant="paper")
     advantage = paper.sources["t"]
     assert advantage.values["advantage"] < 0
     assert advantage.intervals["advantage"][1] < 0  # sure of what is not there
@@ -265,24 +270,23 @@ def test_too_many_short_instances_stop_the_study_and_name_an_n_that_fits() -> No
     items.append(Item("9", "short", "", ("a b c d", "a b c d"), 0))
     items += [Item(str(i), "long", "", ("a b c d e f g h",), 0) for i in range(3)]
     with pytest.raises(OptionError, match=r"short 90%; at most 10% may be.*-n 2 fits all") as said:
-        popularity(items, backend("a b c d"), PopularityOptions(n=4))
+        popularity(items, backend("a b c d"), n=4)
     assert "index of subwords" in str(said.value)
     assert "long" not in str(said.value)
-    result = popularity(items, backend("a b c d"), PopularityOptions(n=4, max_undefined=1.0))
+    result = popularity(items, backend("a b c d"), n=4, max_undefined=1.0)
     assert "9 of 13 items have no score: an instance is shorter than n" in result.notes
     assert math.isnan(result.tables["items"][0]["score"])
     with pytest.raises(OptionError, match="some texts hold no token at all"):
-        popularity([Item("0", "none", "", ("",), 0)], backend("a"), PopularityOptions(n=1))
+        popularity([Item("0", "none", "", ("",), 0)], backend("a"), n=1)
 
 
 def test_deciles_are_stored_and_applied_unchanged(tmp_path: Path) -> None:
     original = [Item("1", "t", "", ("a b c", "c b a"), 0), Item("2", "t", "", ("b c a", "a b"), 0)]
     corpus, path = backend("a b c a b", "b c"), tmp_path / "deciles.json"
-    options = PopularityOptions(n=2, save_deciles=path)
-    before = popularity(original, corpus, options)
+    before = popularity(original, corpus, n=2, save_deciles=path)
     scale = Scale.read(path)
     assert scale.tasks["t"].grams == 5
-    again = popularity(original, corpus, PopularityOptions(n=2, deciles=path))
+    again = popularity(original, corpus, n=2, deciles=path)
     assert again.tables["items"] == before.tables["items"]
     # On their own these n-grams would have other deciles.
     changed = score(["a b", "c c"], ["t", "t"], corpus, 2, scale=scale)
@@ -310,9 +314,7 @@ def test_a_file_that_holds_no_deciles_is_refused(tmp_path: Path, content: str) -
 
 def test_edges_that_do_not_rise_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "deciles.json"
-    popularity(
-        [Item("1", "t", "", ("a b",), 0)], backend("a"), PopularityOptions(n=1, save_deciles=path)
-    )
+    popularity([Item("1", "t", "", ("a b",), 0)], backend("a"), n=1, save_deciles=path)
     held = json.loads(path.read_text())
     held["tasks"]["t"]["edges"] = [3, 2, 1, 0, 0, 0, 0, 0, 0]
     path.write_text(json.dumps(held))
@@ -326,9 +328,9 @@ def test_groups_are_made_of_any_fields() -> None:
         for task, kind in (("t", "formal"), ("u", "formal"), ("v", "functional"))
         for i in range(4)
     ]
-    result = popularity(items, backend("a b"), PopularityOptions(n=1, by=("kind", "task")))
+    result = popularity(items, backend("a b"), n=1, by=("kind", "task"))
     assert list(result.sources) == ["formal|t", "formal|u", "functional|v"]
-    result = popularity(items, backend("a b"), PopularityOptions(n=1, by=("kind",)))
+    result = popularity(items, backend("a b"), n=1, by=("kind",))
     assert result.sources["formal"].texts == 8
     assert result.tables["groups"][0]["kind"] == "formal"
     assert result.tables["groups"][0]["answered"] == 8
@@ -337,7 +339,7 @@ def test_groups_are_made_of_any_fields() -> None:
     assert "accuracy_difference: one of the halves is empty" in found.notes
     assert any("many items stand on the median" in note for note in result.notes)
     with pytest.raises(InputError, match="field 'model': the item 't0' of t has no such field"):
-        popularity(items, backend("a b"), PopularityOptions(n=1, by=("model",)))
+        popularity(items, backend("a b"), n=1, by=("model",))
 
 
 def test_what_is_not_known_is_said() -> None:
@@ -345,25 +347,23 @@ def test_what_is_not_known_is_said() -> None:
         Item("1", "t", "", ("a b", "b a"), None),
         Item("1", "t", "", ("a b", "b a"), 0, meta={"acc": True}),
     ]
-    result = popularity(items, backend("a b"), PopularityOptions(n=2))
+    result = popularity(items, backend("a b"), n=2)
     notes = " / ".join(result.notes)
     assert "1 of 2 items have no score: nobody says which option is right" in notes
     assert "of 1 items nobody says whether they were answered rightly" in notes
     assert "1 items of a group stand more than once" in notes
-    none = popularity(items[:1], backend("a b"), PopularityOptions(n=2))
+    none = popularity(items[:1], backend("a b"), n=2)
     assert all(map(math.isnan, none.sources["t"].values.values()))
     assert len(none.sources["t"].notes) == 3
     item = Item("1", "t", "", ("a b",), 0, meta={"acc": 0.5})
     with pytest.raises(InputError, match="right is true or 1"):
-        popularity([item], backend("a b"), PopularityOptions(n=2))
-    with pytest.raises(InputError, match="no items"):
+        popularity([item], backend("a b"), n=2)
+    with pytest.raises(InputError, match="no input"):
         popularity([], backend("a b"))
 
 
 def test_that_no_answers_are_known_is_said_once() -> None:
-    result = popularity(
-        [Item("1", "t", "", ("a b", "b a"), 0)], backend("a b"), PopularityOptions(n=2)
-    )
+    result = popularity([Item("1", "t", "", ("a b", "b a"), 0)], backend("a b"), n=2)
     notes = [*result.notes, *result.sources["t"].notes]
     assert [note for note in notes if "answered rightly" in note] == [
         "accuracy: no field says which items were answered rightly (--correct)"
@@ -371,9 +371,9 @@ def test_that_no_answers_are_known_is_said_once() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"interval": 1.0}, {"max_undefined": 2.0}, {"by": ()}])
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
-        PopularityOptions(**wrong)  # type: ignore[arg-type]
+        popularity([Item("1", "t", "", ("a b",), 0)], backend("a b"), **wrong)
 
 
 def test_an_index_gives_the_same_as_counting_by_hand(tmp_path: Path) -> None:
@@ -383,12 +383,12 @@ def test_an_index_gives_the_same_as_counting_by_hand(tmp_path: Path) -> None:
         Item("1", "t", "the old ", ("man sang", "song slept"), 0),
         Item("2", "t", "An old ", ("song", "man", "song song"), 1),
     ]
-    by_index = popularity(items, open_backend(str(tmp_path / "IDX")), PopularityOptions(n=2))
+    by_index = popularity(items, open_backend(str(tmp_path / "IDX")), n=2)
     lower = [
         Item(i.id, i.task, i.context.lower(), tuple(o.lower() for o in i.options), i.answer)
         for i in items
     ]
-    by_hand = popularity(lower, backend(*corpus), PopularityOptions(n=2))
+    by_hand = popularity(lower, backend(*corpus), n=2)
     assert by_index.tables["items"] == by_hand.tables["items"]
     documents = open_backend(str(tmp_path / "IDX"), BackendOptions(count="documents"))
     found = score(["the old"], ["t"], documents, 2)
@@ -397,8 +397,6 @@ def test_an_index_gives_the_same_as_counting_by_hand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", [None, ""])
 def test_null_and_nothing_both_mean_that_nobody_says_it(missing: Any) -> None:
-    from rote.studies._memorization.known import member
-    from rote.studies._popularity.study import correctness
 
     item = Item("1", "t", "", ("a",), 0, meta={"acc": missing, "member": missing})
     assert math.isnan(correctness(item, None))

@@ -52,7 +52,7 @@ def measured(
 ) -> Found:
     """The popularity of the items, by the longest n-grams that enough of them hold."""
     from rote.search.backends import BackendOptions, open_backend
-    from rote.studies._popularity.study import PopularityOptions, popularity
+    from rote.studies._driver import run
 
     every = list(read_items(_paths(inputs)))
     tasks = list(dict.fromkeys(item.task for item in every))
@@ -64,9 +64,9 @@ def measured(
     try:
         backend = open_backend(options.corpus, BackendOptions(jobs=settings.jobs), reporter)
         for n in _LENGTHS:
-            own = PopularityOptions(n=n, by=by, interval=settings.interval)
+            own = {"corpus": backend, "n": n, "by": by, "interval": settings.interval}
             try:
-                result = popularity(every, backend, own, reporter=reporter)
+                result = run("popularity", every, own, reporter=reporter)
             except OptionError as short:
                 if n == _LENGTHS[-1]:
                     raise

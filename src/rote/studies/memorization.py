@@ -14,7 +14,7 @@ al. 2026); with --corpus, against how often an item occurs in the training data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,9 @@ from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.measure._groups import in_order
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
+from rote.studies._items import check_by, correctness, groups_of
 from rote.studies._memorization import known, tables
 from rote.studies._memorization.scores import Scores, score
-from rote.studies._popularity.study import correctness, groups_of
 
 METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
 
@@ -91,8 +91,7 @@ class Options:
             raise OptionError(f"n must be at least 1, not {self.n}")
         if not 0 < self.false_alarms < 1:
             raise OptionError(f"false_alarms is a share, above 0, not {self.false_alarms}")
-        if not self.by:
-            raise OptionError("items are grouped by at least one field, such as task")
+        check_by(self.by)
         if not self.model:
             raise OptionError("who is asked? --model names one or more models")
 
@@ -159,21 +158,8 @@ def run(call: Call) -> Findings:
         },
         tables=tables.all_tables(scored),
         method=METHOD,
-        notes=(*tables.notes(scored), *_twice(items, groups)),
+        notes=tuple(tables.notes(scored)),
     )
-
-
-def _twice(items: Sequence[Item], groups: Mapping[str, NDArray[np.int64]]) -> Iterator[str]:
-    """Answers of several models in one file would be held against the scores of each."""
-    count = sum(
-        len(own) - len({(items[i].task, items[i].id) for i in own.tolist()})
-        for own in groups.values()
-    )
-    if count:
-        yield (
-            f"{count:,} items of a group stand more than once (same task and id). Answers of "
-            "several models do not go together: give those of the model that is scored"
-        )
 
 
 STUDY = Study(

@@ -202,7 +202,7 @@ def _records(call: Call, made: Perturbed) -> list[Mapping[str, Any]]:
     """The perturbed items as records of their form; earlier answers do not go with them."""
     from rote.curate._perturb.records import written
     from rote.studies._evaluate.answers import ANSWERED
-    from rote.studies._popularity.study import CORRECTNESS
+    from rote.studies._items import CORRECTNESS
 
     correct = call.of(CheckOptions).correct
     stale = (*CORRECTNESS, *ANSWERED, *((correct,) if correct else ()))

@@ -102,10 +102,9 @@ def open_backend(
     options = options or BackendOptions()
     if not isinstance(corpus, (str, Path)):
         from rote.index.index import Index
+        from rote.search.backends.rote import of_index
 
-        if not isinstance(corpus, Index):
-            return corpus
-        corpus = str(corpus.path)
+        return of_index(corpus, options) if isinstance(corpus, Index) else corpus
     corpus = str(corpus)
     if options.jobs < 1:
         raise OptionError(f"jobs must be at least 1, not {options.jobs}")

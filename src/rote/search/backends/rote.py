@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 
 from rote.core.compiling import say_if_compiling
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts
-from rote.index.folders.manifest import is_index, read_manifest
+from rote.index.folders.manifest import is_index
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Index
 from rote.index.opening import open_index
@@ -25,18 +27,33 @@ def accepts(corpus: str) -> bool:
 
 
 def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> RoteIndex:
-    path = Path(corpus)
-    manifest, layer = read_manifest(path), options.layer or DEFAULT
-    made = {subword.layer: subword.signature for subword in manifest.subwords}
-    index = open_index(path, reporter)
+    return of_index(open_index(Path(corpus), reporter), options)
+
+
+def of_index(index: Index, options: BackendOptions) -> RoteIndex:
+    """One that is open already, on disk or in memory."""
+    layer, manifest = options.layer or DEFAULT, index.manifest
+    made = {own.layer: own.signature for own in manifest.subwords} if manifest else {}
+    maker = manifest.signature if manifest else index.recipe.signature
     index.lookups(layer)  # refuses a layer that cannot be counted
     return RoteIndex(
         held=index,
         layer=layer,
-        tokenizer=f"{layer}={made.get(layer, manifest.signature)}",
-        index=f"{path.resolve().name}={manifest.fingerprint[:12]}",
+        tokenizer=f"{layer}={made.get(layer, maker)}",
+        index=signed_index(index, layer),
         count=options.count,
     )
+
+
+def signed_index(index: Index, layer: str = DEFAULT) -> str:
+    """What a signature says of an index: its name, and which documents it holds."""
+    if index.manifest and index.path:
+        return f"{index.path.resolve().name}={index.manifest.fingerprint[:12]}"
+    held = blake2b(digest_size=6)
+    for column in index.columns(layer):
+        held.update(json.dumps(list(column.vocabulary)).encode())
+        held.update(column.ids.all().tobytes())
+    return f"memory={held.hexdigest()}"
 
 
 @dataclass(frozen=True)

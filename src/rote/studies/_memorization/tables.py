@@ -14,11 +14,11 @@ from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.intervals import around
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
+from rote.studies._items import HALVES, Share, described, halves, mean_of, named, repeated
 from rote.studies._memorization.attacks import ATTACKS
 from rote.studies._memorization.known import overlap_of_groups
 from rote.studies._memorization.membership import separation
 from rote.studies._memorization.prediction import SPLITS, Predicted, Splits, predict
-from rote.studies._popularity.accuracy import HALVES, Share, halves
 
 if TYPE_CHECKING:
     from rote.studies.memorization import Scoring
@@ -42,16 +42,7 @@ def sources(scored: Scoring) -> dict[str, SourceResult]:
 
 
 def values() -> list[Row]:
-    return [
-        {
-            "value": a.name,
-            "title": a.title,
-            "higher": "neither",
-            "length_sensitive": False,
-            "share": a.name == "tde_accuracy",
-        }
-        for a in ATTACKS
-    ]
+    return described({a.name: a.title for a in ATTACKS}, shares=("tde_accuracy",))
 
 
 def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
@@ -78,15 +69,19 @@ def notes(scored: Scoring) -> Iterator[str]:
         yield f"{single:,} items have one option: right and wrong scores are not both known"
     if (scored.member == 1).any() and not (scored.member == 0).any():
         yield "all items are members: nothing to tell them from"
+    if twice := repeated(scored.items, scored.groups):
+        yield (
+            f"{twice:,} items of a group stand more than once (same task and id). Answers of "
+            "several models do not go together: give those of the model that is scored"
+        )
 
 
 def _source(scored: Scoring, model: str, own: NDArray[np.int64]) -> SourceResult:
     values, intervals, lacking = {}, {}, []
     for attack in ATTACKS:
         column = scored.scores[model].of_right(attack.name)[own]
-        defined = column[~np.isnan(column)]
-        values[attack.name] = float(defined.mean()) if len(defined) else math.nan
-        if not len(defined):
+        values[attack.name] = mean_of(column)
+        if math.isnan(values[attack.name]):
             lacking.append(f"{attack.name}: {_why_not(attack.name)}")
         elif attack.name == "tde_accuracy":
             ends = share_interval(column, scored.bases[own], scored.options.interval)
@@ -106,8 +101,7 @@ def _why_not(attack: str) -> str:
 
 
 def _named(scored: Scoring, model: str, group: str) -> dict[str, Any]:
-    fields = {} if group == EVERY else dict(zip(scored.options.by, group.split(JOINT)))
-    return {"model": model, "group": group, **fields}
+    return {"model": model, **named(() if group == EVERY else scored.options.by, group)}
 
 
 def _prediction(scored: Scoring) -> Iterator[Row]:
@@ -242,15 +236,13 @@ def _overlap(scored: Scoring) -> Iterator[Row]:
 def _overlap_row(
     scored: Scoring, kind: str, held_in: str, shares: Floats, bases: NDArray[np.int64]
 ) -> dict[str, Any]:
-    defined = shares[~np.isnan(shares)]
-    mean = float(defined.mean()) if len(defined) else math.nan
-    error = mean_error(shares, bases)
-    low, high = around(mean, error, scored.options.interval, texts=len(defined))
+    count, mean = int((~np.isnan(shares)).sum()), mean_of(shares)
+    low, high = around(mean, mean_error(shares, bases), scored.options.interval, texts=count)
     return {
         "of": kind,
         "in": held_in,
         "n": scored.options.n,
-        "items": len(defined),
+        "items": count,
         "share": mean,
         "low": low,
         "high": high,

@@ -15,9 +15,8 @@ from rote.core.sample import RawText
 from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.search.backends import Backend
-from rote.studies._popularity.deciles import Scale
-from rote.studies._popularity.scores import score
-from rote.studies._popularity.study import correctness
+from rote.studies._items import correctness
+from rote.studies._popularity.scores import Scale, score
 
 Floats = NDArray[np.float64]
 NO_EMBEDDER = "none"

@@ -24,7 +24,7 @@ from rote.search.backends import Backend
 from rote.studies._perturb import checks, tables
 from rote.studies._perturb.answering import Answers, Told
 from rote.studies._perturb.checks import Floats, Pairs
-from rote.studies._popularity.deciles import Scale
+from rote.studies._popularity.scores import Scale
 
 VALUES = {
     "changed": "items that changed",

@@ -1,4 +1,4 @@
-"""What a study of popularity gives: values of each group, and tables of items, deciles, halves."""
+"""What a scored of popularity gives: values of groups, tests, halves, tenths, deciles, items."""
 
 from __future__ import annotations
 
@@ -9,17 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import mean_error, share_interval
+from rote.compare.clusters import mean, mean_error, numbered, share_interval
 from rote.compare.exact_tests import sign_flip
 from rote.compare.intervals import around
 from rote.compare.permutation import holm
-from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
-from rote.studies._popularity.accuracy import HALVES, HIGH, LOW, NEITHER, Share, difference
-from rote.studies._popularity.deciles import PARTS
+from rote.studies._items import (
+    HALVES,
+    HIGH,
+    LOW,
+    NEITHER,
+    Floats,
+    Labels,
+    Share,
+    described,
+    mean_of,
+    named,
+    of_tasks,
+    repeated,
+)
+from rote.studies._popularity.scores import PARTS, Deciles
 
 if TYPE_CHECKING:
-    from rote.studies._popularity.study import Study
+    from rote.studies.popularity import Scoring
 
 VALUES = {
     "ips": "popularity of the right instance",
@@ -39,102 +51,92 @@ _MANY_TIED = 0.1
 """From this share of items on the median on, the halves are said to be uneven."""
 
 
-def sources(study: Study) -> dict[str, SourceResult]:
+def sources(scored: Scoring) -> dict[str, SourceResult]:
     """The values of each group of items."""
-    return {name: _source(study, own) for name, own in study.groups.items()}
+    return {name: _source(scored, own) for name, own in scored.groups.items()}
 
 
-def all_tables(study: Study) -> dict[str, Sequence[Row]]:
+def values(scored: Scoring) -> list[Row]:
+    paper = scored.options.variant == "paper"
+    titles = {name: title for name, title in VALUES.items() if paper or name != _PAPER}
+    return described(titles, shares=_SHARES)
+
+
+def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
     return {
-        "values": [
-            {
-                "value": name,
-                "title": title,
-                "higher": "neither",
-                "length_sensitive": False,
-                "share": name in _SHARES,
-            }
-            for name, title in VALUES.items()
-            if name != _PAPER or study.options.variant == "paper"
-        ],
-        "tests": _tests(study),
-        "groups": list(_halves(study)),
-        "accuracy": list(_tenths(study)),
-        "deciles": list(_deciles(study)),
-        "items": list(_items(study)),
+        "tests": _tests(scored),
+        "groups": list(_halves(scored)),
+        "accuracy": list(_tenths(scored)),
+        "deciles": list(_deciles(scored)),
+        "items": list(_items(scored)),
     }
 
 
-def notes(study: Study) -> Iterator[str]:
+def notes(scored: Scoring) -> Iterator[str]:
     """What a reader of the numbers must know."""
-    scored, tasks = study.scored, np.array([item.task for item in study.items])
-    absent = float((scored.counts == 0).mean()) if len(scored.counts) else math.nan
+    counts, tasks = scored.instances.counts, np.array([item.task for item in scored.items])
+    absent = float((counts == 0).mean()) if len(counts) else math.nan
     yield (
-        f"{absent:.1%} of {len(scored.counts):,} different {study.options.n}-grams stand nowhere "
-        "in the corpus; they share popularity 1"
+        f"{absent:.1%} of {len(counts):,} different {scored.options.n}-grams stand nowhere in the "
+        "corpus; they share popularity 1"
     )
     for reason, lost in (
-        ("an instance is shorter than n", np.isnan(study.scores) & ~_unanswered(study)),
-        ("nobody says which option is right", _unanswered(study)),
+        ("an instance is shorter than n", np.isnan(scored.scores) & ~_unanswered(scored)),
+        ("nobody says which option is right", _unanswered(scored)),
     ):
         if count := int(lost.sum()):
             yield f"{count:,} of {len(lost):,} items have no score: {reason}"
-    unknown = int(np.isnan(study.correct).sum())
-    if 0 < unknown < len(study.correct):
+    unknown = int(np.isnan(scored.correct).sum())
+    if 0 < unknown < len(scored.correct):
         yield f"of {unknown:,} items nobody says whether they were answered rightly"
-    tied = dict(_tied(study, tasks))
+    tied = dict(_tied(scored, tasks))
     if tied:
         said = ", ".join(f"{task} {share:.0%}" for task, share in tied.items())
         yield f"many items stand on the median of their task, in the low half ({said})"
-    if twice := _twice(study):
+    if twice := repeated(scored.items, scored.groups):
         yield (
             f"{twice:,} items of a group stand more than once (same task and id): answers of "
             "several models are told apart with --by source,task"
         )
 
 
-def _tied(study: Study, tasks: NDArray[np.str_]) -> Iterator[tuple[str, float]]:
+def _tied(scored: Scoring, tasks: NDArray[np.str_]) -> Iterator[tuple[str, float]]:
     """Tasks of which many items stand on the median, so that the halves are uneven."""
     for task in dict.fromkeys(tasks.tolist()):
-        scores = study.scores[(tasks == task) & (study.half != NEITHER)]
+        scores = scored.scores[(tasks == task) & (scored.half != NEITHER)]
         share = float((scores == np.median(scores)).mean()) if len(scores) else 0.0
         if share > _MANY_TIED:
             yield task, share
 
 
-def _unanswered(study: Study) -> NDArray[np.bool_]:
-    return np.array([item.answer is None for item in study.items])
+def _unanswered(scored: Scoring) -> NDArray[np.bool_]:
+    return np.array([item.answer is None for item in scored.items])
 
 
-def _twice(study: Study) -> int:
-    names = [[(study.items[i].task, study.items[i].id) for i in g] for g in study.groups.values()]
-    return sum(len(own) - len(set(own)) for own in names)
-
-
-def _source(study: Study, own: NDArray[np.int64]) -> SourceResult:
-    level, bases = study.options.interval, study.bases[own]
-    right, wrong = study.right[own], study.wrong[own]
+def _source(scored: Scoring, own: Labels) -> SourceResult:
+    level, bases = scored.options.interval, scored.bases[own]
+    right, wrong = scored.right[own], scored.wrong[own]
     columns = {"ips": right, "ips_wrong": wrong, "difference": right - wrong}
-    if study.options.variant == "paper":
+    if scored.options.variant == "paper":
         columns[_PAPER] = (right - wrong) / right
     values, intervals, lacking = {}, {}, []
     for name, column in columns.items():
-        values[name] = _mean(column[~np.isnan(column)])
+        values[name] = mean_of(column)
         error = mean_error(column, bases)
         if not math.isnan(error):
             intervals[name] = around(values[name], error, level)
     ahead = _ahead(right - wrong)
-    values["ahead"] = _mean(ahead[~np.isnan(ahead)])
+    values["ahead"] = mean_of(ahead)
     intervals["ahead"] = share_interval(ahead, bases, level)
     shares = {
-        "accuracy": Share.of(study.correct[own], bases),
-        "accuracy_low": _of_half(study, own, LOW),
-        "accuracy_high": _of_half(study, own, HIGH),
+        "accuracy": _share_of(scored, own),
+        "accuracy_low": _share_of(scored, own[scored.half[own] == LOW]),
+        "accuracy_high": _share_of(scored, own[scored.half[own] == HIGH]),
     }
     for name, share in shares.items():
         values[name] = share.value
         intervals[name] = share.interval(level)
-    gap, low, high = difference(study.correct[own], study.half[own], bases, level)
+    gap, low, high = difference(scored.correct[own], scored.half[own], bases, level)
     values["accuracy_difference"], intervals["accuracy_difference"] = gap, (low, high)
     if math.isnan(values["ips"]):
         lacking.append("ips: no item has a score")
@@ -148,37 +150,37 @@ def _source(study: Study, own: NDArray[np.int64]) -> SourceResult:
         lacking.append("accuracy_difference: one of the halves is empty")
     return SourceResult(
         texts=len(own),
-        words=int(study.scored.tokens[_instances(study, own)].sum()),
+        words=int(scored.instances.tokens[_instances(scored, own)].sum()),
         values={name: values[name] for name in VALUES if name in values},
         intervals={n: i for n, i in intervals.items() if level and not math.isnan(values[n])},
         notes=tuple(lacking),
     )
 
 
-def _ahead(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ahead(differences: Floats) -> Floats:
     """1 where the right option is ahead, 0 where it is behind; nan where neither is."""
     return np.where(differences == 0, np.nan, np.where(differences > 0, 1.0, differences * 0))
 
 
-def _tests(study: Study) -> Sequence[Row]:
+def _tests(scored: Scoring) -> Sequence[Row]:
     """Is the right option more popular? The signs of the differences are turned by chance, of
     twins together; the share of items that it is ahead in likewise."""
     found: list[dict[str, Any]] = []
-    for group, own in study.groups.items():
-        gaps = study.right[own] - study.wrong[own]
+    for group, own in scored.groups.items():
+        gaps = scored.right[own] - scored.wrong[own]
         known = ~np.isnan(gaps)
         if not known.any():
             continue
-        bases = np.unique(study.bases[own][known], return_inverse=True)[1]
+        bases = np.unique(scored.bases[own][known], return_inverse=True)[1]
         found.append(
             {
-                **_named(study, group),
+                **named(scored.options.by, group),
                 "items": int(known.sum()),
                 "independent": int(bases.max()) + 1,
                 "ahead": int((gaps[known] > 0).sum()),
                 "behind": int((gaps[known] < 0).sum()),
                 "tied": int((gaps[known] == 0).sum()),
-                "difference": _mean(gaps[known]),
+                "difference": mean_of(gaps[known]),
                 "p": sign_flip(np.bincount(bases, gaps[known]).tolist()),
                 "p_ahead": sign_flip(np.bincount(bases, np.sign(gaps[known])).tolist()),
             }
@@ -189,23 +191,14 @@ def _tests(study: Study) -> Sequence[Row]:
     return found
 
 
-def _of_half(study: Study, own: NDArray[np.int64], half: int) -> Share:
-    return _share_of(study, own[study.half[own] == half])
+def _share_of(scored: Scoring, own: Labels) -> Share:
+    return Share.of(scored.correct[own], scored.bases[own])
 
 
-def _share_of(study: Study, own: NDArray[np.int64]) -> Share:
-    return Share.of(study.correct[own], study.bases[own])
-
-
-def _instances(study: Study, own: NDArray[np.int64]) -> NDArray[np.int64]:
-    sizes = np.array([len(study.items[i].options) for i in own])
-    starts = np.repeat(study.first[own] - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes)
+def _instances(scored: Scoring, own: Labels) -> Labels:
+    sizes = np.array([len(scored.items[i].options) for i in own])
+    starts = np.repeat(scored.first[own] - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes)
     return np.asarray(starts + np.arange(sizes.sum()))
-
-
-def _named(study: Study, group: str) -> dict[str, Any]:
-    """The group and its fields."""
-    return {"group": group, **dict(zip(study.options.by, group.split(JOINT)))}
 
 
 def _share(share: Share, level: float) -> dict[str, Any]:
@@ -219,36 +212,36 @@ def _share(share: Share, level: float) -> dict[str, Any]:
     }
 
 
-def _halves(study: Study) -> Iterator[Row]:
-    for group, own in study.groups.items():
+def _halves(scored: Scoring) -> Iterator[Row]:
+    for group, own in scored.groups.items():
         for half, name in HALVES.items():
-            part = own[study.half[own] == half]
+            part = own[scored.half[own] == half]
             yield {
-                **_named(study, group),
+                **named(scored.options.by, group),
                 "popularity": name,
                 "items": len(part),
-                "score": _mean(study.scores[part]),
-                **_share(_share_of(study, part), study.options.interval),
+                "score": mean_of(scored.scores[part]),
+                **_share(_share_of(scored, part), scored.options.interval),
             }
 
 
-def _tenths(study: Study) -> Iterator[Row]:
-    for group, own in study.groups.items():
+def _tenths(scored: Scoring) -> Iterator[Row]:
+    for group, own in scored.groups.items():
         for tenth in range(1, PARTS + 1):
-            part = own[study.tenth[own] == tenth]
+            part = own[scored.tenth[own] == tenth]
             if len(part):
                 yield {
-                    **_named(study, group),
+                    **named(scored.options.by, group),
                     "decile": tenth,
                     "items": len(part),
-                    "score": _mean(study.scores[part]),
-                    **_share(_share_of(study, part), study.options.interval),
+                    "score": mean_of(scored.scores[part]),
+                    **_share(_share_of(scored, part), scored.options.interval),
                 }
 
 
-def _deciles(study: Study) -> Iterator[Row]:
+def _deciles(scored: Scoring) -> Iterator[Row]:
     """Of each task which counts have which popularity."""
-    for task, deciles in study.scored.scale.tasks.items():
+    for task, deciles in scored.instances.scale.tasks.items():
         for part in range(1, PARTS + 1):
             yield {
                 "task": task,
@@ -259,11 +252,11 @@ def _deciles(study: Study) -> Iterator[Row]:
             }
 
 
-def _items(study: Study) -> Iterator[Mapping[str, Any]]:
-    ips, different = study.scored.ips.tolist(), study.scored.different.tolist()
-    names = {number: group for group, own in study.groups.items() for number in own.tolist()}
-    for number, item in enumerate(study.items):
-        first = int(study.first[number])
+def _items(scored: Scoring) -> Iterator[Mapping[str, Any]]:
+    ips, different = scored.instances.ips.tolist(), scored.instances.different.tolist()
+    names = {number: group for group, own in scored.groups.items() for number in own.tolist()}
+    for number, item in enumerate(scored.items):
+        first = int(scored.first[number])
         last = first + len(item.options)
         yield {
             "id": item.id,
@@ -272,13 +265,48 @@ def _items(study: Study) -> Iterator[Mapping[str, Any]]:
             "ips": ips[first:last],
             "different": different[first:last],
             "answer": item.answer,
-            "difference": float(study.right[number] - study.wrong[number]),
-            "score": float(study.scores[number]),
-            "popularity": HALVES.get(int(study.half[number])),
-            "decile": int(study.tenth[number]) or None,
-            "correct": None if np.isnan(study.correct[number]) else bool(study.correct[number]),
+            "difference": float(scored.right[number] - scored.wrong[number]),
+            "score": float(scored.scores[number]),
+            "popularity": HALVES.get(int(scored.half[number])),
+            "decile": int(scored.tenth[number]) or None,
+            "correct": None if np.isnan(scored.correct[number]) else bool(scored.correct[number]),
         }
 
 
-def _mean(values: NDArray[np.float64]) -> float:
-    return float(values.mean()) if len(values) else math.nan
+def tenths(scores: Floats, tasks: Labels) -> Labels:
+    """The decile of each score in its task, 1 to 10, by the rule of counts; 0 without a score."""
+    found = np.zeros(len(scores), np.int64)
+    for own in of_tasks(scores, tasks):
+        found[own] = Deciles.of(scores[own])(scores[own])
+    return found
+
+
+def difference(
+    correct: Floats, half: Labels, bases: Labels, level: float
+) -> tuple[float, float, float]:
+    """How much larger the share of right answers is in the high half, and Newcombe's interval.
+
+    Newcombe (1998), method 10: made of the Wilson intervals of the two shares, so it stays within
+    -1 and 1 and needs no drawing. Twins often stand in different halves: the interval is as many
+    times as wide as they make the error of the difference larger.
+    """
+    own = np.arange(len(correct))
+    high, low = (Share.of(correct[half == part], own[half == part]) for part in (HIGH, LOW))
+    found = high.value - low.value
+    if math.isnan(found) or not level:
+        return found, math.nan, math.nan
+    (a, b), (c, d) = high.interval(level), low.interval(level)
+    stretch = _stretch(correct, half, bases)
+    below = stretch * math.hypot(high.value - a, d - low.value)
+    above = stretch * math.hypot(b - high.value, low.value - c)
+    return found, max(-1.0, found - below), min(1.0, found + above)
+
+
+def _stretch(correct: Floats, half: Labels, bases: Labels) -> float:
+    """How many times as large the error of the difference is as if all items were independent."""
+    count, errors = len(correct), []
+    for clusters in (np.arange(count), numbered(bases)):
+        parts = [mean(correct[half == p], clusters[half == p], count) for p in (HIGH, LOW)]
+        errors.append((parts[0] - parts[1]).error)
+    alone, together = errors
+    return max(1.0, together / alone) if alone > 0 and together > 0 else 1.0

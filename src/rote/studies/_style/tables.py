@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rote.compare.intervals import around, mean_error, wilson
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
-from rote.studies._popularity.deciles import PARTS, Deciles
+from rote.studies._popularity.scores import PARTS, Deciles
 from rote.studies._style.completions import Completion
 
 if TYPE_CHECKING:

@@ -1,0 +1,154 @@
+"""What studies of items share: their groups, right answers, and shares of them with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.clusters import numbered, stretched
+from rote.compare.intervals import wilson
+from rote.core.errors import InputError, OptionError
+from rote.core.facets import JOINT
+from rote.core.result import Row
+from rote.corpus.items import Item
+
+CORRECTNESS = ("acc", "exact_match", "acc_norm")
+"""Fields that say whether an item was answered rightly, as lm-evaluation-harness names them."""
+LOW, HIGH, NEITHER = 0, 1, -1
+HALVES = {LOW: "low", HIGH: "high"}
+_SAID = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+Labels = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Groups = Mapping[str, Labels]
+
+
+def check_by(by: Sequence[str]) -> None:
+    if not by:
+        raise OptionError("items are grouped by at least one field, such as task")
+
+
+def grouped(fields: Iterable[Sequence[object]]) -> dict[str, Labels]:
+    """Which of some things have the same fields: their places, under the fields' values."""
+    found: dict[str, list[int]] = {}
+    for number, own in enumerate(fields):
+        found.setdefault(JOINT.join(map(str, own)), []).append(number)
+    return {name: np.array(places) for name, places in found.items()}
+
+
+def groups_of(items: Sequence[Item], by: Sequence[str]) -> dict[str, Labels]:
+    """Which items have the same fields."""
+    return grouped([field_of(item, field, "--by") for field in by] for item in items)
+
+
+def named(by: Sequence[str], group: str) -> dict[str, Any]:
+    """A group and its fields, as the rows of a table begin."""
+    return {"group": group, **dict(zip(by, group.split(JOINT)))}
+
+
+def repeated(items: Sequence[Item], groups: Groups) -> int:
+    """How many items of a group stand there before, with the same task and id."""
+    return sum(
+        len(own) - len({(items[i].task, items[i].id) for i in own.tolist()})
+        for own in groups.values()
+    )
+
+
+def field_of(item: Item, field: str, flag: str) -> Any:
+    """A field of an item, named by a flag."""
+    if field == "task":
+        return item.task
+    if field not in item.meta:
+        raise InputError(
+            f"the item '{item.id}' of {item.task} has no such field, only "
+            f"{', '.join(('task', *item.meta))}",
+            field=field,
+            remedy=f"{flag} names a field that all items have",
+        )
+    return item.meta[field]
+
+
+def correctness(item: Item, column: str | None) -> float:
+    """1 where an item was answered rightly, 0 where not; nan where no field says it, or it is
+    empty."""
+    if column is None:
+        known = (item.meta[name] for name in CORRECTNESS if name in item.meta)
+        value = next(known, None)
+    else:
+        value = field_of(item, column, "--correct")
+    if value is None or value == "":
+        return np.nan
+    written = str(value).strip().lower()
+    if written not in _SAID:
+        raise InputError(
+            f"the item '{item.id}' of {item.task} holds {value!r}: right is true or 1, wrong is "
+            "false or 0",
+            field=column or "acc",
+        )
+    return _SAID[written]
+
+
+def described(
+    titles: Mapping[str, str], *, higher: str = "neither", shares: Sequence[str] = ()
+) -> list[Row]:
+    """The table `values` of a result: what each value is called, and which are shares."""
+    return [
+        {
+            "value": name,
+            "title": title,
+            "higher": higher,
+            "length_sensitive": False,
+            "share": name in shares,
+        }
+        for name, title in titles.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many right answers among so many; `stretch`: how much less sure twins make it."""
+
+    items: int
+    correct: int
+    stretch: float = 1.0
+
+    @classmethod
+    def of(cls, correct: Floats, bases: Labels) -> Share:
+        """From ones and zeros; what nobody knows (nan) does not count. Items with the same number
+        in `bases` belong together."""
+        known = ~np.isnan(correct)
+        stretch = stretched(correct[known], numbered(bases[known])) if known.any() else 1.0
+        return cls(int(known.sum()), int(correct[known].sum()), stretch)
+
+    @property
+    def value(self) -> float:
+        return self.correct / self.items if self.items else math.nan
+
+    def interval(self, level: float) -> tuple[float, float]:
+        return wilson(self.correct / self.stretch**2, self.items / self.stretch**2, level)
+
+
+def halves(scores: Floats, tasks: Labels) -> Labels:
+    """LOW up to the median of the task's scores, HIGH above it, NEITHER where there is no score."""
+    found = np.full(len(scores), NEITHER, np.int64)
+    for own in of_tasks(scores, tasks):
+        found[own] = np.where(scores[own] > np.median(scores[own]), HIGH, LOW)
+    return found
+
+
+def of_tasks(scores: Floats, tasks: Labels) -> list[Labels]:
+    """Of each task the items that have a score."""
+    held = ~np.isnan(scores)
+    every = (np.flatnonzero((tasks == task) & held) for task in np.unique(tasks))
+    return [own for own in every if len(own)]
+
+
+def mean_of(values: Floats) -> float:
+    """The mean of what is defined, nan where nothing is."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan

@@ -1,0 +1,208 @@
+"""How popular test items are in a corpus, and whether popular ones are answered better.
+
+ITEMS are benchmarks (BLiMP, LAMBADA, COPA, PIQA, WinoGrande), sample logs of
+lm-evaluation-harness, or records with context, options and answer. The popularity of an
+instance (1 to 10) is the mean decile of the counts of its n-grams in the corpus:
+
+\b
+  rote popularity samples_piqa_*.jsonl --corpus IDX -n 4
+  rote popularity results/ --corpus IDX -n 3 --by kind,task --figure popularity.png
+  rote popularity piqa.jsonl --corpus infini-gram:v4_piletrain_llama --correct olmo
+  rote popularity blimp.jsonl --corpus FOLDER --tokenizer tokenizer.json --save-deciles d.json
+
+IDX is an index of rote, FOLDER one of infini-gram. In words, seven are too many for short
+sentences: the command says so, and which n would do.
+
+Items are put into a low and a high half by the median of their score within their task: how much
+more popular the right option is than the wrong ones (Ruzzetti et al. 2026, section 4).
+
+\b
+  two options and more:  score = IPS(right) - mean IPS(wrong)
+  a single option:       score = IPS(right)
+  variant paper:         score = (IPS(right) - mean IPS(wrong)) / IPS(right)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from rote.compare.clusters import numbered
+from rote.core.errors import OptionError
+from rote.core.metric import check_options, option, unsigned
+from rote.core.record import Call, Findings, Study
+from rote.corpus.items import Item, ItemOptions, fingerprint
+from rote.search.backends import BackendOptions
+from rote.studies._items import Floats, Groups, Labels, check_by, correctness, groups_of, halves
+from rote.studies._popularity import tables
+from rote.studies._popularity.scores import Scale, Scored, score
+
+METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins belong together"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where n-grams are counted, what is scored, and how items are grouped."""
+
+    corpus: str | None = option(
+        None,
+        "Where n-grams are counted: an index of rote, a folder of infini-gram, infini-gram:NAME",
+        metavar="IDX",
+        opened=True,
+        sign=unsigned,
+    )
+    n: int = option(7, "Tokens in an n-gram", short="-n")
+    correct: str | None = option(
+        None,
+        "Field that says whether an item was answered rightly (true or 1, false or 0); logs of "
+        "lm-evaluation-harness have it as acc",
+        metavar="FIELD",
+        sign=lambda name: name or "acc",
+    )
+    by: tuple[str, ...] = option(
+        ("task",), "Fields that make a group: task, kind (formal, functional), source, any other"
+    )
+    deciles: Path | None = option(
+        None,
+        "Deciles of the original items, to be applied unchanged",
+        metavar="FILE",
+        sign=unsigned,
+    )
+    save_deciles: Path | None = option(
+        None,
+        "Write the deciles there, for items made from these (.json)",
+        metavar="FILE",
+        writes=(".json",),
+        sign=unsigned,
+    )
+    variant: Literal["exact", "paper"] = option(
+        "exact",
+        "score of an item with several options: how much more popular the right one is (exact), or "
+        "that divided by its popularity (paper), whose mean is biased below 0",
+    )
+    max_undefined: float = option(
+        0.1, "Largest share of instances that may be shorter than n", least=0, most=1, sign=unsigned
+    )
+    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        check_by(self.by)
+        if self.corpus is None:
+            raise OptionError("popular where? --corpus names the index that counts")
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """All that the tables are made from: per item its scores, its half, whether it was right."""
+
+    items: Sequence[Item]
+    instances: Scored
+    first: Labels
+    """Which instance is the first of each item."""
+    right: Floats
+    wrong: Floats
+    bases: Labels
+    """Items with the same number are made from one another."""
+    scores: Floats
+    half: Labels
+    tenth: Labels
+    correct: Floats
+    groups: Groups
+    options: Options
+
+
+def run(call: Call) -> Findings:
+    """How popular items are in a corpus, and how well the popular ones are answered."""
+    from rote.search.backends import open_backend
+
+    options: Options = call.options
+    items = [record.item for record in call.inputs]
+    groups = groups_of(items, options.by)
+    correct = np.array([correctness(item, options.correct) for item in items])
+    given = Scale.read(options.deciles) if options.deciles else None
+    assert options.corpus is not None
+    backend = open_backend(options.corpus, call.of(BackendOptions), call.reporter)
+    instances = score(
+        [instance for item in items for instance in item.instances()],
+        [item.task for item in items for _ in item.options],
+        backend,
+        options.n,
+        scale=given,
+        max_undefined=options.max_undefined,
+        reporter=call.reporter,
+    )
+    if options.save_deciles:
+        instances.scale.write(options.save_deciles)
+    scored = _scored(items, instances, correct, groups, options)
+    return Findings(
+        sources=tables.sources(scored),
+        values=tables.values(scored),
+        by=options.by,
+        signed={
+            "backend": backend.name,
+            "tokenizer": backend.tokenizer,
+            "index": backend.index,
+            "count": backend.count,
+            "deciles": "own" if given is None else given.fingerprint,
+            "items": fingerprint(items),
+        },
+        tables=tables.all_tables(scored),
+        method=METHOD,
+        notes=tuple(tables.notes(scored)),
+    )
+
+
+def _scored(
+    items: Sequence[Item],
+    instances: Scored,
+    correct: Floats,
+    groups: Groups,
+    options: Options,
+) -> Scoring:
+    sizes = np.array([len(item.options) for item in items])
+    first = np.concatenate(([0], np.cumsum(sizes)))[:-1]
+    right = np.full(len(items), np.nan)
+    wrong = np.full(len(items), np.nan)
+    for number, item in enumerate(items):
+        if item.answer is not None:
+            own = instances.ips[first[number] : first[number] + sizes[number]]
+            right[number] = own[item.answer]
+            if len(own) > 1:
+                wrong[number] = np.delete(own, item.answer).mean()
+    gap = (right - wrong) / right if options.variant == "paper" else right - wrong
+    scores = np.where(sizes > 1, gap, right)
+    tasks = np.unique([item.task for item in items], return_inverse=True)[1]
+    return Scoring(
+        items=items,
+        instances=instances,
+        first=first,
+        right=right,
+        wrong=wrong,
+        bases=numbered([item.base for item in items]),
+        scores=scores,
+        half=halves(scores, tasks),
+        tenth=tables.tenths(scores, tasks),
+        correct=correct,
+        groups=groups,
+        options=options,
+    )
+
+
+STUDY = Study(
+    name="popularity",
+    title="Popularity",
+    says="How popular items are in a corpus, and whether popular ones are answered better.",
+    takes="items",
+    metavar="ITEMS...",
+    options=Options,
+    more=(ItemOptions, BackendOptions),
+    run=run,
+    citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
+    "Pre-training for LLM Performance",
+    section="items",
+)
