@@ -21,7 +21,7 @@ PUBLIC = [
     *("favoured", "generate", "homogenization", "index_texts", "lexical", "limit", "memorization"),
     *("novelty", "open_corpus", "open_index", "originality", "overlap", "perplexity", "perturb"),
     *("popularity", "precision_recall", "pseudo_summaries", "rouge", "self_repetition", "semantic"),
-    *("similarity", "syntactic", "templates", "trace"),
+    *("similarity", "style_memorization", "syntactic", "templates", "trace"),
 ]
 
 

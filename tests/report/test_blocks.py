@@ -9,7 +9,7 @@ import pytest
 from rote.report.tables._blocks import number, p_value, with_interval
 from rote.report.tables._latex import escaped, tabular
 from rote.report.tables.cells import unrounded
-from rote.report.tables.style import seen
+from rote.report.tables.style_memorization import seen
 
 
 @pytest.mark.parametrize(

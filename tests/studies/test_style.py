@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,14 +16,13 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.core.result import Result
-from rote.report.figures import style as figures
-from rote.report.tables import style as tables
+from rote.report.figures import style_memorization as figures
+from rote.report.tables import style_memorization as tables
 from rote.report.tables.written import as_csv
 from rote.studies._style.completions import cut_texts
-from rote.studies._style.study import StyleOptions, style_memorization
 
 SEEN = "The old man walked to the small house and the young dog slept there ."
-OPTIONS = StyleOptions(prompt=6, words=6, resamples=20)
+OPTIONS: dict[str, Any] = {"prompt": 6, "words": 6, "resamples": 20}
 
 
 class Scripted:
@@ -49,7 +50,11 @@ def kept_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "kept"))
 
 
-def study(*written: str, options: StyleOptions = OPTIONS, **meta: object) -> Result:
+def style_memorization(documents: Any, models: Mapping[str, Any], **options: Any) -> Result:
+    return rote.style_memorization(documents, model=models, **{**OPTIONS, **options})
+
+
+def study(*written: str, options: Mapping[str, Any] = OPTIONS, **meta: object) -> Result:
     """The same text over and over, a different beginning each time."""
     starts = ("The", "An", "One", "Some", "This", "That")
     documents, script = [], {}
@@ -57,8 +62,8 @@ def study(*written: str, options: StyleOptions = OPTIONS, **meta: object) -> Res
         whole = SEEN.replace("The", starts[number], 1)
         fields = {name: value[number] for name, value in meta.items()}  # type: ignore[index]
         documents.append(Document(str(number), whole, fields))
-        script[cut_texts(documents[-1:], options.prompt, options.words)[0].prompt] = text
-    return style_memorization(documents, {"scripted": Scripted(script)}, options)
+        script[cut_texts(documents[-1:], 6, 6)[0].prompt] = text
+    return style_memorization(documents, {"scripted": Scripted(script)}, **options)
 
 
 EXACT = " small house and the young dog slept there ."
@@ -103,7 +108,7 @@ def test_a_model_that_stops_early_or_goes_on_within_a_word_has_memorized_nothing
 
 
 def test_shares_are_given_by_how_often_a_text_was_seen() -> None:
-    options = StyleOptions(prompt=6, words=6, frequency="repeats", resamples=20)
+    options = {"frequency": "repeats"}
     result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
     rows = {row["least"]: row for row in result.tables["frequency"]}
     assert [(rows[n]["exact"], rows[n]["style"]) for n in (1, 8, 64)] == [(0, 0), (0.5, 1), (1, 1)]
@@ -114,7 +119,7 @@ def test_an_index_says_how_often_a_text_was_seen() -> None:
     index = rote.index_texts([SEEN, SEEN, "Another text altogether ."])
     document = Document("a", SEEN)
     model = Scripted({"The old man walked to the": EXACT})
-    result = style_memorization([document], {"m": model}, OPTIONS, index=index)
+    result = style_memorization([document], {"m": model}, corpus=index)
     assert result.tables["texts"][0]["frequency"] == 2
 
 
@@ -127,7 +132,7 @@ def test_the_spread_is_that_of_draws_of_half_of_the_texts() -> None:
 
 
 def test_groups_are_made_by_fields_and_a_missing_one_is_named() -> None:
-    options = StyleOptions(prompt=6, words=6, by=("book",), resamples=20)
+    options = {"by": ("book",)}
     result = study(EXACT, OTHER, options=options, book=["a", "b"])
     assert {name: one.values["exact"] for name, one in result.sources.items()} == {
         "scripted|a": 1,
@@ -139,13 +144,13 @@ def test_groups_are_made_by_fields_and_a_missing_one_is_named() -> None:
 
 def test_texts_that_are_all_too_short_are_an_error() -> None:
     with pytest.raises(InputError, match="shorter --prompt"):
-        style_memorization([Document("a", "short")], {"m": Scripted({})}, OPTIONS)
+        style_memorization([Document("a", "short")], {"m": Scripted({})})
     with pytest.raises(OptionError, match="at least one word"):
-        StyleOptions(words=0)
+        study(EXACT, options={"words": 0})
 
 
 def test_results_survive_json_and_are_drawn_and_printed() -> None:
-    options = StyleOptions(prompt=6, words=6, frequency="repeats", resamples=20)
+    options = {"frequency": "repeats"}
     result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
     again = Result.from_json(result.to_json())
     assert "frequency" in figures.figures(again)
@@ -172,17 +177,17 @@ def test_the_command_asks_an_index_that_speaks(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_noticed_before_a_model_is_asked() -> None:
     document = Document("1", SEEN, {})
-    options = StyleOptions(prompt=6, words=6, by=("book",))
+    options = {"by": ("book",)}
     with pytest.raises(InputError, match="has no such field"):
-        style_memorization([document], {"never asked": Scripted({})}, options)
+        style_memorization([document], {"never asked": Scripted({})}, **options)
     with pytest.raises(OptionError, match="at least one text"):
-        StyleOptions(sample=0)
+        study(EXACT, options={"sample": 0})
 
 
 def test_texts_with_the_same_id_keep_their_own_frequency() -> None:
     other = SEEN.replace("The", "An", 1)
     documents = [Document("1", SEEN, {"n": 1}), Document("1", other, {"n": 8})]
-    options = StyleOptions(prompt=6, words=6, resamples=20, frequency="n")
+    files = {"one": documents[:1], "other": documents[1:]}
     script = {one.prompt: " no" for one in cut_texts(documents, 6, 6)}
-    result = style_memorization(documents, {"m": Scripted(script)}, options)
+    result = style_memorization(files, {"m": Scripted(script)}, frequency="n")
     assert [row["frequency"] for row in result.tables["texts"]] == [1, 8]

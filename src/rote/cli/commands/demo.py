@@ -223,9 +223,7 @@ def _recall(model: str, passages: Path, console: Console, reporter: TerminalRepo
     from collections import Counter
 
     from rote.corpus import open_corpus
-    from rote.measure._speaking import open_models
-    from rote.models.options import ModelOptions
-    from rote.studies._style.study import StyleOptions, style_memorization
+    from rote.studies._driver import run
 
     taken: Counter[str] = Counter()
     some = []
@@ -234,12 +232,8 @@ def _recall(model: str, passages: Path, console: Console, reporter: TerminalRepo
         taken[copies] += 1
         if taken[copies] <= _RECALLED:
             some.append(document)
-    found = style_memorization(
-        some,
-        open_models([model], ModelOptions(), reporter),
-        StyleOptions(frequency="repeats"),
-        reporter=reporter,
-    )
+    asked = {"model": (model,), "frequency": "repeats"}
+    found = run("style-memorization", some, asked, reporter=reporter)
     console.print("\nWhat a small open model recalls of what it was trained on", style="bold")
     console.print("  passages completed word for word (50 words after 50), by copies in training:")
     for row in found.tables["frequency"]:

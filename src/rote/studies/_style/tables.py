@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.intervals import around, mean_error, wilson
-from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
+from rote.studies._items import named
 from rote.studies._popularity.scores import PARTS, Deciles
 from rote.studies._style.completions import Completion
 
 if TYPE_CHECKING:
-    from rote.studies._style.study import Study
+    from rote.studies.style_memorization import Recall
 
 VALUES = {
     "exact": "memorized word for word",
@@ -29,27 +29,17 @@ VALUES = {
 _SHARES = ("exact", "style", "style_only")
 
 
-def sources(study: Study) -> dict[str, SourceResult]:
-    return {name: _source(study, found) for name, found in study.groups.items()}
+def sources(recall: Recall) -> dict[str, SourceResult]:
+    return {name: _source(recall, found) for name, found in recall.groups.items()}
 
 
-def all_tables(study: Study) -> dict[str, Sequence[Row]]:
+def all_tables(recall: Recall) -> dict[str, Sequence[Row]]:
     return {
-        "values": [
-            {
-                "value": name,
-                "title": title,
-                "higher": "repetitive",
-                "length_sensitive": False,
-                "share": True,
-            }
-            for name, title in VALUES.items()
-        ],
-        "resamples": list(_resamples(study)),
-        "frequency": list(_by_frequency(study)),
-        "substitutions": list(_substitutions(study)),
-        "examples": list(_examples(study)),
-        "texts": list(_texts(study)),
+        "resamples": list(_resamples(recall)),
+        "frequency": list(_by_frequency(recall)),
+        "substitutions": list(_substitutions(recall)),
+        "examples": list(_examples(recall)),
+        "texts": list(_texts(recall)),
     }
 
 
@@ -64,8 +54,8 @@ def _columns(found: Sequence[Completion]) -> dict[str, NDArray[np.float64]]:
     return {name: np.array(column) for name, column in columns.items()}
 
 
-def _source(study: Study, found: Sequence[Completion]) -> SourceResult:
-    columns, level = _columns(found), study.options.interval
+def _source(recall: Recall, found: Sequence[Completion]) -> SourceResult:
+    columns, level = _columns(found), recall.options.interval
     intervals = {
         name: wilson(int(column.sum()), len(column), level)
         if name in _SHARES
@@ -74,7 +64,7 @@ def _source(study: Study, found: Sequence[Completion]) -> SourceResult:
     }
     return SourceResult(
         texts=len(found),
-        words=len(found) * study.options.words,
+        words=len(found) * recall.options.words,
         values={name: float(column.mean()) for name, column in columns.items()},
         intervals={
             name: ends for name, ends in intervals.items() if level and not math.isnan(ends[0])
@@ -82,25 +72,25 @@ def _source(study: Study, found: Sequence[Completion]) -> SourceResult:
     )
 
 
-def _named(study: Study, group: str) -> dict[str, Any]:
-    return {"group": group, **dict(zip(("model", *study.options.by), group.split(JOINT)))}
+def _named(recall: Recall, group: str) -> dict[str, Any]:
+    return named(("model", *recall.options.by), group)
 
 
-def _resamples(study: Study) -> Iterator[Row]:
+def _resamples(recall: Recall) -> Iterator[Row]:
     """The paper's way to say how sure a share is: its spread over draws of half of the texts."""
-    for group, found in study.groups.items():
+    for group, found in recall.groups.items():
         size = len(found) // 2
         if not size:
             continue
         # The same draws for every value, and for every group of the same size.
-        random = np.random.default_rng(study.options.seed)
+        random = np.random.default_rng(recall.options.seed)
         draws = [
-            random.choice(len(found), size, replace=False) for _ in range(study.options.resamples)
+            random.choice(len(found), size, replace=False) for _ in range(recall.options.resamples)
         ]
         for name, column in _columns(found).items():
             means = np.array([column[own].mean() for own in draws])
             yield {
-                **_named(study, group),
+                **_named(recall, group),
                 "value": name,
                 "mean": float(means.mean()),
                 "sd": float(means.std(ddof=1)),
@@ -109,21 +99,21 @@ def _resamples(study: Study) -> Iterator[Row]:
             }
 
 
-def _by_frequency(study: Study) -> Iterator[Row]:
+def _by_frequency(recall: Recall) -> Iterator[Row]:
     """Figure 7. Where there are at most ten different frequencies each is a bin of its own."""
-    if not study.frequency:
+    if not recall.frequency:
         return
-    seen = np.array(sorted(study.frequency.values()))
+    seen = np.array(sorted(recall.frequency.values()))
     levels = np.unique(seen)
     deciles = None if len(levels) <= PARTS else Deciles.of(seen)
-    for group, found in study.groups.items():
-        own = np.array([study.frequency[one.cut.key] for one in found])
+    for group, found in recall.groups.items():
+        own = np.array([recall.frequency[one.cut.key] for one in found])
         parts = np.searchsorted(levels, own) + 1 if deciles is None else deciles(own)
         columns = _columns(found)
         for part in np.unique(parts).tolist():
             here = parts == part
             row = {
-                **_named(study, group),
+                **_named(recall, group),
                 "bin": part,
                 "least": float(own[here].min()),
                 "most": float(own[here].max()),
@@ -131,20 +121,20 @@ def _by_frequency(study: Study) -> Iterator[Row]:
             }
             for name in _SHARES:
                 count = int(columns[name][here].sum())
-                low, high = wilson(count, int(here.sum()), study.options.interval)
+                low, high = wilson(count, int(here.sum()), recall.options.interval)
                 row |= {name: count / int(here.sum()), f"{name}_low": low, f"{name}_high": high}
             yield row
 
 
-def _substitutions(study: Study) -> Iterator[Row]:
+def _substitutions(recall: Recall) -> Iterator[Row]:
     """Figure 8: which words stand for which where only the style was memorized."""
-    for group, found in study.groups.items():
+    for group, found in recall.groups.items():
         counted = Counter(
             pair for one in found if one.style and not one.exact for pair in one.substitutions()
         )
         for (tag, word, other), count in sorted(counted.items(), key=lambda e: (-e[1], e[0])):
             yield {
-                **_named(study, group),
+                **_named(recall, group),
                 "tag": tag,
                 "word": word,
                 "written": other,
@@ -152,13 +142,13 @@ def _substitutions(study: Study) -> Iterator[Row]:
             }
 
 
-def _examples(study: Study) -> Iterator[Row]:
+def _examples(recall: Recall) -> Iterator[Row]:
     """The texts that were memorized in style alone, side by side with what was written."""
-    for group, found in study.groups.items():
+    for group, found in recall.groups.items():
         for one in found:
             if one.style and not one.exact:
                 yield {
-                    **_named(study, group),
+                    **_named(recall, group),
                     "id": one.cut.document.id,
                     "text": " ".join(one.words),
                     "written": " ".join(one.own_words),
@@ -170,13 +160,13 @@ def _examples(study: Study) -> Iterator[Row]:
                 }
 
 
-def _texts(study: Study) -> Iterator[Row]:
-    for group, found in study.groups.items():
+def _texts(recall: Recall) -> Iterator[Row]:
+    for group, found in recall.groups.items():
         for one in found:
             yield {
-                **_named(study, group),
+                **_named(recall, group),
                 "id": one.cut.document.id,
-                "frequency": study.frequency.get(one.cut.key),
+                "frequency": recall.frequency.get(one.cut.key),
                 "exact": one.exact,
                 "style": one.style,
                 "words_agree": one.words_agree,
