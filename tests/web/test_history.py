@@ -15,9 +15,9 @@ from rote.core.errors import InputError, UnknownName
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.signature import Signature
 from rote.report.report import Evidence, Mark, Material, Report
+from rote.web.routes.history import side_by_side
 from rote.web.store.database import prepare
 from rote.web.store.history import History
-from rote.web.store.side_by_side import side_by_side
 from rote.web.workspace import Workspace
 
 
@@ -131,21 +131,20 @@ def test_what_differs_in_the_settings_is_said(history: History) -> None:
         history.add([made(ttr=0.6, texts="bbb")], title="B"),
         history.add([made(ttr=0.7, window="99", texts="aaa"), made("compression")], title="C"),
     ]
-    held = [(history.get(id), history.results(id)) for id in ids]
+    held = [(id, history.results(id)) for id in ids]
     (same,) = side_by_side(held[:2])
-    assert same.alike
-    assert [one.setting for one in same.differences] == ["texts"]
-    assert [line.source for line in same.lines] == ["human", "model|x"] * 2
-    assert [line.cells[0].estimate for line in same.lines if line.cells[0]] == [
+    assert same["alike"]
+    assert [one["setting"] for one in same["differences"]] == ["texts"]
+    assert [line["source"] for line in same["lines"]] == ["human", "model|x"] * 2
+    assert [line["cells"][0]["estimate"] for line in same["lines"]] == [
         *("0.5000", "0.4000"),
         *("0.6000", "0.4000"),
     ]
-    assert same.lines[0].cells[0] is not None
-    assert same.lines[0].cells[0].reach == "0.4000 to 0.6000"
+    assert same["lines"][0]["cells"][0]["reach"] == "0.4000 to 0.6000"
     lexical, compression = side_by_side([held[0], held[2]])
-    assert not lexical.alike
-    assert [(one.setting, one.values) for one in lexical.differences] == [("window", (None, "99"))]
-    assert [entry.title for entry in compression.entries] == ["C"]
+    assert not lexical["alike"]
+    assert lexical["differences"] == [{"setting": "window", "values": [None, "99"]}]
+    assert compression["entries"] == ids[2:]
 
 
 class TestPages:

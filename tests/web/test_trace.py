@@ -14,8 +14,7 @@ from rote.core.document import Document
 from rote.index.folders.manifest import read_manifest
 from rote.index.opening import open_index
 from rote.web.indexes import OpenIndex
-from rote.web.pages.trace import KINDS, cited, fragment_paragraphs
-from rote.web.pages.verdicts import Fragment, judged
+from rote.web.pages.trace import KINDS, Fragment, cited, fragment_paragraphs, judged
 from rote.web.routes.trace import TraceAnswer
 from rote.web.store import pasted as texts
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index

@@ -13,9 +13,8 @@ from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.web.files import glimpse
+from rote.web.files import fingerprint, glimpse
 from rote.web.forms import options
-from rote.web.store.fingerprints import fingerprint
 from rote.web.store.uploads import COLUMNS, unpacked
 from rote.web.workspace import Workspace
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from rote.web.store.database import NotKept, connected, held_open, now, own_folder, storable
+from rote.web.store.database import NotKept, connected, held_open, insert, now, own_folder, storable
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "deleted"]
 """`deleted`: done, but what came out is not kept any more."""
@@ -101,17 +101,13 @@ class Ledger:
 
     def put(self, job: Job) -> None:
         row = {**asdict(job), "progress": asdict(job.progress)}
-        values = [_kept(name, value) for name, value in row.items()]
-        marks = ", ".join("?" * len(row))
         with connected(self._store) as file:
-            file.execute(f"insert or replace into jobs ({', '.join(row)}) values ({marks})", values)
+            insert(file, "jobs", [{name: _kept(name, value) for name, value in row.items()}])
 
     def get(self, id: str) -> Job:
-        with connected(self._store) as file:
-            row = file.execute(f"{_ALL} where id = ?", (id,)).fetchone()
-        if row is None:
+        job = self._one("where id = ?", id)
+        if job is None:
             raise NotKept("job", id)
-        job = _job(row)
         return self._interrupted(job) if self._is_lost(job) else job
 
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
@@ -123,16 +119,15 @@ class Ledger:
 
     def finished(self, key: str) -> Job | None:
         """The last job with the same settings on the same files whose result is there."""
-        query = f"{_ALL} where key = ? and state = 'done' and not gone order by ended desc limit 1"
-        with connected(self._store) as file:
-            row = file.execute(query, (key,)).fetchone()
-        return _job(row) if row else None
+        return self._one("where key = ? and state = 'done' and not gone order by ended desc", key)
 
     def maker(self, result: str) -> Job | None:
         """The last job that ended with this result, whether it is still there or not."""
-        query = f"{_ALL} where result = ? order by ended desc limit 1"
+        return self._one("where result = ? order by ended desc", result)
+
+    def _one(self, where: str, value: str) -> Job | None:
         with connected(self._store) as file:
-            row = file.execute(query, (result,)).fetchone()
+            row = file.execute(f"{_ALL} {where} limit 1", (value,)).fetchone()
         return _job(row) if row else None
 
     def remove(self, id: str) -> None:

@@ -28,12 +28,12 @@ from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError
 from rote.web.errors import Busy
+from rote.web.files import fingerprint, hashed
 from rote.web.forms.kinds import Form, check_kind
 from rote.web.jobs.ledger import Job, Ledger, Progress
 from rote.web.jobs.worker import FOLDER
 from rote.web.store.database import now, storable
 from rote.web.store.disk import full_disk
-from rote.web.store.fingerprints import fingerprint, hashed
 from rote.web.workspace import Workspace
 
 _OFTEN = 0.5

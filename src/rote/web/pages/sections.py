@@ -16,7 +16,7 @@ from rote.report.blocks import Block, Figure, Found
 from rote.report.fragments import Fragment, blocks, of_report
 from rote.report.report import Report
 from rote.report.sections import sections
-from rote.web.store.fingerprints import hashed
+from rote.web.files import hashed
 from rote.web.store.history import History
 
 _GLANCE = "glance"

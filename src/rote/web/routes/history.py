@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -11,18 +13,20 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError
+from rote.core.result import Result
+from rote.report._grid import Cell, grid, rounded, rounded_like
 from rote.web.errors import AnyJSON
 from rote.web.pages.render import page
 from rote.web.state import state
 from rote.web.store.database import FARTHEST
-from rote.web.store.side_by_side import side_by_side
 
 router = APIRouter()
 _TAGS: list[Any] = ["history"]
 _LISTED = 25
 Offset = Annotated[int, Query(ge=0, le=FARTHEST)]
-_MOST = 8
-"""Results side by side: more than these nobody can read."""
+_LETTERS = "ABCDEFGH"
+"""Of results side by side: more than these nobody can read."""
+_ARROWS = {"diverse": "higher is more diverse", "repetitive": "higher is more repetitive"}
 
 
 @router.get("/history", include_in_schema=False)
@@ -83,12 +87,7 @@ def list_results(
     response_model=list[dict[str, Any]],
 )
 def compare_results(request: Request, id: Annotated[list[str], Query()]) -> Response:
-    blocks = [asdict(block) for block in _compared(request, id)["blocks"]]
-    for block in blocks:
-        block["entries"] = [entry["id"] for entry in block["entries"]]
-        for line in block["lines"]:
-            line["entry"] = line["entry"]["id"]
-    return AnyJSON(blocks)
+    return AnyJSON(_compared(request, id)["blocks"])
 
 
 @router.get(
@@ -128,11 +127,70 @@ def _compared(request: Request, ids: list[str]) -> dict[str, Any]:
     chosen = list(dict.fromkeys(ids))
     if len(chosen) < 2:
         raise OptionError("choose at least two results to put side by side")
-    if len(chosen) > _MOST:
-        raise OptionError(f"choose at most {_MOST} results: more cannot be read side by side")
+    if len(chosen) > len(_LETTERS):
+        raise OptionError(
+            f"choose at most {len(_LETTERS)} results: more cannot be read side by side"
+        )
     history = state(request).history
-    held = [(history.get(id), history.results(id)) for id in chosen]
-    return {"entries": [entry for entry, _ in held], "blocks": side_by_side(held)}
+    return {
+        "entries": [history.get(id) for id in chosen],
+        "letters": dict(zip(chosen, _LETTERS)),
+        "blocks": side_by_side([(id, history.results(id)) for id in chosen]),
+    }
+
+
+def side_by_side(held: Sequence[tuple[str, Sequence[Result]]]) -> list[dict[str, Any]]:
+    """A block for each measure that any of the results has, kept under these ids."""
+    found: dict[str, list[tuple[str, Result]]] = {}
+    counts = [Counter(result.measure for result in results) for _, results in held]
+    several = {name for count in counts for name, times in count.items() if times > 1}
+    for id, results in held:
+        for result in results:
+            name = result.measure
+            if name in several:
+                name += f" ({dict(result.signature.settings).get('layer', '')})"
+            found.setdefault(name, []).append((id, result))
+    return [_block(name, pairs) for name, pairs in found.items()]
+
+
+def _block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, Any]:
+    """One measure. `alike`: whether the numbers were made in the same way, on whatever texts."""
+    values: dict[str, tuple[str, str, str]] = {}
+    for _, result in pairs:
+        for row in result.tables.get("values", ()):
+            up = _ARROWS.get(row["higher"], "")
+            values.setdefault(row["value"], (row["value"], row["title"], up))
+    lines = []
+    for id, result in pairs:
+        cells = {row.value: row.cells for row in grid(result)} if values else {}
+        for source, one in result.sources.items():
+            shown = [_cell(cells.get(value, {}).get(source)) for value in values]
+            lines.append({"entry": id, "source": source, "texts": one.texts, "words": one.words,
+                          "cells": shown})  # fmt: skip
+    settings = [dict(result.signature.settings) for _, result in pairs]
+    differences = [
+        {"setting": name, "values": [one.get(name) for one in settings]}
+        for name in dict.fromkeys(name for one in settings for name in one)
+        if name != "measure" and len({one.get(name) for one in settings}) > 1
+    ]
+    return {
+        "measure": name,
+        "entries": [id for id, _ in pairs],
+        "values": list(values.values()),
+        "lines": lines,
+        "differences": differences,
+        "alike": all(one["setting"] == "texts" for one in differences),
+    }
+
+
+def _cell(cell: Cell | None) -> dict[str, str] | None:
+    """A value and, as `reach`, its interval."""
+    if cell is None:
+        return None
+    if math.isnan(cell.low):
+        return {"estimate": rounded(cell.estimate), "reach": ""}
+    low, high = (rounded_like(end, cell.estimate) for end in (cell.low, cell.high))
+    return {"estimate": rounded(cell.estimate), "reach": f"{low} to {high}"}
 
 
 def _public(entry: Any) -> dict[str, Any]:

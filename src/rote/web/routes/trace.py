@@ -22,7 +22,7 @@ from rote.web.indexes import OpenIndex
 from rote.web.jobs.pool import bounded
 from rote.web.pages import trace as views
 from rote.web.pages.render import link, page
-from rote.web.pages.verdicts import Judged, judged
+from rote.web.pages.trace import Judged, judged
 from rote.web.state import index_of, state
 from rote.web.store.pasted import LONGEST, keep, kept
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
 from rote.web.store.disk import full_disk
@@ -62,6 +63,14 @@ def connected(store: Path) -> Iterator[sqlite3.Connection]:
             yield file
     finally:
         file.close()
+
+
+def insert(file: sqlite3.Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows of the same columns; one with the same id takes the place of the old one."""
+    held = list(rows)
+    if held:
+        names, marks = ", ".join(held[0]), ", ".join(f":{name}" for name in held[0])
+        file.executemany(f"insert or replace into {table} ({names}) values ({marks})", held)
 
 
 def prepare(store: Path) -> None:

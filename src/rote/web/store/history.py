@@ -18,9 +18,9 @@ from rote.core.errors import InputError
 from rote.core.result import Result, panel_to_json
 from rote.core.saved import read_results
 from rote.report.report import Report
-from rote.web.store.database import NotKept, connected, now, storable
-from rote.web.store.fingerprints import hashed
-from rote.web.store.texts import ROW, Excerpts, TextValues, text_rows, without_texts
+from rote.web.files import hashed
+from rote.web.store.database import NotKept, connected, insert, now, storable
+from rote.web.store.texts import Excerpts, TextValues, text_rows, without_texts
 
 RESULT = "/compare/result/{id}"
 """The page that shows the results of most kinds."""
@@ -98,14 +98,8 @@ class History:
         texts = list(text_rows(id, results, excerpts or {}, files or {}))
         with connected(self._store) as file:
             _forget_parts(file, id)
-            marks = ", ".join("?" * len(row))
-            file.execute(
-                f"insert or replace into results ({', '.join(row)}) values ({marks})",
-                list(row.values()),
-            )
-            file.executemany(
-                f"insert into texts ({', '.join(ROW)}) values ({', '.join('?' * len(ROW))})", texts
-            )
+            insert(file, "results", [row])
+            insert(file, "texts", texts)
         return id
 
     def read_in(self, path: Path) -> str:
@@ -194,10 +188,8 @@ class History:
 
     def keep_drawn(self, id: str, maker: str, parts: Sequence[Sequence[str]]) -> None:
         with connected(self._store) as file:
-            file.execute(
-                "insert or replace into sections values (?, ?, ?)",
-                (id, maker, _packed(_json(parts))),
-            )
+            drawn = {"result": id, "maker": maker, "data": _packed(_json(parts))}
+            insert(file, "sections", [drawn])
 
     def _data(self, id: str) -> tuple[str, dict[str, Any]]:
         with connected(self._store) as file:

@@ -20,7 +20,6 @@ TEXTS = "texts"
 Excerpts = Mapping[tuple[str, str], str]
 """File ("" if there is one alone) and id of a text -> its beginning."""
 _COLUMNS = ("source", "id", "file", "words", "excerpt")
-ROW = ("result", "place", *_COLUMNS, "numbers")
 _OWN = ("source", "id", "file", "words")
 
 
@@ -100,18 +99,22 @@ def without_texts(result: Result) -> Result:
 
 def text_rows(
     id: str, results: Sequence[Result], excerpts: Excerpts, files: Mapping[str, str]
-) -> Iterable[tuple[Any, ...]]:
-    """Rows in the order of `ROW`."""
+) -> Iterable[dict[str, Any]]:
+    """Rows of the table `texts`."""
     for place, result in enumerate(results):
         for row in result.to_dict()["tables"].get(TEXTS, ()):
             numbers = {name: value for name, value in row.items() if name not in _OWN}
             path = row.get("file", "")
             excerpt = excerpts.get((path, row["id"]), "")
             file = file_name(path, files) if path else ""
-            source, identity, file, excerpt = map(
-                storable, (row["source"], row["id"], file, excerpt)
-            )
-            yield id, place, source, identity, file, row["words"], excerpt, json.dumps(numbers)
+            named = {"source": row["source"], "id": row["id"], "file": file, "excerpt": excerpt}
+            yield {
+                **{name: storable(text) for name, text in named.items()},
+                "result": id,
+                "place": place,
+                "words": row["words"],
+                "numbers": json.dumps(numbers),
+            }
 
 
 def _text_row(row: Any) -> TextRow:
