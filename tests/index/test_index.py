@@ -15,9 +15,10 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer, number
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.opening import index_layers, index_texts
+from rote.index.opening import index_texts
 from rote.index.segments.write import segment_of_layers
 from tests.index import twins
+from tests.index.twins import index_layers
 
 ITEMS = "abcd"
 texts = st.lists(st.lists(st.sampled_from(ITEMS), max_size=9), min_size=1, max_size=6)

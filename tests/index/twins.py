@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rote.core.layer import Layer
 from rote.index.columns.packed import bits_for, pack
 from rote.index.columns.parts import Column, Suffixes, Vocabulary
+from rote.index.index import Index
+from rote.index.segments.write import segment_of_layers
 
 Texts = Sequence[Sequence[str]]
 
@@ -89,3 +92,8 @@ def longest(texts: Texts, tokens: Sequence[str]) -> list[tuple[int, int]]:
             best = (n, occurrences)
         found.append(best)
     return found
+
+
+def index_layers(layers: Mapping[str, Layer]) -> Index:
+    """An index in memory over layers that are there already and align; it holds no texts."""
+    return Index([segment_of_layers(layers, sorted_layers=tuple(layers))])

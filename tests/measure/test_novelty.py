@@ -16,11 +16,12 @@ from rote.compare.intervals import around
 from rote.core.errors import InputError, OptionError
 from rote.core.plugins import load
 from rote.core.result import Result
-from rote.index.opening import build_index, index_layers
+from rote.index.opening import build_index
 from rote.measure import Settings
 from rote.measure._against import annotator_signature, check_against, longest_in, open_against
 from rote.measure._compute import compute
 from rote.measure.novelty import COVERING, MOST, Options, covered_words, held_ngrams
+from tests.index.twins import index_layers
 from tests.search import trace_twins as twins
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."

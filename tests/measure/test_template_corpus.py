@@ -25,12 +25,12 @@ from rote.corpus import open_corpus
 from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
 from rote.index.index import Index
-from rote.index.opening import index_layers
 from rote.measure import templates
 from rote.measure._templates.core import Options, Rows
 from rote.measure._templates.corpus import check_corpora, corpus_tables, open_corpora, tables_of
 from rote.measure._templates.lookup import count_of_counts, draw_others
 from tests.index.folders import Heard
+from tests.index.twins import index_layers
 
 from .samples import layer_of, sample_of
 

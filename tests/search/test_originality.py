@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
 from rote.index.index import Index
-from rote.index.opening import index_layers, index_texts
+from rote.index.opening import index_texts
 from rote.search.originality import reach as reaches
 from rote.search.originality import stretches
 from rote.search.originality.edges import edges_of_text, rule_for
@@ -22,6 +22,7 @@ from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth, Reach
 from rote.search.originality.reach_kernels import reach_along
 from rote.search.originality.sources import sources_of
+from tests.index.twins import index_layers
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
-from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 from rote.index.index import DEFAULT, Index
-from rote.index.segments.write import memory_segment, segment_of_layers
+from rote.index.segments.write import memory_segment
 
 if TYPE_CHECKING:
     from rote.index.folders.manifest import Manifest
@@ -91,8 +90,3 @@ def index_texts(
     batch = Batch(documents, "texts", "texts", list(range(1, len(texts) + 1)), [])
     pieces = [(batch, recipe.annotate(documents))] if documents else []
     return Index([memory_segment(pieces, layers=layers, sorted_layers=layers)], recipe)
-
-
-def index_layers(layers: Mapping[str, Layer]) -> Index:
-    """An index in memory over layers that are there already and align; it holds no texts."""
-    return Index([segment_of_layers(layers, sorted_layers=tuple(layers))])
