@@ -12,8 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
 
@@ -31,7 +31,7 @@ def draws(
     purpose: str,
     jobs: int = 1,
     advance: Advance = lambda amount: None,
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """Value name -> its `count` draws."""
 
     def one(draw: int) -> Values:

@@ -13,12 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import wilson
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from rote.core.array_types import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ class Estimate:
         return _exp(low), _exp(high)
 
 
-def mean(values: Floats, clusters: Labels, count: int) -> Estimate:
+def mean(values: Floats, clusters: Integers, count: int) -> Estimate:
     """The mean of what is defined; `clusters` number from 0 to below `count`."""
     defined = ~np.isnan(values)
     values, clusters = values[defined], clusters[defined]
@@ -84,12 +81,12 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     )
 
 
-def mean_error(values: Floats, clusters: Labels) -> float:
+def mean_error(values: Floats, clusters: Integers) -> float:
     """Standard error of a mean; nan entries are left out."""
     return mean(values, numbered(clusters), len(values)).error
 
 
-def share_interval(right: Floats, clusters: Labels, level: float) -> tuple[float, float]:
+def share_interval(right: Floats, clusters: Integers, level: float) -> tuple[float, float]:
     """Wilson's interval of a share of ones (nan entries are left out), at the number of independent
     observations that would be as sure: all of them where every cluster is one."""
     defined = ~np.isnan(right)
@@ -101,7 +98,7 @@ def share_interval(right: Floats, clusters: Labels, level: float) -> tuple[float
     return wilson(float(right.sum()) / fewer, total / fewer, level)
 
 
-def stretched(right: Floats, clusters: Labels) -> float:
+def stretched(right: Floats, clusters: Integers) -> float:
     """How many times as large the error of a share is as if all observations were independent.
 
     Where all are right or all wrong nothing varies: as if a cluster were one observation.
@@ -115,7 +112,7 @@ def stretched(right: Floats, clusters: Labels) -> float:
     return max(1.0, mean(right, numbered(clusters), total).error / alone)
 
 
-def numbered(names: Sequence[object] | Labels) -> Labels:
+def numbered(names: Sequence[object] | Integers) -> Integers:
     """Clusters by name, numbered from 0 on."""
     if not len(names):
         return np.empty(0, np.int64)

@@ -18,11 +18,9 @@ from itertools import combinations, permutations
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare._resample import generator
-
-Floats = NDArray[np.float64]
+from rote.core.array_types import Flags, Floats, Integers
 
 LEAST = 3
 """Two sources always lie on a line."""
@@ -191,7 +189,7 @@ def _p_values(scaled: Floats, seed: int) -> list[float]:
 
 
 @lru_cache(maxsize=8)
-def _orders(sources: int, seed: int) -> NDArray[np.int64]:
+def _orders(sources: int, seed: int) -> Integers:
     if sources <= EXACT:
         return np.array(list(permutations(range(sources))), np.int64)
     rng = generator(seed, f"orders of {sources}")
@@ -264,7 +262,7 @@ def agreement(scores: Floats, *, seed: int, purpose: str = "") -> Agreement:
     return Agreement(w, (1 + above) / (1 + ARRANGEMENTS), False)
 
 
-def largest_block(present: NDArray[np.bool_], least: int = 2) -> tuple[list[int], list[int]]:
+def largest_block(present: Flags, least: int = 2) -> tuple[list[int], list[int]]:
     """The judges and things of the largest part of a table without gaps (judges x things).
 
     It has at least two judges and `least` things, or is empty. With many judges only the things

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.correlation import ranks
+from rote.core.array_types import Array, Flags, Floats, Integers
 
-Labels = NDArray[np.int64]
 _EXACT = 50
 """Up to so many pairs the distribution of signed ranks is built up; beyond it is normal enough."""
 
@@ -39,9 +37,7 @@ class SignedRanks:
     p: float
 
 
-def mcnemar(
-    before: NDArray[np.bool_], after: NDArray[np.bool_], clusters: Labels | None = None
-) -> McNemar:
+def mcnemar(before: Flags, after: Flags, clusters: Integers | None = None) -> McNemar:
     """Exact: of the answers that changed, each is as likely lost as gained."""
     lost, gained = before & ~after, ~before & after
     changed = int(np.sum(lost | gained))
@@ -50,9 +46,7 @@ def mcnemar(
     return McNemar(int(lost.sum()), int(gained.sum()), p)
 
 
-def signed_ranks(
-    before: NDArray[np.float64], after: NDArray[np.float64], clusters: Labels | None = None
-) -> SignedRanks:
+def signed_ranks(before: Floats, after: Floats, clusters: Integers | None = None) -> SignedRanks:
     """Whether numbers moved; pairs that are equal, or undefined, do not count (Wilcoxon 1945).
 
     Exact, ties and all, for few pairs; otherwise normal with the variance corrected for ties.
@@ -75,7 +69,7 @@ def signed_ranks(
     return SignedRanks(len(differences), statistic, p)
 
 
-def _summed(signed: Labels, clusters: Labels | None) -> Labels:
+def _summed(signed: Integers, clusters: Integers | None) -> Integers:
     """The sum of each cluster, whose sign is turned as one."""
     if clusters is None:
         return signed
@@ -83,7 +77,7 @@ def _summed(signed: Labels, clusters: Labels | None) -> Labels:
     return np.rint(np.bincount(place, signed)).astype(np.int64)
 
 
-def _turned_exact(sums: Labels) -> float:
+def _turned_exact(sums: Integers) -> float:
     """Two-sided: how often is the total as far from 0 if every sign is as likely as the other?
 
     The distribution is built up from the sums of each size at once.
@@ -141,19 +135,17 @@ def wilcoxon_exact(differences: Sequence[float]) -> float:
     return _turned_exact(_doubled_ranks(changes)) if len(changes) else math.nan
 
 
-def _changes(differences: Sequence[float]) -> NDArray[np.float64]:
+def _changes(differences: Sequence[float]) -> Floats:
     """Those that are defined and not 0."""
     return np.array([d for d in differences if d != 0 and not math.isnan(d)])
 
 
-def _doubled_ranks(changes: NDArray[np.float64]) -> Labels:
+def _doubled_ranks(changes: Floats) -> Integers:
     """Ranks by size, with the sign of each; shared ones may end in .5: doubled, they are whole."""
     return np.rint(2 * ranks(np.abs(changes)) * np.sign(changes)).astype(np.int64)
 
 
-def mann_whitney(
-    a: NDArray[Any] | Sequence[float], b: NDArray[Any] | Sequence[float]
-) -> tuple[float, float]:
+def mann_whitney(a: Array | Sequence[float], b: Array | Sequence[float]) -> tuple[float, float]:
     """Mann-Whitney U of `a` against `b`, and its two-sided p-value.
 
     U counts the pairs in which a number of `a` is the larger one, equal ones as half. The

@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare._resample import draws
+from rote.core.array_types import Array, Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
@@ -53,25 +52,25 @@ def half_sample_errors(
     return {name: scale * _deviation(column) for name, column in table.items()}
 
 
-def mean(values: NDArray[np.float64]) -> float:
+def mean(values: Floats) -> float:
     """Over what is defined; nan where nothing is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
 
 
-def shares(found: NDArray[Any], every: NDArray[Any]) -> NDArray[np.float64]:
+def shares(found: Array, every: Array) -> Floats:
     """So many of so many, one by one; nan where there is nothing."""
     undefined = np.full(np.broadcast_shapes(found.shape, every.shape), np.nan)
     return np.asarray(np.divide(found, every, out=undefined, where=every > 0), np.float64)
 
 
-def mean_error(values: NDArray[np.float64]) -> float:
+def mean_error(values: Floats) -> float:
     """Jackknife standard error of a mean over texts (nan entries are left out)."""
     defined = values[~np.isnan(values)]
     return _deviation(defined) / math.sqrt(len(defined)) if len(defined) > 1 else math.nan
 
 
-def pair_mean_error(row_sums: NDArray[np.float64]) -> float:
+def pair_mean_error(row_sums: Floats) -> float:
     """Jackknife standard error, over texts, of a mean over unordered pairs.
 
     `row_sums[i]` is the sum over the pairs that text i is part of.
@@ -83,7 +82,7 @@ def pair_mean_error(row_sums: NDArray[np.float64]) -> float:
     return left_out_error((total - row_sums) / ((n - 1) * (n - 2) / 2))
 
 
-def left_out_error(without: NDArray[np.float64]) -> float:
+def left_out_error(without: Floats) -> float:
     """Jackknife standard error of a value, from its values without each of the texts."""
     n = len(without)
     if n < 2 or np.isnan(without).any():
@@ -135,7 +134,7 @@ def quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def _deviation(values: NDArray[np.float64]) -> float:
+def _deviation(values: Floats) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
 
 
@@ -154,9 +153,6 @@ def wilson(found: float, total: float, level: float) -> tuple[float, float]:
     low = 0.0 if found == 0 else max(middle - reach, 0.0)
     high = 1.0 if found == total else min(middle + reach, 1.0)
     return low, high
-
-
-Floats = NDArray[np.float64]
 
 
 def mean_similarity(square: float, count: int) -> float:

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[Any]
+from rote.core.array_types import Array, Flags, Floats
+
+Numbers = Array
 
 # Weight of the prior, as a share of the smaller group. z shrinks with it (by 9 % here, by 29 % if
 # the prior weighs as much as the group), but under a lighter one, what a group lacks gets so large
@@ -78,9 +77,7 @@ def log_odds(
     return LogOdds(delta, delta / np.sqrt(variance))
 
 
-def frequent_enough(
-    counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]
-) -> NDArray[np.bool_]:
+def frequent_enough(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]) -> Flags:
     """Which things are frequent enough to be tested: if one group had them all, it would show.
 
     The others could only make the correction for many tests harder on the rest (Tarone 1990).

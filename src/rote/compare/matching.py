@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Flags, Integers
 from rote.core.sample import Cut, Take
 
 DRAWS = 5
@@ -34,7 +35,6 @@ _FEWEST_ON_CURVE = 5
 _CURVE_POINTS = 8
 
 Unit: TypeAlias = Literal["words", "sentences", "texts"]
-Sizes: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Plan:
         return sorted(size for size in points if _FEWEST_ON_CURVE <= size <= largest)
 
 
-def planned(groups: Mapping[str, Take], sizes: Sizes, unit: Unit, order: Order) -> Plan | None:
+def planned(groups: Mapping[str, Take], sizes: Integers, unit: Unit, order: Order) -> Plan | None:
     """The longest window that nine of ten texts of every source hold; None if there is none."""
     size = None if unit == "texts" else window_size([sizes[take] for take in groups.values()], unit)
     kept = {s: take if size is None else take[sizes[take] >= size] for s, take in groups.items()}
@@ -95,13 +95,13 @@ def planned(groups: Mapping[str, Take], sizes: Sizes, unit: Unit, order: Order) 
     )
 
 
-def window_size(sizes: Sequence[Sizes], unit: Unit) -> int:
+def window_size(sizes: Sequence[Integers], unit: Unit) -> int:
     """The largest size at which every source keeps nine texts of ten, or the smallest allowed."""
     tenths = [np.sort(own)[int(round(len(own) * (1 - KEPT), 9))] for own in sizes if len(own)]
     return max(SHORTEST[unit], int(min(tenths, default=0)))
 
 
-def unequal(groups: Mapping[str, Take], sizes: Sizes, unit: Unit) -> bool:
+def unequal(groups: Mapping[str, Take], sizes: Integers, unit: Unit) -> bool:
     """Whether sources differ in number or length of texts by more than a reader would see."""
     counts = [len(take) for take in groups.values()]
     lengths = [float(sizes[take].mean()) if len(take) else 0.0 for take in groups.values()]
@@ -118,20 +118,18 @@ class Order:
     parallel. Of which source a text is does not matter, so that labels can be permuted.
     """
 
-    places: Sizes
+    places: Integers
     """By text: its place in an order that is not that of the input."""
     keys: NDArray[np.uint64]
-    strata: NDArray[np.int64]
-    common: NDArray[np.bool_]
+    strata: Integers
+    common: Flags
     """By text: whether every source has texts of its doc_id."""
     numbers: NDArray[np.uint64]
     """By draw and text; those of doc_ids follow."""
     of_strata: NDArray[np.uint64]
 
     @classmethod
-    def of(
-        cls, places: Sizes, strata: NDArray[np.int64], groups: Mapping[str, Take], seed: int
-    ) -> Order:
+    def of(cls, places: Integers, strata: Integers, groups: Mapping[str, Take], seed: int) -> Order:
         keys = places.astype(np.uint64) + np.uint64((seed + 1) * 0xD1342543DE82EF95 % 2**64)
         everywhere = np.unique(strata)
         for take in groups.values():
@@ -162,7 +160,7 @@ class Order:
         order = np.lexsort((own, self.of_strata[draw, take], turn, ~self.common[take]))
         return np.asarray(np.sort(take[order[:count]]), np.int64)
 
-    def cut(self, texts: Take, sizes: Sizes, size: int, draw: int) -> Cut:
+    def cut(self, texts: Take, sizes: Integers, size: int, draw: int) -> Cut:
         """One window of each text, at a random place."""
         lengths = sizes[texts]
         # Numbers of their own: where a window stands has nothing to do with who is drawn.

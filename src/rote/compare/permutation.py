@@ -18,14 +18,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare._resample import draws
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
 
-Strata = NDArray[np.int64]
+Strata = Integers
 """For every text the number of its doc_id; -1 where it has none."""
 Groups = tuple[Take, Take]
 LEVEL = 0.05
@@ -42,7 +42,7 @@ class PermutedTest:
 
     source: str
     observed: float
-    permuted: NDArray[np.float64]
+    permuted: Floats
     least: float = 0.0
 
 
@@ -77,7 +77,7 @@ def permuted_differences(
     jobs: int = 1,
     advance: Advance = lambda amount: None,
     among: Groups | None = None,
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """value(a) - value(b) for every value, `count` times with the labels permuted."""
     exchange = exchanges(a, b, strata, among)
 
@@ -115,7 +115,7 @@ def in_order(take: Take, ids: Sequence[str]) -> Take:
     return take[np.argsort(np.array([ids[text] for text in take], object), kind="stable")]
 
 
-def p_value(permuted: NDArray[np.float64], observed: float) -> float:
+def p_value(permuted: Floats, observed: float) -> float:
     """Two-sided: how often permuted labels give a difference at least as far from the middle.
 
     The middle is 0 where both groups have as many texts. Where they have not, a value that moves
@@ -126,7 +126,7 @@ def p_value(permuted: NDArray[np.float64], observed: float) -> float:
     return _as_large(permuted - middle, observed - middle)
 
 
-def expected_difference(permuted: NDArray[np.float64], observed: float) -> float:
+def expected_difference(permuted: Floats, observed: float) -> float:
     """What two groups of these sizes differ by if labels mean nothing: the middle of all."""
     permuted = permuted[~np.isnan(permuted)]
     return float((permuted.sum() + observed) / (len(permuted) + 1))
@@ -174,7 +174,7 @@ def _defined(test: PermutedTest) -> bool:
     return not math.isnan(test.observed) and not bool(np.isnan(test.permuted).all())
 
 
-def _step_down(tests: Sequence[PermutedTest], count: int) -> NDArray[np.float64]:
+def _step_down(tests: Sequence[PermutedTest], count: int) -> Floats:
     """The values of one source: each is held against the largest of those not larger than it.
 
     An undefined permuted difference is none at all, smaller than any other.
@@ -207,7 +207,7 @@ def _spread(test: PermutedTest, count: int) -> float:
     return spread if spread > 1e-12 else 1.0
 
 
-def _over_sources(p: NDArray[np.float64], sources: Sequence[object]) -> list[float]:
+def _over_sources(p: Floats, sources: Sequence[object]) -> list[float]:
     """Step-down p-values times the number of sources that have some left, the smallest first.
 
     Holm's correction where every source has one value. A source counts until all its values are
@@ -226,7 +226,7 @@ def _over_sources(p: NDArray[np.float64], sources: Sequence[object]) -> list[flo
     return corrected.tolist()
 
 
-def _as_large(permuted: NDArray[np.float64], observed: float) -> float:
+def _as_large(permuted: Floats, observed: float) -> float:
     """How often a permuted difference is as large as the observed one, which counts as one."""
     if np.isnan(observed) or len(permuted) == 0:
         return float("nan")
@@ -240,20 +240,18 @@ def holm(p: Sequence[float]) -> list[float]:
     return _over_sources(np.asarray(p, np.float64), range(len(p)))
 
 
-def _labels(a: Take, b: Take) -> NDArray[np.bool_]:
+def _labels(a: Take, b: Take) -> Flags:
     return np.concatenate((np.ones(len(a), bool), np.zeros(len(b), bool)))
 
 
-def _exchanging(a: Take, b: Take, strata: Strata) -> NDArray[np.int64]:
+def _exchanging(a: Take, b: Take, strata: Strata) -> Integers:
     """For the texts of both groups, those of `a` first: among which of them labels move."""
     own = strata[np.concatenate((a, b))]
     common = np.intersect1d(strata[a], strata[b])
     return np.where(np.isin(own, common[common >= 0]), own, -1)
 
 
-def _shuffled_within(
-    labels: NDArray[np.bool_], stratum: NDArray[np.int64], keys: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+def _shuffled_within(labels: Flags, stratum: Integers, keys: Floats) -> Flags:
     """Labels permuted among the texts of each stratum; those without one are a stratum too."""
     by_stratum = np.argsort(stratum, kind="stable")
     by_key = np.lexsort((keys, stratum))

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Integers
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent
 from rote.core.sample import some_texts
@@ -111,7 +111,7 @@ def annotator_signature(signature: str) -> str:
     return annotators.get().signature if signature == words.get().signature else signature
 
 
-def longest_in(index: Index, layer: Layer, jobs: int = 1) -> NDArray[np.int64]:
+def longest_in(index: Index, layer: Layer, jobs: int = 1) -> Integers:
     """For every item the length of the longest run from there on that the corpus holds."""
     index.lookups(layer.name)  # opened here, once, not by every thread
     bounds = np.linspace(0, len(layer), max(1, min(jobs, len(layer))) + 1).astype(int).tolist()

@@ -11,8 +11,8 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Floats
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import Progress
 
@@ -41,7 +41,7 @@ def scores(
     model: str,
     layer: int | None,
     progress: Progress,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Precision, recall and F of each text; of several references the best of each, as there."""
     scorer = _scorer(model, layer)
     found = np.empty((len(texts), 3))

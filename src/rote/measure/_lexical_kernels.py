@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.kernels import njit
-
-Array: TypeAlias = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rote.annotate import embeddings, sentences, words
 from rote.annotate.embeddings import Embedder
 from rote.annotate.script import GLANCE, look, remarks
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
@@ -59,16 +60,16 @@ class Embedded:
 
     vectors: NDArray[np.float32]
     sentences: Sentences
-    cut: NDArray[np.bool_]
+    cut: Flags
     """By vector: whether it stands only for the beginning of what is embedded."""
-    found: NDArray[np.int64]
-    unfinished: NDArray[np.int64]
-    without: NDArray[np.int64]
+    found: Integers
+    unfinished: Integers
+    without: Integers
     looks: Mapping[int, str]
     """Some texts, by number, and what they look like to a model that knows only English."""
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Integers:
         """Vectors by text."""
         return np.bincount(self.sentences.texts, minlength=len(self.found))
 
@@ -95,7 +96,7 @@ def embedded(sample: Sample, choice: Choice, work: Work) -> Embedded:
     kept = kept.chosen(drawn(kept, work, choice.count))
     strings = _strings(texts, word, kept)
     vectors = embedder(strings, work.reporter)
-    real: NDArray[np.bool_] = np.any(vectors, axis=1)
+    real: Flags = np.any(vectors, axis=1)
     return Embedded(
         vectors=vectors if real.all() else vectors[real],
         sentences=kept.chosen(real),
@@ -151,7 +152,7 @@ def _counted(count: int, unit: str) -> str:
     return f"{count:,} {unit}{'s' * (count != 1)}"
 
 
-def _by_text(of: NDArray[np.int64], texts: int) -> NDArray[np.int64]:
+def _by_text(of: Integers, texts: int) -> Integers:
     return np.bincount(of, minlength=texts).astype(np.int64)
 
 
@@ -167,12 +168,8 @@ def _looks(texts: Sequence[str], embedder: Embedder, work: Work) -> dict[int, st
 
 _BLOCK = 4096  # vectors that are held with full precision at once
 
-Floats = NDArray[np.float64]
 
-
-def sums_by_text(
-    vectors: NDArray[np.float32], texts: NDArray[np.int64], count: int
-) -> NDArray[np.float64]:
+def sums_by_text(vectors: NDArray[np.float32], texts: Integers, count: int) -> Floats:
     """The sum of the vectors of each of `count` texts; `texts` (ascending) says whose they are.
 
     Lengths are made one again with full precision: a pair mean subtracts exactly one for every
@@ -216,7 +213,6 @@ FEW = 500
 _AT_ONCE = 4_000_000  # similarities in memory
 
 Vectors = NDArray[np.float32]
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +232,12 @@ class Neighbours:
     """Unit vectors, the source of each, and the lists that were made so far."""
 
     vectors: Vectors
-    sources: Numbers
+    sources: Integers
     reporter: Reporter = field(default_factory=Silent)
     lists: dict[tuple[int, int], Lists] = field(default_factory=dict)
     lock: Any = field(default_factory=Lock)
 
-    def distances(self, chosen: Numbers) -> Floats:
+    def distances(self, chosen: Integers) -> Floats:
         """Cosine distance of each chosen vector to the nearest other chosen one; two at least."""
         if len(chosen) <= FEW:
             return nearest_among(self.vectors, chosen, chosen)
@@ -260,7 +256,7 @@ class Neighbours:
         found[again] = nearest_among(self.vectors, again, chosen)
         return found[chosen]
 
-    def _chosen_of(self, source: int, inside: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+    def _chosen_of(self, source: int, inside: Flags) -> tuple[Integers, Integers]:
         """Vectors of a source that are chosen, and their rows in its lists."""
         members = np.flatnonzero(self.sources == source)
         places = np.flatnonzero(inside[members])
@@ -288,7 +284,7 @@ class Neighbours:
         return Lists(numbers, distances, length == len(among) - (one == other))
 
 
-def nearest_among(vectors: Vectors, of: Numbers, among: Numbers) -> Floats:
+def nearest_among(vectors: Vectors, of: Integers, among: Integers) -> Floats:
     """The distance of some vectors to the nearest of others (ascending), themselves left out."""
     found = np.empty(len(of))
     for rows, likeness in _likeness(vectors, of, among):
@@ -297,9 +293,7 @@ def nearest_among(vectors: Vectors, of: Numbers, among: Numbers) -> Floats:
     return found
 
 
-def _first_inside(
-    lists: Lists, places: Numbers, inside: NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
+def _first_inside(lists: Lists, places: Integers, inside: Flags) -> tuple[Floats, Floats]:
     """By vector: the distance to the first one of its list that is inside, and how far the list
     reached if none is: there may be one inside beyond that."""
     nearest, reach = np.full(len(places), np.inf), np.full(len(places), np.inf)
@@ -315,7 +309,7 @@ def _first_inside(
 
 
 def _likeness(
-    vectors: Vectors, of: Numbers, among: Numbers
+    vectors: Vectors, of: Integers, among: Integers
 ) -> Iterator[tuple[slice, NDArray[np.float32]]]:
     """Cosines in blocks of rows; that of a vector with itself is set to minus infinity."""
     others = vectors[among].T
@@ -329,7 +323,7 @@ def _likeness(
         yield slice(start, start + len(some)), likeness
 
 
-def _apart(vectors: Vectors, of: Numbers, to: Numbers) -> Floats:
+def _apart(vectors: Vectors, of: Integers, to: Integers) -> Floats:
     """Cosine distances, row by row, as half the squared distance of unit vectors.
 
     Computed apart from the search, so that they do not depend on how blocks were cut, and equal

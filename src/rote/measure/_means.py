@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, mean_error
+from rote.core.array_types import Floats
 from rote.core.metric import Values
 from rote.core.sample import Take
 
 
 class Scored(Protocol):
     @property
-    def scores(self) -> Mapping[str, NDArray[np.float64]]:
+    def scores(self) -> Mapping[str, Floats]:
         """By the name of the value; nan where a text has none."""
 
 
@@ -27,5 +27,5 @@ def standard_errors(rows: Scored, take: Take, options: Any) -> Values:
     return {name: mean_error(column[take]) for name, column in rows.scores.items()}
 
 
-def per_text(rows: Scored, options: Any) -> Mapping[str, NDArray[np.float64]]:
+def per_text(rows: Scored, options: Any) -> Mapping[str, Floats]:
     return rows.scores

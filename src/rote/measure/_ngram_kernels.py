@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 
-Array: TypeAlias = NDArray[Any]
 Integer: TypeAlias = int | np.integer[Any]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

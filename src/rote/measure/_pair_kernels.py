@@ -9,14 +9,10 @@ n-gram that it shares, not once for each that it holds.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.kernels import njit
-
-Array: TypeAlias = NDArray[Any]
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.log_odds import Standing, contrast, standing
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.core.result import Row
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _EXAMPLES = 3
 # A pattern one item further along is the same habit, unless it stands clearly more often alone.
 _SAME = 0.75
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +42,9 @@ class Rows:
     word: Layer
     raw: RawText
     every: Sentences
-    is_kept: NDArray[np.bool_]
-    measured: Numbers
-    outside: Mapping[str, Sequence[Numbers]]
+    is_kept: Flags
+    measured: Integers
+    outside: Mapping[str, Sequence[Integers]]
     runs: Runs
     groups: Mapping[str, Take]
     reference: str | None
@@ -122,12 +120,12 @@ class _Counting:
             ),
         )
 
-    def sentences(self, take: Take) -> Numbers:
+    def sentences(self, take: Take) -> Integers:
         """Those of some texts that count."""
         numbers = self.rows.every.of(take)
         return numbers[self.rows.is_kept[numbers]]
 
-    def places_in(self, sentences: Numbers) -> int:
+    def places_in(self, sentences: Integers) -> int:
         """How many windows there are."""
         lengths = self.rows.every.lengths[sentences]
         return int(np.maximum(lengths - self.windows.n + 1, 0).sum())
@@ -147,7 +145,7 @@ class _Counting:
             ]
         )
 
-    def counted(self, sentences: Numbers) -> _Tally:
+    def counted(self, sentences: Integers) -> _Tally:
         """How often each pattern stands, in how many sentences and in how many texts."""
         counts, held = self.windows.tally(self.by_sentence, sentences)
         _, texts = self.windows.tally(self.by_sentence, sentences, self.rows.every.texts)
@@ -156,7 +154,7 @@ class _Counting:
     def side(
         self,
         favoured_by: str,
-        sentences: Numbers,
+        sentences: Integers,
         sides: tuple[str, str],
         tallies: Mapping[str, _Tally],
         stands: Standing,
@@ -198,7 +196,7 @@ class _Counting:
                 },
             )
 
-    def different(self, numbers: Numbers, strength: Floats, counts: Numbers) -> Chosen:
+    def different(self, numbers: Integers, strength: Floats, counts: Integers) -> Chosen:
         """The strongest patterns, without those that are another one, one item further along."""
         order = numbers[np.lexsort((numbers, -strength[numbers]))]
         kept: list[int] = []
@@ -219,7 +217,7 @@ class _Counting:
     def names(self, chosen: Chosen) -> list[str]:
         return [" ".join(items) for items in self.windows.grams(self.by_sentence, chosen)]
 
-    def read(self, sentences: Numbers, chosen: Chosen) -> list[list[str]]:
+    def read(self, sentences: Integers, chosen: Chosen) -> list[list[str]]:
         """What the patterns read like in these sentences, the most frequent first."""
         from rote.measure._templates.matches import Reader
 
@@ -233,7 +231,7 @@ class _Counting:
 class _Tally:
     """Of every pattern: how often it stands, in how many sentences, in how many texts."""
 
-    counts: Numbers
-    held: Numbers
-    texts: Numbers
+    counts: Integers
+    held: Integers
+    texts: Integers
     places: int

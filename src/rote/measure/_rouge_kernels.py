@@ -7,16 +7,12 @@ and a 0 says that the table grows by one there. That is all that is needed to wa
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.kernels import njit
 from rote.measure._ngram_kernels import ONCE
 from rote.measure._pair_kernels import ALL, ONE, ZERO, common, step
-
-Array: TypeAlias = NDArray[Any]
 
 NEW_LINE = 1
 NEW_TEXT = 2

@@ -12,8 +12,8 @@ from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Flags, Integers
 from rote.core.layer import Layer, Offsets, items_of, starts_of
 from rote.core.metric import Work
 from rote.core.sample import Take
@@ -33,19 +33,19 @@ class Sentences:
 
     starts: Offsets
     ends: Offsets
-    texts: NDArray[np.int64]
+    texts: Integers
 
     def __len__(self) -> int:
         return len(self.starts)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Integers:
         return self.ends - self.starts
 
-    def chosen(self, kept: NDArray[np.bool_]) -> Sentences:
+    def chosen(self, kept: Flags) -> Sentences:
         return replace(self, starts=self.starts[kept], ends=self.ends[kept], texts=self.texts[kept])
 
-    def of(self, take: Take) -> NDArray[np.int64]:
+    def of(self, take: Take) -> Integers:
         """Numbers of the sentences of the chosen texts, text after text."""
         bounds = (np.searchsorted(self.texts, take, side=side) for side in ("left", "right"))
         return items_of(*bounds)[0]
@@ -60,7 +60,7 @@ def sentences_of(word: Layer) -> Sentences:
     return Sentences(starts[filled], ends[filled], texts.astype(np.int64))
 
 
-def whole(word: Layer, sentences: Sentences, drop: Drop) -> NDArray[np.bool_]:
+def whole(word: Layer, sentences: Sentences, drop: Drop) -> Flags:
     """Which sentences are kept when cut-off texts lose theirs.
 
     A text is cut off if it does not end as a sentence does. `last` drops its last sentence,
@@ -91,7 +91,7 @@ def _ends_well(word: Layer, start: int, end: int) -> bool:
     return False
 
 
-def drawn(sentences: Sentences, work: Work, count: int | None) -> NDArray[np.bool_]:
+def drawn(sentences: Sentences, work: Work, count: int | None) -> Flags:
     """At most `count` sentences of every source, by a hash of text and place.
 
     So the draw depends on the seed and on which texts there are, not on their order.
@@ -107,7 +107,7 @@ def drawn(sentences: Sentences, work: Work, count: int | None) -> NDArray[np.boo
     return kept
 
 
-def ranks(sentences: Sentences, numbers: NDArray[np.int64], work: Work) -> NDArray[np.int64]:
+def ranks(sentences: Sentences, numbers: Integers, work: Work) -> Integers:
     """The order in which these sentences are drawn: smaller ones first."""
     return np.array([_rank(sentences, int(number), work) for number in numbers], np.int64)
 

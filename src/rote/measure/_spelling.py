@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.kernels import njit
-
-Array: TypeAlias = NDArray[Any]
 
 SPACE = 32
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare._resample import generator
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Values
 from rote.core.sample import Sample, Take
@@ -30,15 +30,15 @@ FEWEST = 2
 class Sets:
     """The values of every set, as scores; how many sets of a source had one text alone."""
 
-    scores: Mapping[str, NDArray[np.float64]]
+    scores: Mapping[str, Floats]
     left_out: Mapping[str, int]
     notes: Mapping[str, list[str]]
     """What the measure itself says of all texts of a source."""
-    source_of: NDArray[np.int64]
+    source_of: Integers
 
 
 def averaged_over_sets(
-    metric: Metric, options: Any, study: Study, sets: NDArray[np.int64], names: tuple[str, ...]
+    metric: Metric, options: Any, study: Study, sets: Integers, names: tuple[str, ...]
 ) -> tuple[Metric, Study]:
     """The measure and the study in which every set stands for one text."""
     if not metric.tested:
@@ -83,7 +83,7 @@ def averaged_over_sets(
 
 
 def _members(
-    study: Study, sets: NDArray[np.int64]
+    study: Study, sets: Integers
 ) -> tuple[list[tuple[str, int, Take]], dict[str, Take], dict[str, int]]:
     """Every set of every source that has enough texts, and how many have not."""
     members: list[tuple[str, int, Take]] = []

@@ -28,6 +28,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets, layer_words, starts_of
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
@@ -83,7 +84,7 @@ class Rows:
     advance: groups are spelled piece by piece on their way into the compressor.
     """
 
-    lengths: NDArray[np.int64]
+    lengths: Integers
     column: Bytes | Ids
     starts: Offsets
     ends: Offsets

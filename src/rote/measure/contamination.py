@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, mean_error, shares
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 CONTAMINATED, TOUCHED, CLEAN, SHORT = "contaminated", "touched", "clean", "too short"
 _FOUND = (None, NEAR, FOLDED, EXACT)
 _CONTEXT = 60
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +86,12 @@ class Rows:
     The index is None where none was named.
     """
 
-    lengths: NDArray[np.int64]
-    longest: NDArray[np.int64]
-    first: NDArray[np.int64]
-    found: Mapping[int, Numbers]
-    whole: NDArray[np.int64]
-    instance: NDArray[np.int64]
+    lengths: Integers
+    longest: Integers
+    first: Integers
+    found: Mapping[int, Floats]
+    whole: Integers
+    instance: Integers
     instances: Instances
     passages: Mapping[int, Passage]
     index: Index | None
@@ -129,7 +127,7 @@ def check(options: Options, signature: str) -> None:
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     put = instances(sample.layer(Need(options.layer, spans=True)), sample.text())
     layer, count = put.layer, len(sample)
-    lengths: NDArray[np.int64] = np.diff(layer.text_ends, prepend=0)
+    lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.against:
         nothing = np.zeros(count, np.int64)
         own = lengths[np.searchsorted(put.item, np.arange(count))]
@@ -146,7 +144,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     longest = np.where(lengths > 0, np.append(runs, 0)[first], 0)
     found = {}
     for n in options.n:
-        held: NDArray[np.int64] = np.concatenate(([0], np.cumsum(runs >= n)))
+        held: Integers = np.concatenate(([0], np.cumsum(runs >= n)))
         every = np.maximum(lengths - n + 1, 0)
         number = held[layer.text_ends] - held[layer.text_starts]
         found[n] = shares(number, every)
@@ -208,7 +206,7 @@ def intervals(
     }
 
 
-def per_text(rows: Rows, options: Options) -> Mapping[str, Numbers]:
+def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     """Means over items are the values, so these are the values of each item."""
     judged = ~np.isnan(rows.found[options.n[0]])
     verdict = np.array(verdicts(rows, options))
@@ -281,9 +279,6 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 def _slices(layer: Layer) -> list[slice]:
     return [layer.slice(text) for text in range(len(layer))]
-
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, mean_error, shares
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Work, option
@@ -58,7 +58,7 @@ class Options:
 class Rows:
     """The scores of every text, and the entities that they come from."""
 
-    scores: Mapping[str, NDArray[np.float64]]
+    scores: Mapping[str, Floats]
     found: Entities
 
 
@@ -125,9 +125,6 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     }
 
 
-Numbers: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
 Variant: TypeAlias = Literal["exact", "paper"]
 
 TITLES = {"entity_recall": "E_Rec", "entity_precision": "E_Prc", "entity_remembered": "E_Rem"}
@@ -162,7 +159,7 @@ class Entities:
     types: tuple[str, ...]
     texts: int
 
-    def scores(self, variant: Variant, type: int | None = None) -> dict[str, Numbers]:
+    def scores(self, variant: Variant, type: int | None = None) -> dict[str, Floats]:
         """The three scores of every text, of all entities or of one type; nan where undefined."""
         own, other = (_of_type(tokens, type) for tokens in (self.own, self.reference))
         have = own.in_document

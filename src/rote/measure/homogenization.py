@@ -31,9 +31,9 @@ from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import pair_mean_error
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
@@ -44,7 +44,6 @@ SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
 KEPT_TEXTS = 5_000
 ROWS_AT_A_TIME = 32
 
-Floats: TypeAlias = NDArray[np.float64]
 Ngrams: TypeAlias = tuple[Ids, Ids, Offsets, int]
 """Of one n: the n-grams that several texts hold, text after text; counts; ends; kinds."""
 
@@ -85,7 +84,7 @@ class Texts:
     ngrams: tuple[Ngrams, ...]
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Integers:
         return self.ends - self.starts
 
 

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, mean_error
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets, layer_words
 from rote.core.metric import Metric, Progress, Value, Values, Work, check_options, option
@@ -73,7 +73,7 @@ class Options:
 class NgramSets:
     """Distinct n-grams of every text for one n; see `_ngram_kernels.shared_sets`."""
 
-    own: NDArray[np.int64]
+    own: Integers
     shared: Ids
     shared_ends: Offsets
     shared_kinds: int
@@ -87,7 +87,7 @@ class Rows:
     starts: Offsets
     ends: Offsets
     kinds: int
-    texts: Mapping[str, NDArray[np.float64]]
+    texts: Mapping[str, Floats]
     sets: tuple[NgramSets, ...]
 
 
@@ -122,7 +122,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     return _rows(*found, len(layer.vocabulary), options, work.progress)
 
 
-def sizes(rows: Rows, options: Options) -> NDArray[np.int64]:
+def sizes(rows: Rows, options: Options) -> Integers:
     return rows.ends - rows.starts
 
 
@@ -183,7 +183,7 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return {name: mean_error(rows.texts[name][take]) for name in names}
 
 
-def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     return rows.texts
 
 
@@ -220,7 +220,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     return found
 
 
-def _of(count: int, lengths: NDArray[np.int64]) -> str:
+def _of(count: int, lengths: Integers) -> str:
     return f"{count:,} of {len(lengths):,} texts"
 
 
@@ -234,7 +234,7 @@ def _need(options: Options) -> Need:
 
 def _texts(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """MATTR, MTLD, HD-D and TTR of every text."""
     from rote.measure import _lexical_kernels as kernels
 

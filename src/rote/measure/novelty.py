@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import around, left_out_error, mean, mean_error, shares
+from rote.core.array_types import Floats, Integers
 from rote.core.layer import layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
@@ -40,9 +40,6 @@ _SHOWN_COVERAGE = (5, 8, 12)
 _COPIED = 10
 _ITEMS = {"novel": "words", "tags": "tags"}
 """What the n-grams are made of whose values begin so."""
-
-Counts = NDArray[np.int64]
-Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +73,11 @@ class Rows:
     `held[layer][t, n - 1]` and `covered[t, L - 5]`. The index is None where none was named.
     """
 
-    lengths: Counts
-    held: Mapping[str, Counts]
-    covered: Counts
-    longest: Counts
-    runs: Counts
+    lengths: Integers
+    held: Mapping[str, Integers]
+    covered: Integers
+    longest: Integers
+    runs: Integers
     layer: Layer
     index: Index | None
 
@@ -144,7 +141,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     )
 
 
-def held_ngrams(runs: Counts, text_ends: Counts) -> Counts:
+def held_ngrams(runs: Integers, text_ends: Integers) -> Integers:
     """For each text and n = 1 to 30 how many of its n-grams the corpus holds.
 
     The n-gram at a word is held exactly if the longest run from there on has n words or more.
@@ -156,7 +153,7 @@ def held_ngrams(runs: Counts, text_ends: Counts) -> Counts:
     return table[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:].astype(np.int64)
 
 
-def covered_words(runs: Counts, text_ends: Counts) -> Counts:
+def covered_words(runs: Integers, text_ends: Integers) -> Integers:
     """For each text and L = 5 to 12 how many words lie in a held run of L words or more."""
     found = np.zeros((len(text_ends), len(COVERING)), np.int64)
     for column, least in enumerate(COVERING):
@@ -194,7 +191,7 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return found | {name: mean_error(columns[name][take]) for name in means}
 
 
-def per_text(rows: Rows, options: Options) -> Mapping[str, Shares]:
+def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     coverage = _coverage(rows)
     undefined = np.full(len(rows.lengths), np.nan)
     found = {
@@ -284,7 +281,7 @@ def _copied(
     return found
 
 
-def _coverage(rows: Rows) -> Shares:
+def _coverage(rows: Rows) -> Floats:
     """Per text and L; undefined for a text with fewer words than that."""
     enough = rows.lengths[:, None] >= np.array(COVERING)
     return shares(rows.covered[:, : len(COVERING)], np.where(enough, rows.lengths[:, None], 0))
@@ -300,7 +297,7 @@ def _share(rows: Rows, take: Take, layer: str, n: int) -> tuple[float, float]:
     return 1 - known / total, left_out_error(shares(known - held, total - every))
 
 
-def _per_text(function: Any, column: Counts, text_ends: Counts) -> Counts:
+def _per_text(function: Any, column: Integers, text_ends: Integers) -> Integers:
     """Sums or largest values of the texts; 0 for a text without words."""
     starts = starts_of(text_ends)
     found = np.zeros(len(text_ends), np.int64)

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Floats
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 # Words and tags say where a fragment may begin and end, whatever layer it is looked up in.
 _WORDS, _TAGS = Need("word"), Need("pos")
-Sums = NDArray[np.float64]
 _LISTED = 25
 """Sentences of each source, of every kind, that a report lists."""
 
@@ -119,7 +118,7 @@ class Rows:
     layer: Layer
     raw: RawText
     sentences: Sentences
-    sums: Sums
+    sums: Floats
     verdicts: Verdicts | None = None
     ground: GroundTruth | None = None
     rule: Rule = "tags"
@@ -213,7 +212,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     return Rows(layer, raw, sentences, sums, verdicts, ground, rule)
 
 
-def _bits(index: Index, layer: Layer) -> Sums:
+def _bits(index: Index, layer: Layer) -> Floats:
     """What every word costs under the index's own language model; nothing is no model."""
     from rote.search.model.back_off import BackOff
 
@@ -235,7 +234,7 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return {name: left_out_error(np.asarray(column)) for name, column in without.items()}
 
 
-def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     return _values(rows.sums)
 
 
@@ -263,7 +262,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     return [*said, *_undefined(own)]
 
 
-def _undefined(own: Sums) -> Iterator[str]:
+def _undefined(own: Floats) -> Iterator[str]:
     """Why a value is nan, and which sentences cannot be judged; from the sums of a source."""
     if not own[SENTENCES]:
         yield "no sentences: everything is undefined"
@@ -288,7 +287,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     return all_tables(rows, comparison, options)
 
 
-def _values(sums: Sums) -> dict[str, NDArray[np.float64]]:
+def _values(sums: Floats) -> dict[str, Floats]:
     """All values, from sums over sentences; undefined ones are nan."""
     from rote.measure._originality.bleu import bleu
 

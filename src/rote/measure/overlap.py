@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, shares
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
@@ -89,15 +90,15 @@ class Rows:
     `others` are the groups that --control and --normalize-to name.
     """
 
-    item: NDArray[np.int64]
-    base: NDArray[np.int64]
+    item: Integers
+    base: Integers
     """Texts with the same number belong together: they have one doc_id, or are one item."""
-    found: NDArray[np.int64]
-    every: NDArray[np.int64]
-    overlap: NDArray[np.float64]
-    bin: NDArray[np.int64]
+    found: Integers
+    every: Integers
+    overlap: Floats
+    bin: Integers
     partition: Partition
-    scores: Mapping[str, NDArray[np.float64]]
+    scores: Mapping[str, Floats]
     others: Mapping[str, str]
     trained: bool
     placebo: Placebo | None
@@ -204,7 +205,7 @@ def intervals(
     return found
 
 
-def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     return {"overlap": rows.overlap, **rows.scores}
 
 
@@ -264,9 +265,7 @@ def _drawn(draws: int) -> str:
     return "whole" if draws == 1 else f"{draws} draws"
 
 
-def _ends(
-    rows: Rows, column: NDArray[np.float64], take: Take
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(rows: Rows, column: Floats, take: Take) -> tuple[Floats, Floats]:
     """The defined scores in T_nov and in T_sim."""
     if len(rows.partition) < 2:
         nothing = np.empty(0)
@@ -277,18 +276,14 @@ def _ends(
     return chosen[defined & (bins == 0)], chosen[defined & (bins == last)]
 
 
-def _why_no_ratio(
-    shown: str, novel: NDArray[np.float64], similar: NDArray[np.float64]
-) -> list[str]:
+def _why_no_ratio(shown: str, novel: Floats, similar: Floats) -> list[str]:
     empty = [name for name, part in (("T_nov", novel), ("T_sim", similar)) if not len(part)]
     if empty:
         return [f"{shown}: no text in {' and '.join(empty)}"]
     return [f"{shown} is 0 in T_nov: no ratio"] if novel.mean() == 0 else []
 
 
-def _items(
-    ids: NDArray[np.int32], ends: NDArray[np.int64], strata: NDArray[np.int64], alone: bool
-) -> NDArray[np.int64]:
+def _items(ids: NDArray[np.int32], ends: Integers, strata: Integers, alone: bool) -> Integers:
     """The number of each text's item: texts with the same doc_id and what is looked up are one.
 
     `alone`: the texts themselves are looked up, so each is an item.
@@ -303,7 +298,7 @@ def _items(
     return found
 
 
-def _bases(item: NDArray[np.int64], strata: NDArray[np.int64]) -> NDArray[np.int64]:
+def _bases(item: Integers, strata: Integers) -> Integers:
     if not len(strata):
         return item
     alone = strata < 0

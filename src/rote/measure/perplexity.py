@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Flags, Floats
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.sample import Need, Sample, Take
 from rote.measure._speaking import check, named, open_model, signed
@@ -25,7 +25,6 @@ from rote.models.options import how_to_run, run_option
 WITHOUT = (
     "no model to ask: --model names a folder, transformers:NAME, openai:URL#NAME, index:FOLDER"
 )
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Rows:
     words: Floats
     bytes: Floats
     asked: bool
-    from_second: NDArray[np.bool_]
+    from_second: Flags
     """Texts whose first token the backend does not score."""
 
 

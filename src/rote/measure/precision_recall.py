@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.annotate import embeddings
 from rote.compare._resample import draws
+from rote.core.array_types import Integers
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
@@ -100,9 +100,9 @@ class Rows:
 
     groups: Mapping[str, Take]
     reference: str | None
-    strata: NDArray[np.int64]
-    found: NDArray[np.int64]
-    cut_off: NDArray[np.int64]
+    strata: Integers
+    found: Integers
+    cut_off: Integers
     spaces: Mapping[str, Space]
     embedded: Embedded | None = None
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Floats, Integers
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.layer import Ids, Layer, Offsets
@@ -67,9 +68,9 @@ class Options:
 class Rows:
     """The scores of every text, and how many words it and its field have."""
 
-    scores: Mapping[str, NDArray[np.float64]]
-    lengths: NDArray[np.int64]
-    other_lengths: NDArray[np.int64]
+    scores: Mapping[str, Floats]
+    lengths: Integers
+    other_lengths: Integers
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -137,9 +138,6 @@ def _stem() -> Any:
 
 
 PAIRS_AT_A_TIME = 2_000
-
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

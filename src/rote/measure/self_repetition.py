@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Integers
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
@@ -50,7 +50,7 @@ class Options:
 class Rows:
     """Each text's length and its n-grams that other texts hold (`_ngram_kernels.shared_sets`)."""
 
-    lengths: NDArray[np.int64]
+    lengths: Integers
     shared: Ids
     shared_ends: Offsets
     shared_kinds: int

@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.annotate import embeddings
 from rote.compare.intervals import clustered_error, mean_similarity
+from rote.core.array_types import Floats, Integers
 from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
@@ -85,10 +85,10 @@ class Rows:
     embedded: Embedded
     sentences: Sentences
     """Those that are measured: all that were embedded, or a window of each text."""
-    numbers: NDArray[np.int64]
+    numbers: Integers
     """Which vectors are theirs."""
-    sums: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    sums: Floats
+    counts: Integers
     neighbours: Neighbours
     few: bool
     """Whether all sources are small enough for the Vendi score of every half-sample."""
@@ -138,7 +138,7 @@ def arranged(found: Embedded, work: Work) -> Rows:
     )
 
 
-def sizes(rows: Rows, options: Options) -> NDArray[np.int64]:
+def sizes(rows: Rows, options: Options) -> Integers:
     return rows.counts
 
 
@@ -187,7 +187,7 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return {"semantic": error / 2}
 
 
-def per_text(rows: Rows, options: Options) -> dict[str, NDArray[np.float64]]:
+def per_text(rows: Rows, options: Options) -> dict[str, Floats]:
     """A text's diversity is that among its own sentences."""
     if options.embeds == "text":
         return {}
@@ -211,7 +211,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     return said
 
 
-def _linear(rows: Rows, take: Take, chosen: NDArray[np.int64], options: Options) -> Values:
+def _linear(rows: Rows, take: Take, chosen: Integers, options: Options) -> Values:
     """All values but the Vendi score."""
     count = len(chosen)
     whole = rows.sums[take].sum(axis=0)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.annotate import embeddings
 from rote.compare.intervals import shares
+from rote.core.array_types import Flags, Floats
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Value, Work, check_options, option
 from rote.core.record import Headline
@@ -77,10 +77,10 @@ class Rows:
     """The scores of every text (nan: undefined); which texts and fields have nothing to compare;
     which are longer than the embedder reads."""
 
-    scores: Mapping[str, NDArray[np.float64]]
-    empty: NDArray[np.bool_]
-    cut: NDArray[np.bool_]
-    other_cut: NDArray[np.bool_]
+    scores: Mapping[str, Floats]
+    empty: Flags
+    cut: Flags
+    other_cut: Flags
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -157,7 +157,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 def _cosines(
     texts: Sequence[str], references: Sequence[Sequence[str]], options: Options, work: Work
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[Floats, Flags, Flags]:
     """Of each text the cosine with its nearest reference; whether it, or one of them, was cut."""
     embedder = embeddings.get(options.embedder)
     others = list(chain.from_iterable(references))

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import clustered_error, left_out_error, mean_similarity, shares
+from rote.core.array_types import Floats, Integers
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
@@ -85,8 +85,8 @@ class Edits:
     """Edit distances of each source's sentences, and whose texts are whose."""
 
     blocks: tuple[Block, ...]
-    block_of: NDArray[np.int64]
-    too_long: NDArray[np.int64]
+    block_of: Integers
+    too_long: Integers
     """Sentences of each text that are too long to be drawn."""
 
 
@@ -99,9 +99,9 @@ class Rows:
     histograms: Histograms
     sums: TextSums
     equal_lengths: EqualLengths
-    words: NDArray[np.int64]
-    cut_off: NDArray[np.int64]
-    not_drawn: NDArray[np.int64]
+    words: Integers
+    cut_off: Integers
+    not_drawn: Integers
     edits: Edits | None
 
 
@@ -186,7 +186,7 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return found
 
 
-def per_text(rows: Rows, options: Options) -> Mapping[str, NDArray[np.float64]]:
+def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     """A text's diversity is that among its own sentences."""
     counts, squares = rows.sums.counts.tolist(), rows.sums.squares.tolist()
     lengths = shares(rows.words, rows.sums.counts)
@@ -290,11 +290,11 @@ def _block(edits: Edits, take: Take) -> Block | None:
     return edits.blocks[edits.block_of[take[0]]] if len(take) else None
 
 
-def _per_text(sentences: Sentences, texts: int) -> NDArray[np.int64]:
+def _per_text(sentences: Sentences, texts: int) -> Integers:
     return np.bincount(sentences.texts, minlength=texts).astype(np.int64)
 
 
-def _ratio_error(words: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
+def _ratio_error(words: Integers, counts: Floats) -> float:
     """Jackknife standard error, over texts, of words per sentence."""
     words, counts = words[counts > 0], counts[counts > 0]
     return left_out_error(shares(words.sum() - words, counts.sum() - counts))

@@ -19,7 +19,6 @@ from rote.compare.correlation import (
     EXACT,
     LEAST,
     Coefficient,
-    Floats,
     Pair,
     largest_block,
     pairs,
@@ -27,6 +26,7 @@ from rote.compare.correlation import (
 )
 from rote.compare.log_odds import benjamini_hochberg
 from rote.compare.permutation import holm
+from rote.core.array_types import Floats
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
 from rote.core.metric import check_options, option

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Integers
 from rote.core.layer import Layer
 from rote.core.sample import some_texts
 from rote.search.trace.runs import Runs, shared_runs
@@ -21,7 +21,6 @@ from rote.search.trace.runs import Runs, shared_runs
 if TYPE_CHECKING:
     from rote.index.index import Index
 
-Integers = NDArray[np.int64]
 
 EXACT, FOLDED, NEAR = "exact", "folded", "near"
 SEED = 3

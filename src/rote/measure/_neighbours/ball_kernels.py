@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.kernels import njit
 
-Array: TypeAlias = NDArray[Any]
 COLUMNS = 256
 """Points compared side by side: their coordinates stay in the cache."""
 
@@ -173,12 +170,7 @@ def smallest(radii: Array, distance: float, strict: bool) -> int:
 
 @njit(cache=True, nogil=True)
 def count_balls(
-    places: Array,
-    points: Array,
-    ends: Array,
-    own: Array,
-    other: Array,
-    k: int,
+    places: Array, points: Array, ends: Array, own: Array, other: Array, k: int
 ) -> tuple[Array, Array, Array]:
     """In how many balls each of the other points lies, which balls hold one, which are unknown.
 

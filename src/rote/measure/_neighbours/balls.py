@@ -17,8 +17,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Progress, Values
-from rote.measure._neighbours.points import Floats, Members, Numbers, Points
+from rote.measure._neighbours.points import Members, Points
 
 _ROWS = 128
 Part = TypeVar("Part")
@@ -61,12 +62,12 @@ class Neighbours:
     Copies of a point are the point itself; how often it is there is not known here.
     """
 
-    points: Numbers
+    points: Integers
     places: NDArray[np.int32]
     far: Floats
 
 
-def neighbours(space: Points, points: Numbers, count: int, effort: Effort) -> Neighbours:
+def neighbours(space: Points, points: Integers, count: int, effort: Effort) -> Neighbours:
     """The `count` nearest of each point, or all there are."""
     from rote.measure._neighbours.ball_kernels import nearest
 
@@ -89,8 +90,8 @@ def neighbours(space: Points, points: Numbers, count: int, effort: Effort) -> Ne
 class Held:
     """In how many balls each point of the other sample lies; which centres' balls hold one."""
 
-    times: Numbers
-    holds: NDArray[np.bool_]
+    times: Integers
+    holds: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,14 @@ class Balls:
     """
 
     space: Points
-    own: Numbers
-    other: Numbers
+    own: Integers
+    other: Integers
     places: NDArray[np.int32]
     points: NDArray[np.int32]
-    ends: Numbers
+    ends: Integers
     strict: bool
 
-    def held(self, own: Numbers, other: Numbers, k: int) -> Held:
+    def held(self, own: Integers, other: Integers, k: int) -> Held:
         """Where `own` and `other` say how often each point is there; more than k of `own`."""
         from rote.measure._neighbours.ball_kernels import count_balls
 
@@ -119,7 +120,7 @@ class Balls:
             holds[centre] = len(inside) > 0
         return Held(times, holds)
 
-    def _measured(self, centre: int, own: Numbers, other: Numbers, k: int) -> Numbers:
+    def _measured(self, centre: int, own: Integers, other: Integers, k: int) -> Integers:
         """The points of the other sample in one ball, from the distances themselves."""
         there = np.flatnonzero(own)
         number = self.own[centre : centre + 1]
@@ -134,14 +135,14 @@ class Balls:
 
 
 def balls(
-    space: Points, near: Neighbours, other: Numbers, *, strict: bool, effort: Effort
+    space: Points, near: Neighbours, other: Integers, *, strict: bool, effort: Effort
 ) -> Balls:
     """The balls around the points of one sample, and where the other's lie in them."""
     from rote.measure._neighbours.ball_kernels import held_points
 
     seen = space.chosen(other)
 
-    def block(rows: slice) -> tuple[NDArray[np.int32], Numbers]:
+    def block(rows: slice) -> tuple[NDArray[np.int32], Integers]:
         return held_points(seen(near.points[rows]), near.far[rows], strict)
 
     parts = effort.in_blocks(block, len(near.points))
@@ -177,7 +178,7 @@ class Pair:
     of_reference: Balls
     rule: Rule
 
-    def scores(self, source: Numbers | None = None, reference: Numbers | None = None) -> Values:
+    def scores(self, source: Integers | None = None, reference: Integers | None = None) -> Values:
         """Of the kept sentences (places in the samples), equally many of each; nan if too few."""
         ours, theirs = self.source.counts(source), self.reference.counts(reference)
         size, k = int(ours.sum()), self.rule.k

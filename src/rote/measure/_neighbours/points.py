@@ -20,17 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Array, Floats, Integers
 from rote.core.layer import items_of, starts_of
 from rote.measure._trees.histograms import Histograms
 
-Numbers: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Far: TypeAlias = Callable[[Numbers], Floats]
+Far: TypeAlias = Callable[[Integers], Floats]
 """How far chosen points lie from any centres: a row for each centre, a column for each point;
 smaller is nearer. Within a row equal distances are equal numbers, and the order is that of the
 distances; numbers of different rows need not be comparable."""
@@ -39,10 +38,10 @@ distances; numbers of different rows need not be comparable."""
 class Points(Protocol):
     """Different points, by number."""
 
-    def chosen(self, others: Numbers) -> Far:
+    def chosen(self, others: Integers) -> Far:
         """How far these lie from any centre."""
 
-    def from_itself(self, centres: Numbers) -> Floats:
+    def from_itself(self, centres: Integers) -> Floats:
         """What `Far` says of the distance 0."""
 
 
@@ -53,21 +52,21 @@ class Members:
     `points` are different and ascending; `sentences` are the sentences' own numbers.
     """
 
-    points: Numbers
-    which: Numbers
-    texts: Numbers
-    sentences: Numbers
+    points: Integers
+    which: Integers
+    texts: Integers
+    sentences: Integers
 
     def __len__(self) -> int:
         return len(self.sentences)
 
-    def counts(self, kept: Numbers | None = None) -> Numbers:
+    def counts(self, kept: Integers | None = None) -> Integers:
         """How often each point stands among the kept sentences (places in the sample), or all."""
         which = self.which if kept is None else self.which[kept]
         return np.bincount(which, minlength=len(self.points)).astype(np.int64)
 
 
-def same(things: Iterable[bytes]) -> tuple[Numbers, Numbers]:
+def same(things: Iterable[bytes]) -> tuple[Integers, Integers]:
     """Number different things: where each stands first, and the number of every thing.
 
     Numbers follow the order of the bytes, so the order in which things come cannot be seen in
@@ -78,7 +77,6 @@ def same(things: Iterable[bytes]) -> tuple[Numbers, Numbers]:
     return first.astype(np.int64), numbers.reshape(-1).astype(np.int64)
 
 
-Array: TypeAlias = NDArray[Any]
 # Labels that more than this share of the points hold are common.
 _COMMON = 1 / 24
 # Whole numbers below this are exact in 32-bit floats, sums of them too.
@@ -92,29 +90,29 @@ class TreePoints:
     common: Array
     labels: Array
     counts: Array
-    ends: Numbers
+    ends: Integers
     kinds: int
     norms: Floats
 
-    def chosen(self, others: Numbers) -> Far:
+    def chosen(self, others: Integers) -> Far:
         from rote.measure._neighbours import ball_kernels as kernels
 
         common, norms = self.common[others].T.copy(), self.norms[others]
         lists = (self.labels, self.counts, self.ends)
         holding = kernels.holders(*lists, self.kinds, others)
 
-        def far(centres: Numbers) -> Floats:
+        def far(centres: Integers) -> Floats:
             products = self.common[centres] @ common
             kernels.add_products(products, centres, *lists, *holding)
             return np.asarray(kernels.negative_square_over(products, norms))
 
         return far
 
-    def from_itself(self, centres: Numbers) -> Floats:
+    def from_itself(self, centres: Integers) -> Floats:
         return -self.norms[centres]
 
 
-def tree_points(made: Histograms, sentences: Numbers) -> tuple[TreePoints, Numbers]:
+def tree_points(made: Histograms, sentences: Integers) -> tuple[TreePoints, Integers]:
     """The different histograms among those of the given sentences, and the number of each's."""
     starts = starts_of(made.ends)[sentences]
     sizes = made.ends[sentences] - starts
@@ -147,22 +145,22 @@ class VectorPoints:
 
     vectors: Floats
 
-    def chosen(self, others: Numbers) -> Far:
+    def chosen(self, others: Integers) -> Far:
         from rote.measure._neighbours.ball_kernels import squared_distances
 
         columns = self.vectors[others].T.copy()
         return lambda centres: np.asarray(squared_distances(self.vectors[centres], columns))
 
-    def from_itself(self, centres: Numbers) -> Floats:
+    def from_itself(self, centres: Integers) -> Floats:
         return np.zeros(len(centres))
 
 
-def different(vectors: NDArray[np.float32]) -> tuple[Numbers, Numbers]:
+def different(vectors: NDArray[np.float32]) -> tuple[Integers, Integers]:
     """Where each of the different rows stands first, and the number of every row's."""
     return same(row.tobytes() for row in vectors + np.float32(0))  # so that -0 is 0
 
 
-def projected(vectors: NDArray[np.float32], counts: Numbers, share: float) -> Floats:
+def projected(vectors: NDArray[np.float32], counts: Integers, share: float) -> Floats:
     """The vectors on the first components of their own sample, where each stands `counts` times.
 
     As few components as hold at least `share` of the variance; one if there is no variance.

@@ -13,17 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Flags, Integers
 from rote.core.metric import Values, Work
 from rote.core.sample import Take
 from rote.measure._neighbours.balls import Effort, Pair, Rule, balls, effort_of, neighbours, pair
-from rote.measure._neighbours.points import (
-    Members,
-    Numbers,
-    VectorPoints,
-    different,
-    projected,
-    tree_points,
-)
+from rote.measure._neighbours.points import Members, VectorPoints, different, projected, tree_points
 from rote.measure._sentences import Sentences, drawn, ranks
 from rote.measure._trees.histograms import Histograms
 
@@ -43,7 +37,7 @@ def equal_size(sentences: Sentences, work: Work, k: int, most: int) -> int:
     return min(*enough, most)
 
 
-def of_equal_size(sentences: Sentences, work: Work, size: int) -> NDArray[np.bool_]:
+def of_equal_size(sentences: Sentences, work: Work, size: int) -> Flags:
     """Which sentences are drawn: `size` of every source that has as many, none of the others."""
     kept = drawn(sentences, work, size)
     for take in work.groups.values():
@@ -53,7 +47,7 @@ def of_equal_size(sentences: Sentences, work: Work, size: int) -> NDArray[np.boo
     return kept
 
 
-def members_of(sentences: Sentences, number: Numbers, work: Work) -> dict[str, Members]:
+def members_of(sentences: Sentences, number: Integers, work: Work) -> dict[str, Members]:
     """The samples, given the number of every sentence's point; sources without any have none."""
     found = {}
     for source, take in work.groups.items():
@@ -119,11 +113,8 @@ def among_vectors(
     return Space(len(reference), pairs, dimensions)
 
 
-def _renumbered(sample: Members, points: NDArray[np.int64]) -> Members:
+def _renumbered(sample: Members, points: Integers) -> Members:
     return replace(sample, points=np.searchsorted(points, sample.points))
-
-
-Strata = NDArray[np.int64]
 
 
 def scores_of_texts(pair: Pair, ours: Take, theirs: Take, rng: np.random.Generator) -> Values:
@@ -136,7 +127,7 @@ def scores_of_texts(pair: Pair, ours: Take, theirs: Take, rng: np.random.Generat
     return pair.scores(*(rng.choice(places, size, replace=False) for places in kept))
 
 
-def matching_half(theirs: Take, ours: Take, strata: Strata, rng: np.random.Generator) -> Take:
+def matching_half(theirs: Take, ours: Take, strata: Integers, rng: np.random.Generator) -> Take:
     """One half of the reference's texts: first those with the same inputs as `ours`.
 
     So inputs are what is resampled where all answer the same ones; else it is any half.
@@ -149,7 +140,7 @@ def matching_half(theirs: Take, ours: Take, strata: Strata, rng: np.random.Gener
 
 
 def strange_halves(
-    ours: Take, theirs: Take, strata: Strata, rng: np.random.Generator
+    ours: Take, theirs: Take, strata: Integers, rng: np.random.Generator
 ) -> tuple[Take, Take]:
     """About one half of each, with no input in common, nor a text if both are the same source."""
     texts = np.union1d(ours, theirs)
@@ -178,8 +169,8 @@ class Outside:
     """
 
     size: int
-    measured: Numbers
-    by_source: Mapping[str, Sequence[Numbers]]
+    measured: Integers
+    by_source: Mapping[str, Sequence[Integers]]
 
 
 def outside(
@@ -197,12 +188,12 @@ def outside(
         return Outside(0, np.empty(0, np.int64), {})
     rank = ranks(sentences, np.arange(len(sentences), dtype=np.int64), work)
 
-    def lowest(take: Take, size: int) -> Numbers:
+    def lowest(take: Take, size: int) -> Integers:
         """Always the same ones first."""
         own = sentences.of(take)
         return np.sort(own[np.argsort(rank[own], kind="stable")[:size]])
 
-    def both(ours: Take, theirs: Take) -> tuple[Numbers, Numbers]:
+    def both(ours: Take, theirs: Take) -> tuple[Integers, Integers]:
         """Equally many of both."""
         most = min(size, *(len(sentences.of(take)) for take in (ours, theirs)))
         return lowest(ours, most), lowest(theirs, most)
@@ -227,11 +218,11 @@ def outside(
 
 def _missed(
     histograms: Histograms,
-    pool: Numbers,
-    drawn: Sequence[tuple[Numbers, Numbers]],
+    pool: Integers,
+    drawn: Sequence[tuple[Integers, Integers]],
     rule: Rule,
     effort: Effort,
-) -> list[Numbers]:
+) -> list[Integers]:
     """In each run the sentences of the second sample in no ball of the first."""
     space, number = tree_points(histograms, pool)
     points = np.unique(number)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.index.counting.batch import ranges_of
 from rote.index.grams import Grams
@@ -22,18 +23,16 @@ from rote.search.originality.stretches import Suffixed
 LONGEST = 4
 # Places of an n-gram that are looked at before it is asked whether that was enough.
 _AT_ONCE = 1 << 16
-Counts = NDArray[np.int64]
-Sums = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
     """For every sentence: n-grams found and n-grams in all (columns n = 1 to 4), and lengths."""
 
-    found: Counts
-    total: Counts
-    lengths: Counts
-    nearest: Sums
+    found: Integers
+    total: Integers
+    lengths: Integers
+    nearest: Floats
 
 
 def matches(ground: GroundTruth, text: Layer, known: NDArray[np.int32]) -> Matches:
@@ -64,7 +63,7 @@ def matches(ground: GroundTruth, text: Layer, known: NDArray[np.int32]) -> Match
     return Matches(found, total, lengths, _nearest(reference_lengths(ground), lengths))
 
 
-def bleu(found: Sums, total: Sums, length: Sums, nearest: Sums) -> Sums:
+def bleu(found: Floats, total: Floats, length: Floats, nearest: Floats) -> Floats:
     """BLEU from sums over sentences, the last axis of the first two being n; no smoothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         precision = np.where(total > 0, found / total, np.nan)
@@ -72,7 +71,7 @@ def bleu(found: Sums, total: Sums, length: Sums, nearest: Sums) -> Sums:
         return np.asarray(np.exp(brevity + np.log(precision).mean(axis=-1)), np.float64)
 
 
-def reference_lengths(ground: GroundTruth) -> Counts:
+def reference_lengths(ground: GroundTruth) -> Integers:
     """The lengths that sentences of the ground truth have, each once."""
     found = [np.zeros(0, np.int64)]
     for segment in ground.segments:
@@ -83,7 +82,7 @@ def reference_lengths(ground: GroundTruth) -> Counts:
     return np.unique(np.concatenate(found))
 
 
-def _nearest(known: Counts, lengths: Counts) -> Sums:
+def _nearest(known: Integers, lengths: Integers) -> Floats:
     """The known length nearest to each, of two equally near ones the shorter; nan if none is."""
     if not len(known):
         return np.full(len(lengths), np.nan)
@@ -94,7 +93,7 @@ def _nearest(known: Counts, lengths: Counts) -> Sums:
     return np.where(nearer, right, left).astype(np.float64)
 
 
-def _single(ground: GroundTruth, text: Layer) -> NDArray[np.bool_]:
+def _single(ground: GroundTruth, text: Layer) -> Flags:
     """Of each entry of the vocabulary whether the ground truth has the word."""
     held = np.zeros(len(text.vocabulary), np.bool_)
     for lookup in ground.lookups:
@@ -102,7 +101,9 @@ def _single(ground: GroundTruth, text: Layer) -> NDArray[np.bool_]:
     return held
 
 
-def _clipped(ground: GroundTruth, text: Layer, places: Counts, n: int, times: Counts) -> Counts:
+def _clipped(
+    ground: GroundTruth, text: Layer, places: Integers, n: int, times: Integers
+) -> Integers:
     """How often the n-gram at each place may count: as often as one sentence holds it."""
     if not len(places):
         return times

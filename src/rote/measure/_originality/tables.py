@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import around, left_out_error, shares
+from rote.core.array_types import Flags, Integers
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row
 from rote.measure._sentences import drawn
@@ -28,7 +28,6 @@ _CITED = 5
 _AROUND = 60
 # Lengths of cited fragments for which the share of failing sentences is given.
 _LENGTHS = range(2, 9)
-Lengths = NDArray[np.int64]
 
 
 def all_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str, Sequence[Row]]:
@@ -47,7 +46,7 @@ def all_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str
     }
 
 
-def _longest_cited(rows: Rows, verdicts: Verdicts) -> Lengths:
+def _longest_cited(rows: Rows, verdicts: Verdicts) -> Integers:
     """Words of the longest fragment of each sentence that needs a citation; 0 if none does."""
     found = np.zeros(len(rows.sentences), np.int64)
     cited = verdicts.longest
@@ -56,7 +55,7 @@ def _longest_cited(rows: Rows, verdicts: Verdicts) -> Lengths:
     return found
 
 
-def _listed(rows: Rows, longest: Lengths, comparison: Comparison, count: int) -> NDArray[np.bool_]:
+def _listed(rows: Rows, longest: Integers, comparison: Comparison, count: int) -> Flags:
     """So many failing sentences of each source, the longest cited fragments first, and as many
     others; what is drawn of those that are alike does not depend on the order of texts."""
     listed = np.zeros(len(rows.sentences), np.bool_)
@@ -73,16 +72,14 @@ def _listed(rows: Rows, longest: Lengths, comparison: Comparison, count: int) ->
     return listed
 
 
-def _drawn(rows: Rows, among: NDArray[np.bool_], work: Work, count: int) -> NDArray[np.bool_]:
+def _drawn(rows: Rows, among: Flags, work: Work, count: int) -> Flags:
     """At most so many of these sentences."""
     found = np.zeros(len(among), np.bool_)
     found[np.flatnonzero(among)] = drawn(rows.sentences.chosen(among), work, count)
     return found
 
 
-def _counts(
-    rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: NDArray[np.bool_]
-) -> list[Row]:
+def _counts(rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: Flags) -> list[Row]:
     """How many sentences each source has, how they were judged, and how many are listed."""
     kinds = {
         "original": verdicts.original,
@@ -98,14 +95,14 @@ def _counts(
     return found
 
 
-def _rows(rows: Rows, comparison: Comparison, wanted: NDArray[np.bool_]) -> Iterator[Row]:
+def _rows(rows: Rows, comparison: Comparison, wanted: Flags) -> Iterator[Row]:
     """The verdict on each of the wanted sentences, source by source."""
     for _, row in _numbered(rows, comparison, wanted):
         yield row
 
 
 def _numbered(
-    rows: Rows, comparison: Comparison, wanted: NDArray[np.bool_]
+    rows: Rows, comparison: Comparison, wanted: Flags
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same with the number of each sentence among all."""
     assert rows.verdicts is not None
@@ -137,7 +134,7 @@ def _numbered(
 
 
 def _fragments(
-    rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: NDArray[np.bool_]
+    rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: Flags
 ) -> dict[str, Sequence[Row]]:
     """The listed sentences with the fragments that decide, and each place that has to be cited."""
     from rote.search.originality.generated import citations
@@ -183,7 +180,7 @@ def _fragments(
     return {"sentences": sentences, "citations": evidence}
 
 
-def _within(spans: Spans, ends: NDArray[np.int64], listed: NDArray[np.bool_]) -> Spans:
+def _within(spans: Spans, ends: Integers, listed: Flags) -> Spans:
     """The fragments of the listed sentences."""
     from rote.search.originality.generated import Spans
 
@@ -191,7 +188,7 @@ def _within(spans: Spans, ends: NDArray[np.int64], listed: NDArray[np.bool_]) ->
     return Spans(spans.starts[kept], spans.ends[kept])
 
 
-def _by_sentence(spans: Spans, ends: NDArray[np.int64]) -> dict[int, list[tuple[int, int, int]]]:
+def _by_sentence(spans: Spans, ends: Integers) -> dict[int, list[tuple[int, int, int]]]:
     """For each sentence its fragments: number, first item, item behind the last."""
     found: dict[int, list[tuple[int, int, int]]] = {}
     sentence = np.searchsorted(ends, spans.starts, side="right").tolist()
@@ -209,7 +206,7 @@ def _span(rows: Rows, row: Row, first: int, last: int) -> dict[str, Any]:
     return {"start": start, "end": end, "words": last - first, "fragment": read}
 
 
-def _lengths(rows: Rows, longest: Lengths, comparison: Comparison) -> list[Row]:
+def _lengths(rows: Rows, longest: Integers, comparison: Comparison) -> list[Row]:
     """What would fail if only fragments of so many words and more were anybody's own.
 
     Two words that one source alone has are often chance, five hardly ever.
@@ -221,7 +218,7 @@ def _lengths(rows: Rows, longest: Lengths, comparison: Comparison) -> list[Row]:
     ]
 
 
-def _share(rows: Rows, take: Take, holds: NDArray[np.bool_], level: float) -> dict[str, float]:
+def _share(rows: Rows, take: Take, holds: Flags, level: float) -> dict[str, float]:
     """The share of a source's sentences, and its interval by leaving out each text."""
     texts = len(rows.layer)
     counts = np.bincount(rows.sentences.texts, minlength=texts)[take]

@@ -18,22 +18,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare import clusters
 from rote.compare._resample import generator
 from rote.compare.clusters import Estimate
 from rote.compare.correlation import bonett_wright_interval
 from rote.compare.intervals import mean, shares
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Work
 from rote.core.sample import Take
-from rote.measure._overlap.training import Flags, Reading, Wanted, counted, read_texts
-
-Integers: TypeAlias = NDArray[np.int64]
+from rote.measure._overlap.training import Reading, Wanted, counted, read_texts
 
 STEPS = 20
 """Of 5 points each."""
@@ -103,18 +100,17 @@ def steps_of(found: Integers, every: Integers) -> Integers:
     return np.where(every > 0, np.maximum(steps, 1), NO_BIN)
 
 
-Numbers: TypeAlias = NDArray[np.float64]
 _LEAST = 3
 """Two items always lie on a line."""
 
 
-def ratio(novel: Numbers, similar: Numbers) -> float:
+def ratio(novel: Floats, similar: Floats) -> float:
     """Mean score in T_sim / mean score in T_nov; nan where there is nothing to divide by."""
     below = mean(novel)
     return mean(similar) / below if below else math.nan
 
 
-def log_ratio(column: Numbers, bins: Integers, items: Integers, last: int) -> Estimate:
+def log_ratio(column: Floats, bins: Integers, items: Integers, last: int) -> Estimate:
     """log of (mean score in bin `last` / mean score in bin 0); `items` number from 0 on."""
     count = int(items.max(initial=-1)) + 1
     similar, novel = (
@@ -123,19 +119,19 @@ def log_ratio(column: Numbers, bins: Integers, items: Integers, last: int) -> Es
     return similar.log() - novel.log()
 
 
-def paired_log_ratio(over: Numbers, under: Numbers) -> Estimate:
+def paired_log_ratio(over: Floats, under: Floats) -> Estimate:
     """log of mean(over) / mean(under), both of the same items."""
     items = np.arange(len(over))
     above, below = (clusters.mean(column, items, len(over)) for column in (over, under))
     return above.log() - below.log()
 
 
-def rank_correlation(x: Numbers, y: Numbers) -> float:
+def rank_correlation(x: Floats, y: Floats) -> float:
     """Spearman's, over what is defined in both; nan where one of them does not vary."""
     return rank_test(x, y)[0]
 
 
-def rank_test(x: Numbers, y: Numbers) -> tuple[float, float, int]:
+def rank_test(x: Floats, y: Floats) -> tuple[float, float, int]:
     """Spearman's correlation, the two-sided p-value of its t statistic, and over how many texts."""
     defined = ~(np.isnan(x) | np.isnan(y))
     x, y, n = x[defined], y[defined], int(defined.sum())
@@ -152,7 +148,7 @@ def rank_test(x: Numbers, y: Numbers) -> tuple[float, float, int]:
     return rho, float(2 * t.sf(abs(statistic), n - 2)), n
 
 
-def rank_estimate(x: Numbers, y: Numbers, items: Integers) -> Estimate:
+def rank_estimate(x: Floats, y: Floats, items: Integers) -> Estimate:
     """Spearman's correlation with what each item adds to it, the ranks of the others included."""
     count = int(items.max(initial=-1)) + 1
     defined = ~(np.isnan(x) | np.isnan(y))
@@ -176,16 +172,16 @@ def rank_estimate(x: Numbers, y: Numbers, items: Integers) -> Estimate:
     return Estimate(over / under, influence * math.sqrt(least / (least - 1)), least)
 
 
-def _above(x: Numbers, weights: Numbers) -> Numbers:
+def _above(x: Floats, weights: Floats) -> Floats:
     """For each x the mean of weights where x is larger, those where it is equal half."""
     kinds, place = np.unique(x, return_inverse=True)
     sums = np.bincount(place, weights, minlength=len(kinds))
-    found: Numbers = ((sums[::-1].cumsum()[::-1] - sums / 2) / len(x))[place]
+    found: Floats = ((sums[::-1].cumsum()[::-1] - sums / 2) / len(x))[place]
     return found
 
 
 def clustered_rank_test(
-    x: Numbers, y: Numbers, items: Integers, level: float
+    x: Floats, y: Floats, items: Integers, level: float
 ) -> tuple[float, float, tuple[float, float], int]:
     """Spearman's correlation, its p-value and interval, and over how many items.
 
@@ -217,7 +213,7 @@ SIDES = ("train", "placebo")
 class Drawn:
     """One draw: of every text its overlap and its bin; how many bins there are."""
 
-    overlap: Numbers
+    overlap: Floats
     bin: Integers
     bins: int
 
@@ -229,7 +225,7 @@ class Placebo:
     words: int
     draws: Mapping[str, tuple[Drawn, ...]]
 
-    def log_ratio(self, side: str, column: Numbers, items: Integers, take: Take) -> Estimate:
+    def log_ratio(self, side: str, column: Floats, items: Integers, take: Take) -> Estimate:
         """log(T_sim / T_nov) over the draws of a side; nan where a draw puts all into one bin."""
         return clusters.average(
             [
@@ -240,7 +236,7 @@ class Placebo:
             ]
         )
 
-    def trend(self, side: str, column: Numbers, items: Integers, take: Take) -> Estimate:
+    def trend(self, side: str, column: Floats, items: Integers, take: Take) -> Estimate:
         """Spearman's correlation of score and overlap over the draws of a side."""
         return clusters.average(
             [
@@ -249,14 +245,14 @@ class Placebo:
             ]
         )
 
-    def excess(self, kind: str, column: Numbers, items: Integers, take: Take) -> Estimate:
+    def excess(self, kind: str, column: Floats, items: Integers, take: Take) -> Estimate:
         """How much more by the training set; `kind`: log_ratio or trend."""
         own = {side: getattr(self, kind)(side, column, items, take) for side in SIDES}
         found: Estimate = own["train"] - own["placebo"]
         spread = self._spread(kind, column, items, take)
         return Estimate(found.value, np.append(found.influence, spread), found.least)
 
-    def _spread(self, kind: str, column: Numbers, items: Integers, take: Take) -> float:
+    def _spread(self, kind: str, column: Floats, items: Integers, take: Take) -> float:
         """The error of having drawn these texts and no others.
 
         A side that was drawn once could have come out as differently as the draws of the other.

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Floats
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Work
 from rote.core.sample import Need, Sample
 from rote.measure import entity_scores, rouge
 from rote.measure.entity_scores import TITLES as ENTITY_TITLES
 from rote.measure.entity_scores import Variant
-
-Numbers: TypeAlias = NDArray[np.float64]
 
 REFERENCE, DOCUMENT = "reference", "document"
 ROUGE = ("rouge_1", "rouge_2", "rouge_l")
@@ -67,11 +64,9 @@ def needs(names: Sequence[str], variant: Variant) -> tuple[Need, ...]:
     return tuple(found)
 
 
-def scores(
-    sample: Sample, names: Sequence[str], variant: Variant, work: Work
-) -> dict[str, Numbers]:
+def scores(sample: Sample, names: Sequence[str], variant: Variant, work: Work) -> dict[str, Floats]:
     """One number per text for every score; nan where it is undefined."""
-    made: dict[str, Numbers] = {}
+    made: dict[str, Floats] = {}
     if any(name in rouge.TITLES for name in names):
         made |= rouge.rows(sample, rouge.Options(), work).scores
     if any(name in ENTITY_TITLES for name in names):
@@ -79,7 +74,7 @@ def scores(
     return {n: made[n] if is_made(n) else _numbers(sample, n, work.ids) for n in names}
 
 
-def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Numbers:
+def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Floats:
     """A field with numbers; true and false are 1 and 0, nothing and null are nan."""
     raw = sample.text(field)
     found = np.empty(len(raw))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare import clusters
 from rote.compare.clusters import Estimate
 from rote.compare.intervals import around, mean
+from rote.core.array_types import Floats, Integers
 from rote.core.sample import Take
 from rote.measure._overlap.partition import (
     NO_BIN,
@@ -28,8 +28,6 @@ from rote.measure._overlap.scores import is_made
 if TYPE_CHECKING:
     from rote.measure.overlap import Rows
 
-Numbers: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
 TOO_SHORT, ALL = "too short", "all"
 _UNDEFINED = Estimate(math.nan, np.zeros(0), 0)
 
@@ -52,13 +50,13 @@ class Table:
 class _Paired:
     """The scores of a source and of another on the items that both have: means over its texts."""
 
-    own: Numbers
-    other: Numbers
-    overlap: Numbers
+    own: Floats
+    other: Floats
+    overlap: Floats
     bin: Integers
 
     @property
-    def excess(self) -> Numbers:
+    def excess(self) -> Floats:
         return self.own - self.other
 
     def within(self, bin: int | None) -> _Paired:
@@ -115,7 +113,7 @@ def trends(table: Table) -> list[dict[str, Any]]:
     ]
 
 
-def trend_row(table: Table, take: Take, column: Numbers, *, share: bool) -> dict[str, Any]:
+def trend_row(table: Table, take: Take, column: Floats, *, share: bool) -> dict[str, Any]:
     """The same for one score of some texts."""
     rows, last = table.rows, len(table.rows.partition) - 1
     nothing = math.nan, (math.nan, math.nan)
@@ -147,7 +145,7 @@ def trend_row(table: Table, take: Take, column: Numbers, *, share: bool) -> dict
     }
 
 
-def _over_placebo(table: Table, take: Take, column: Numbers) -> dict[str, Any]:
+def _over_placebo(table: Table, take: Take, column: Floats) -> dict[str, Any]:
     """By the training set and by the placebo, at the same size, and what the first has above it."""
     beside = table.rows.placebo
     if beside is None:
@@ -193,7 +191,7 @@ def _fields(table: Table, bin: int | None) -> dict[str, Any]:
     return table.bin_fields(bin)
 
 
-def _in_bin(rows: Rows, take: Take, column: Numbers, bin: int | None) -> Numbers:
+def _in_bin(rows: Rows, take: Take, column: Floats, bin: int | None) -> Floats:
     """The defined scores of a bin, or of all."""
     bins = rows.bin[take]
     chosen = column[take][bins != NO_BIN if bin is None else bins == bin]
@@ -201,7 +199,7 @@ def _in_bin(rows: Rows, take: Take, column: Numbers, bin: int | None) -> Numbers
 
 
 def mean_interval(
-    table: Table, take: Take, column: Numbers, bin: int | None = None, *, share: bool = False
+    table: Table, take: Take, column: Floats, bin: int | None = None, *, share: bool = False
 ) -> tuple[float, tuple[float, float]]:
     """The mean score of a bin, or of all, and its interval: texts of one item belong together."""
     bins = table.rows.bin[take]
@@ -215,14 +213,14 @@ def mean_interval(
 
 
 def _mean_in(
-    table: Table, take: Take, column: Numbers, bin: int | None, share: bool
+    table: Table, take: Take, column: Floats, bin: int | None, share: bool
 ) -> dict[str, Any]:
     value, (low, high) = mean_interval(table, take, column, bin, share=share)
     texts = len(_in_bin(table.rows, take, column, bin))
     return {"texts": texts, "mean": value, "mean_low": low, "mean_high": high}
 
 
-def _normalized(table: Table, source: str, column: Numbers, bin: int | None) -> dict[str, Any]:
+def _normalized(table: Table, source: str, column: Floats, bin: int | None) -> dict[str, Any]:
     """The score divided by that of the named source on the same items; not its own."""
     if (named := table.rows.others.get("normalize_to")) is None:
         return {}
@@ -231,7 +229,7 @@ def _normalized(table: Table, source: str, column: Numbers, bin: int | None) -> 
     return _on_the_log("normalized", logs, table.level, ratio(both.other, both.own))
 
 
-def _excess(table: Table, source: str, column: Numbers, bin: int | None) -> dict[str, Any]:
+def _excess(table: Table, source: str, column: Floats, bin: int | None) -> dict[str, Any]:
     """How much the score is above that of the control on the same items."""
     if (control := table.rows.others.get("control")) is None:
         return {}
@@ -239,7 +237,7 @@ def _excess(table: Table, source: str, column: Numbers, bin: int | None) -> dict
     return _plain("excess", _over_items(excess), table.level)
 
 
-def _rise_over_control(table: Table, source: str, column: Numbers) -> dict[str, Any]:
+def _rise_over_control(table: Table, source: str, column: Floats) -> dict[str, Any]:
     """How much more the score rises from T_nov to T_sim than the control's, on the same items."""
     if (control := table.rows.others.get("control")) is None:
         return {}
@@ -263,7 +261,7 @@ def _rise_over_control(table: Table, source: str, column: Numbers) -> dict[str, 
     }
 
 
-def _paired(table: Table, source: str, other: str, column: Numbers) -> _Paired:
+def _paired(table: Table, source: str, other: str, column: Floats) -> _Paired:
     """A source is not paired with itself: nothing could be learned from that."""
     rows = table.rows
     takes = (table.groups[source], table.groups[other])
@@ -280,7 +278,7 @@ def _paired(table: Table, source: str, other: str, column: Numbers) -> _Paired:
     )
 
 
-def _per_item(rows: Rows, take: Take, column: Numbers) -> Iterator[tuple[int, tuple[float, int]]]:
+def _per_item(rows: Rows, take: Take, column: Floats) -> Iterator[tuple[int, tuple[float, int]]]:
     """Of every item with a score its mean over the source's texts, and one of these texts."""
     defined = take[~np.isnan(column[take])]
     numbers, first, inverse = np.unique(rows.item[defined], return_index=True, return_inverse=True)
@@ -290,7 +288,7 @@ def _per_item(rows: Rows, take: Take, column: Numbers) -> Iterator[tuple[int, tu
         yield number, (score, int(defined[place]))
 
 
-def _over_items(values: Numbers) -> Estimate:
+def _over_items(values: Floats) -> Estimate:
     return clusters.mean(values, np.arange(len(values)), len(values))
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Flags, Integers
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
@@ -124,8 +124,6 @@ class _Cut:
         return shard.size, keys, {**made.layers, **made.trees}[self.layer]
 
 
-Integers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
 _UNKNOWN = -1
 
 
@@ -189,7 +187,7 @@ class Wanted:
         flags[self._places] = (self._met if met is None else met)[self._numbers]
         return flags
 
-    def _key(self, first: Integers, last: NDArray[np.int64] | NDArray[np.int32]) -> Integers:
+    def _key(self, first: Integers, last: Integers | NDArray[np.int32]) -> Integers:
         return first * len(self._words) + last
 
 

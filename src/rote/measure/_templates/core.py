@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Values, Work, check_options, option
@@ -122,8 +122,8 @@ class Rows:
     layer: Layer
     word: Layer
     raw: RawText
-    words: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    words: Integers
+    lengths: Integers
     windows: Windows
     compression: compression.Rows
     fixed: Chosen | None = None
@@ -199,7 +199,7 @@ def counted(rows: Rows, take: Take, options: Options) -> Values:
     }
 
 
-def counted_in_texts(rows: Rows, options: Options) -> dict[str, NDArray[np.float64]]:
+def counted_in_texts(rows: Rows, options: Options) -> dict[str, Floats]:
     """In every text the templates of its source; the other variants count in all texts at once."""
     if options.variant != "exact":
         return {}
@@ -240,7 +240,7 @@ def _own(layer: Layer, found: Windows, take: Take, options: Options) -> Chosen:
     return first_seen(found, layer, take, options.top)
 
 
-def _lengths(sample: Sample, word: Layer, options: Options) -> NDArray[np.int64]:
+def _lengths(sample: Sample, word: Layer, options: Options) -> Integers:
     """Each text's length in the tokens that the variant divides by."""
     if options.variant == "package":
         counted = sample.layer(_WHITE_SPACE)

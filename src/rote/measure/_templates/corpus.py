@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare._resample import generator
 from rote.compare.exact_tests import mann_whitney
 from rote.compare.intervals import wilson
+from rote.core.array_types import Flags, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import Comparison
 from rote.core.progress import Reporter
@@ -52,7 +52,7 @@ class _Source:
 
     name: str
     take: Take
-    templates: NDArray[np.int64]
+    templates: Integers
     grams: Mapping[str, Sequence[Gram]]
 
 
@@ -61,9 +61,9 @@ class _Found:
     """N-grams of one kind as they stand in one corpus."""
 
     grams: Sequence[Gram]
-    counts: NDArray[np.int64]
-    ranks: NDArray[np.int64]
-    among: NDArray[np.bool_]
+    counts: Integers
+    ranks: Integers
+    among: Flags
 
 
 def corpus_tables(
@@ -157,18 +157,13 @@ def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Sour
     return found
 
 
-def _grams_at(rows: Rows, places: NDArray[np.int64], n: int) -> list[Gram]:
+def _grams_at(rows: Rows, places: Integers, n: int) -> list[Gram]:
     ids = rows.layer.ids[places[:, None] + np.arange(n)]
     return [tuple(rows.layer.vocabulary[i] for i in row) for row in ids.tolist()]
 
 
 def _look_up(
-    name: str,
-    corpus: Standing,
-    source: _Source,
-    rows: Rows,
-    comparison: Comparison,
-    tables: Tables,
+    name: str, corpus: Standing, source: _Source, rows: Rows, comparison: Comparison, tables: Tables
 ) -> None:
     """Add one source's rows for one corpus."""
     found = {kind: _found(corpus, grams) for kind, grams in source.grams.items()}
@@ -196,7 +191,7 @@ def _look_up(
     ]
 
 
-def _in_texts(rows: Rows, source: _Source, there: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+def _in_texts(rows: Rows, source: _Source, there: Flags) -> tuple[list[int], list[int]]:
     """How many different templates each text holds, and how many of them are in the corpus."""
     places, which = rows.windows.places(rows.layer, source.take, source.templates)
     texts = np.searchsorted(rows.layer.text_ends, places, side="right")
@@ -241,7 +236,7 @@ def _test(templates: _Found, others: _Found) -> dict[str, Any]:
     }
 
 
-def _median(ranks: NDArray[np.int64]) -> float:
+def _median(ranks: Integers) -> float:
     return float(np.median(ranks)) if len(ranks) else math.nan
 
 

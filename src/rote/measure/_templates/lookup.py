@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.layers import derive
+from rote.core.array_types import Flags, Integers
 from rote.core.layer import Layer, items_of
 from rote.core.sample import RawText, Take
 from rote.index.grams import Grams
@@ -39,25 +40,25 @@ class Standing:
 
     index: Index
     layer: str
-    counts: NDArray[np.int64]
-    above: NDArray[np.int64]
+    counts: Integers
+    above: Integers
     kinds: int
     last: tuple[int, Gram] | None
 
-    def of(self, grams: Sequence[Gram]) -> NDArray[np.int64]:
+    def of(self, grams: Sequence[Gram]) -> Integers:
         """How often each n-gram stands in the corpus."""
         return self.index.counts(Grams.of(grams), self.layer)
 
-    def ranks(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def ranks(self, counts: Integers) -> Integers:
         """1 + how many n-grams are more frequent; one that is absent comes after all present."""
         at = np.searchsorted(self.counts, counts)
         return 1 + np.where(counts > 0, np.append(self.above, 0)[at], self.kinds)
 
-    def among(self, grams: Sequence[Gram], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def among(self, grams: Sequence[Gram], counts: Integers) -> Flags:
         """Whether each is among the most frequent; ties at the cut go by the order of items."""
         least, last = self.last or (0, ())
         tied = np.array([gram <= last for gram in grams], np.bool_)
-        found: NDArray[np.bool_] = (counts > least) | ((counts == least) & tied)
+        found: Flags = (counts > least) | ((counts == least) & tied)
         return found
 
 
@@ -105,7 +106,6 @@ def _grams(rows: NDArray[np.int32], vocabulary: Sequence[str]) -> Grams:
     return Grams(rows.reshape(-1), ends, vocabulary)
 
 
-Places = NDArray[np.int64]
 # So many places are drawn for each n-gram that is wanted before all places are gone through.
 _TRIES = 50
 
@@ -118,7 +118,7 @@ def draw_others(
     rng: np.random.Generator,
     *,
     numbered: bool = False,
-) -> Places:
+) -> Integers:
     """As many n-grams as there are templates, each by a place at which it stands.
 
     Places are drawn at random, so a frequent n-gram comes more easily; one that is a template
@@ -149,7 +149,7 @@ def draw_others(
     return np.array(found, np.int64)
 
 
-def _rounds(total: int, tries: int, rng: np.random.Generator) -> Iterator[Places]:
+def _rounds(total: int, tries: int, rng: np.random.Generator) -> Iterator[Integers]:
     """Windows in random order: first some, drawn with replacement, then every one once.
 
     What was drawn before counts no more, so the chances of what comes next are the same in
@@ -224,7 +224,7 @@ def _why(runs: int, documents: set[str]) -> str:
     return f"runs of {RUN} words from its beginning, middle and end all stand in {where}"
 
 
-def _runs(lower: Layer) -> tuple[Grams, NDArray[np.int64]]:
+def _runs(lower: Layer) -> tuple[Grams, Integers]:
     """The runs of each text, and whose they are; texts of too few words have none."""
     starts, lengths = lower.text_starts, lower.text_ends - lower.text_starts
     texts = np.flatnonzero(lengths >= SHORTEST)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rote.core.array_types import Integers
 from rote.core.layer import Layer
 from rote.core.sample import RawText
 
-Places: TypeAlias = NDArray[np.int64]
+Places: TypeAlias = Integers
 """Items at which an n-gram begins."""
 Read: TypeAlias = list[tuple[str, int]]
 """What an n-gram reads like and how often, most frequent first."""
@@ -30,7 +30,7 @@ _AROUND = 80
 _LONGEST_SENTENCE = 500
 
 
-def spans(layer: Layer, places: Places, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def spans(layer: Layer, places: Places, n: int) -> tuple[Integers, Integers]:
     """First and last character of the n items from each place on, in its own text.
 
     In a tree layer items do not stand in the order of the text, and what they span may hold
@@ -64,7 +64,7 @@ class Reader:
     raw: RawText
     n: int
 
-    def texts(self, places: Places) -> NDArray[np.int64]:
+    def texts(self, places: Places) -> Integers:
         """The number of the text that holds each place."""
         return np.searchsorted(self.layer.text_ends, places, side="right").astype(np.int64)
 
@@ -104,7 +104,7 @@ class Reader:
         in_order = iter(range(len(every)))
         return [[found[next(in_order)] for _ in places] for places in shown]
 
-    def _same_words(self, places: Places) -> tuple[Places, NDArray[np.int64]]:
+    def _same_words(self, places: Places) -> tuple[Places, Integers]:
         """One place for each sequence of words, and how often it stands.
 
         Words that touch ("do" "n't") and words apart ("do" "not") are kept apart.
@@ -167,7 +167,7 @@ def _aligned(layer: Layer, word: Layer) -> bool:
     )
 
 
-def _most_frequent(places: Places, counts: NDArray[np.int64]) -> tuple[Places, NDArray[np.int64]]:
+def _most_frequent(places: Places, counts: Integers) -> tuple[Places, Integers]:
     """Those that can be among the most frequent: all that tie with the last stay in."""
     if len(counts) <= MATCHES:
         return places, counts

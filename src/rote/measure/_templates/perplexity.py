@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.exact_tests import signed_ranks
 from rote.compare.intervals import around, mean_error
+from rote.core.array_types import Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison
 from rote.core.model import Continuation, Model, Scored
@@ -26,8 +26,6 @@ from rote.measure._templates.core import Options, Rows, templates_of
 from rote.measure._templates.matches import spans
 from rote.measure._templates.windows import Chosen, Windows
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 TEMPLATE, OTHER = "template", "other"
 
 
@@ -77,14 +75,14 @@ def _stretches(
         )
 
 
-def _others(windows: Windows, layer: Layer, number: int, chosen: Chosen) -> Places:
+def _others(windows: Windows, layer: Layer, number: int, chosen: Chosen) -> Integers:
     """Where windows of a text begin that are no template."""
     place = layer.slice(number)
     starts = np.arange(place.start, max(place.start, place.stop - windows.n + 1))
     return starts[~np.isin(windows.numbers[starts], chosen)]
 
 
-def _spans(layer: Layer, places: Places, n: int) -> list[tuple[int, int]]:
+def _spans(layer: Layer, places: Integers, n: int) -> list[tuple[int, int]]:
     starts, ends = spans(layer, places, n)
     return list(zip(starts.tolist(), ends.tolist()))
 
@@ -123,11 +121,7 @@ def _rows(
 
 
 def _bits(
-    name: str,
-    model: Model,
-    found: Sequence[Stretches],
-    comparison: Comparison,
-    options: Options,
+    name: str, model: Model, found: Sequence[Stretches], comparison: Comparison, options: Options
 ) -> dict[str, list[Floats]]:
     """For each kind and text the bits per token of every stretch."""
     from rote.models.answers import score_all

@@ -28,19 +28,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import words
+from rote.core.array_types import Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, items_of, starts_of
 from rote.core.metric import Values
 from rote.core.sample import RawText, Take
 from rote.measure._templates.windows import Chosen, Windows, windows
 
-Integers: TypeAlias = NDArray[np.int64]
 # What `word_tokenize` cuts off beyond the treebank's own conventions.
 _LAST_STOP = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»”’\s]*\Z)""")
 _STOPS = re.compile(r"\.{2,}")

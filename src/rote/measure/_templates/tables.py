@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare._resample import generator
 from rote.compare.log_odds import LogOdds, contrast, frequent_enough, standing
 from rote.compare.permutation import exchanges, in_order
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.files import check_parent
 from rote.core.metric import Comparison
@@ -27,7 +27,6 @@ from rote.measure._templates.matches import EXAMPLES, Read, Reader, spans
 from rote.measure._templates.windows import Chosen, Windows, windows_by_length
 
 Row: TypeAlias = dict[str, Any]
-Counts: TypeAlias = NDArray[np.int64]
 
 # Rows of `distinctive` for each source and direction.
 _DISTINCTIVE = 50
@@ -84,8 +83,8 @@ def template_tables(rows: Rows, comparison: Comparison, options: Options) -> dic
 class _Group:
     """How often each n-gram stands in a source, and in how many of its texts."""
 
-    counts: Counts
-    texts: Counts
+    counts: Integers
+    texts: Integers
     total: int
 
 
@@ -94,7 +93,7 @@ class _Apart:
     """Of every n-gram the log-odds ratio, and p: family-wise, over all n-grams and sources."""
 
     odds: LogOdds
-    p: NDArray[np.float64]
+    p: Floats
 
 
 class _Listing:
@@ -158,7 +157,7 @@ class _Listing:
                 (both.texts >= _LEAST_TEXTS) & frequent_enough(group.counts, against.counts, totals)
             )
 
-            def z(run: int) -> NDArray[np.float64]:
+            def z(run: int) -> Floats:
                 rng = generator(self.comparison.seed, f"templates {source}", run)
                 own = self.group(exchange(rng)[0]) if run else group
                 counts, other = own.counts[tested], (both.counts - own.counts)[tested]
@@ -259,7 +258,7 @@ class _Listing:
     def read(self, source: str, numbers: Chosen) -> list[Read]:
         return self.reader.matches(self.places(self.groups[source], numbers))
 
-    def places(self, take: Take, numbers: Chosen) -> list[NDArray[np.int64]]:
+    def places(self, take: Take, numbers: Chosen) -> list[Integers]:
         """Where each of the n-grams stands in these texts."""
         places, which = self.rows.windows.places(self.rows.layer, take, numbers)
         order = np.argsort(which, kind="stable")
@@ -267,7 +266,7 @@ class _Listing:
         return np.split(places[order], ends[:-1]) if len(numbers) else []
 
 
-def _furthest(z: NDArray[np.float64], texts: Counts) -> Chosen:
+def _furthest(z: Floats, texts: Integers) -> Chosen:
     """The n-grams with the largest z above 0, among those that stand in more than one text."""
     there = np.flatnonzero((z > 0) & (texts >= _LEAST_TEXTS))
     return there[np.argsort(-z[there], kind="stable")][:_DISTINCTIVE]

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Array, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.sample import Take
 from rote.measure._ngram_kernels import ONCE, number_ngrams
 
-Array: TypeAlias = NDArray[Any]
-Chosen: TypeAlias = NDArray[np.int64]
+Chosen: TypeAlias = Integers
 """Numbers of n-grams, the most frequent first, equal ones in the order of their items."""
 # How many n-grams are looked at first, for each template that is asked for.
 _CANDIDATES = 300
@@ -35,8 +35,8 @@ class Listing:
     """
 
     ranks: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    grams: NDArray[np.int64]
+    ends: Integers
+    grams: Integers
     least: int
 
 
@@ -52,8 +52,8 @@ class Windows:
 
     n: int
     numbers: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    first: NDArray[np.int64]
+    counts: Integers
+    first: Integers
     frequent: Listing
     every: Listing
 
@@ -70,9 +70,7 @@ class Windows:
         ids = layer.ids[self.first[chosen][:, None] + np.arange(self.n)]
         return [tuple(layer.vocabulary[i] for i in row) for row in ids.tolist()]
 
-    def occurrences(
-        self, take: Take, chosen: Chosen
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def occurrences(self, take: Take, chosen: Chosen) -> tuple[Integers, Integers]:
         """In each text: how often any of the n-grams stands there, and how many different do."""
         listing = self.frequent if self._listed(chosen) else self.every
         ranks = np.searchsorted(listing.grams, chosen)
@@ -81,8 +79,8 @@ class Windows:
     # The rest goes by the texts of the layer, since listings may go by smaller pieces.
 
     def tally(
-        self, layer: Layer, take: Take, owners: NDArray[np.int64] | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        self, layer: Layer, take: Take, owners: Integers | None = None
+    ) -> tuple[Integers, Integers]:
         """How often each n-gram stands in these texts, and in how many of them.
 
         `owners`: whose a text is, where these are what is counted; an owner's follow each other.
@@ -91,9 +89,7 @@ class Windows:
         owners = np.arange(len(ends)) if owners is None else owners
         return _tally(self.numbers, starts, ends, take, owners, len(self.counts))
 
-    def places(
-        self, layer: Layer, take: Take, chosen: Chosen
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def places(self, layer: Layer, take: Take, chosen: Chosen) -> tuple[Integers, Integers]:
         """The items at which these n-grams begin, in order, and which of `chosen` stands there."""
         wanted = np.full(len(self.counts), -1, np.int64)
         wanted[chosen] = np.arange(len(chosen))
@@ -151,7 +147,7 @@ def _listings(
 
 
 def _listing(
-    numbers: NDArray[np.int32], starts: Array, ends: Array, counts: NDArray[np.int64], least: int
+    numbers: NDArray[np.int32], starts: Array, ends: Array, counts: Integers, least: int
 ) -> Listing:
     grams = np.flatnonzero(counts >= least)
     rank = np.full(len(counts), ONCE, np.int32)
@@ -159,7 +155,7 @@ def _listing(
     return Listing(*_listed(numbers, starts, ends, rank), grams, least)
 
 
-def _in_order(layer: Layer, first: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def _in_order(layer: Layer, first: Integers, n: int) -> Integers:
     """The n-grams sorted by the strings of their items."""
     rank = np.empty(len(layer.vocabulary), np.int64)
     rank[np.argsort(np.array(layer.vocabulary, dtype=object))] = np.arange(len(rank))

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.annotate.trees import head_distances
 from rote.compare.intervals import clustered_error, mean_similarity
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import MissingExtra
 from rote.core.layer import Layer
 from rote.core.metric import Progress
@@ -28,7 +28,6 @@ from rote.run import map_ordered
 LONGEST = 150
 """Words in a sentence; a pair of such sentences takes some seconds."""
 
-Floats: TypeAlias = NDArray[np.float64]
 Tree: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Labels of the words, and how far from each its head stands; 0 for none."""
 
@@ -37,7 +36,7 @@ Tree: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 class Block:
     """All pairs of some sentences of one source: 1 minus their distance, and whose they are."""
 
-    texts: NDArray[np.int64]
+    texts: Integers
     likeness: Floats
 
     def mean_distance(self, take: Take) -> float:
@@ -73,7 +72,7 @@ def trees_of(upos: Layer, head: Layer, sentences: Sentences) -> list[Tree]:
 
 
 def blocks(
-    trees: Sequence[Sequence[Tree]], texts: Sequence[NDArray[np.int64]], jobs: int, tell: Progress
+    trees: Sequence[Sequence[Tree]], texts: Sequence[Integers], jobs: int, tell: Progress
 ) -> list[Block]:
     """The pairs of each source's trees, on several processes."""
     everything = [tree for own in trees for tree in own]
@@ -107,7 +106,7 @@ def _nested(tree: Tree) -> Any:
     return root
 
 
-def _block(trees: Sequence[Tree], texts: NDArray[np.int64], rows: Iterator[list[float]]) -> Block:
+def _block(trees: Sequence[Tree], texts: Integers, rows: Iterator[list[float]]) -> Block:
     likeness = np.eye(len(trees))
     for number in range(len(trees)):
         likeness[number, number + 1 :] = 1 - np.array(next(rows))

@@ -11,18 +11,15 @@ Labels are numbered exactly: the hash table compares what a label stands for, no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.annotate.trees import head_distances
+from rote.core.array_types import Array, Integers
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets
 from rote.measure._sentences import Sentences
-
-Array: TypeAlias = NDArray[Any]
 
 NONE = -1
 PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -39,7 +36,7 @@ class Histograms:
     labels: Ids
     counts: Ids
     ends: Offsets
-    norms: NDArray[np.int64]
+    norms: Integers
     kinds: int
 
     def __len__(self) -> int:

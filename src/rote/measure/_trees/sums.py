@@ -16,20 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.intervals import left_out_error
+from rote.core.array_types import Array, Floats, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets
 from rote.core.sample import Take
 from rote.measure._sentences import Sentences
 from rote.measure._trees.histograms import Histograms
-
-Array: TypeAlias = NDArray[Any]
-Floats: TypeAlias = NDArray[np.float64]
 
 NONE, SEVERAL = -1, -2
 
@@ -39,7 +35,7 @@ class TextSums:
     """Of every text: how many vectors, the squared length of their sum, the part of it from labels
     of its own, and the sum over shared labels, `weights[ends[t-1]:ends[t]]`."""
 
-    counts: NDArray[np.int64]
+    counts: Integers
     squares: Floats
     own: Floats
     shared: Ids
@@ -47,18 +43,18 @@ class TextSums:
     ends: Offsets
     kinds: int
 
-    def square(self, take: NDArray[np.int64], factors: Floats | None = None) -> float:
+    def square(self, take: Integers, factors: Floats | None = None) -> float:
         """The squared length of the sum over a group, of each text `factors` times its sum."""
         factors = np.ones(len(take)) if factors is None else factors
         total = self.total(take, factors)
         # Not by BLAS, whose last digit may depend on how many threads are at work.
         return float((factors**2 * self.own[take]).sum() + np.square(total).sum())
 
-    def total(self, take: NDArray[np.int64], factors: Floats) -> Floats:
+    def total(self, take: Integers, factors: Floats) -> Floats:
         """That sum over the shared labels."""
         return group_sum(self.shared, self.weights, self.ends, self.kinds, take, factors)
 
-    def products(self, take: NDArray[np.int64]) -> Floats:
+    def products(self, take: Integers) -> Floats:
         """The sum over the group times that over each of its texts."""
         total = self.total(take, np.ones(len(take)))
         return self.own[take] + text_products(self.shared, self.weights, self.ends, total, take)
@@ -143,7 +139,7 @@ def summed(
     )
 
 
-def square_of(made: Histograms, chosen: NDArray[np.int64]) -> float:
+def square_of(made: Histograms, chosen: Integers) -> float:
     """The squared length of the sum over the chosen sentences."""
     total = sentence_sum(made.labels, made.counts, made.ends, made.norms, made.kinds, chosen)
     return float(np.square(total).sum())
@@ -191,7 +187,7 @@ LENGTHS = (1, 5, 9, 13, 17, 21, 26, 36)
 BANDS = len(LENGTHS)
 
 
-def bands_of(sentences: Sentences) -> NDArray[np.int64]:
+def bands_of(sentences: Sentences) -> Integers:
     """The band that each sentence's length lies in."""
     return np.asarray(np.searchsorted(LENGTHS, sentences.lengths, side="right") - 1, np.int64)
 
@@ -214,7 +210,7 @@ class EqualLengths:
     target: Floats
     alone: bool
 
-    def counts(self, take: Take) -> NDArray[np.int64]:
+    def counts(self, take: Take) -> Integers:
         """How many sentences each text has in each band."""
         return self.sums.counts.reshape(-1, BANDS)[take]
 
@@ -257,7 +253,7 @@ def equal_lengths(
     return EqualLengths(sums, common_shares(by_source), alone)
 
 
-def common_shares(counts: Iterable[NDArray[np.int64]]) -> Floats:
+def common_shares(counts: Iterable[Integers]) -> Floats:
     """Of each band the smallest share among the sources, adding up to 1; all 0 if none is common.
 
     A source with fewer than two sentences has no diversity, and does not take part. One source
@@ -270,11 +266,11 @@ def common_shares(counts: Iterable[NDArray[np.int64]]) -> Floats:
     return np.asarray(least / total if total else least, np.float64)
 
 
-def _has_pairs(counts: NDArray[np.int64]) -> bool:
+def _has_pairs(counts: Integers) -> bool:
     return bool(counts.sum() > 1)
 
 
-def band_weights(target: Floats, counts: NDArray[np.int64]) -> Floats:
+def band_weights(target: Floats, counts: Integers) -> Floats:
     """The weight of one sentence of each band; all sentences together weigh 1.
 
     Of one group (bands) or several (groups, bands). Bands that a group has not are left out of its
@@ -285,7 +281,7 @@ def band_weights(target: Floats, counts: NDArray[np.int64]) -> Floats:
     return np.asarray(held / np.maximum(counts, 1) / np.where(total > 0, total, 1.0), np.float64)
 
 
-def weighted_similarity(squares: Floats, weights: Floats, counts: NDArray[np.int64]) -> Floats:
+def weighted_similarity(squares: Floats, weights: Floats, counts: Integers) -> Floats:
     """Mean over pairs of different sentences; `squares` are the squared lengths of weighted sums.
 
     nan with fewer than two sentences of any weight.
@@ -340,6 +336,6 @@ def products_of_texts(
     return with_all, with_itself
 
 
-def _parts(take: Take) -> NDArray[np.int64]:
+def _parts(take: Take) -> Integers:
     """All bands of the first text, then of the next."""
     return (take[:, None] * BANDS + np.arange(BANDS)).ravel()
