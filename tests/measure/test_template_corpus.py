@@ -27,7 +27,7 @@ from rote.index.folders.options import BuildOptions
 from rote.index.index import Index
 from rote.measure import templates
 from rote.measure._templates.core import Options, Rows
-from rote.measure._templates.corpus import check_corpora, corpus_tables, open_corpora, tables_of
+from rote.measure._templates.corpus import check_corpora, open_corpora, tables_of
 from rote.measure._templates.lookup import count_of_counts, draw_others
 from tests.index.folders import Heard
 from tests.index.twins import index_layers
@@ -366,13 +366,12 @@ def test_tables_from_folders(folders: Path) -> None:
     options = Options(n=2, corpus=(str(folders / "tagged"), f"b={folders / 'odd=name'}"))
     rows = rows_of(split("DT NN DT NN", "DT NN"), options)
     comparison = comparison_of({"model": [0, 1]})
-    found = corpus_tables(rows, comparison, options, signature=SIGNATURE)
+    found = tables_of(open_corpora(options, signature=SIGNATURE), rows, comparison, options)
     names = list(dict.fromkeys(r["corpus"] for r in found["coverage"]))
     assert names == ["tagged", "b", "tagged + b"]
     counts = {r["corpus"]: r["count"] for r in found["ranks"] if r["kind"] == "templates"}
     assert counts["tagged"] > 0
     assert counts["tagged + b"] == counts["tagged"] + counts["b"]
-    assert corpus_tables(rows, comparison, Options(n=2), signature=SIGNATURE) == {}
 
 
 def test_a_layer_that_is_not_there_is_named(folders: Path) -> None:

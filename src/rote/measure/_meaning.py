@@ -31,7 +31,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
 from rote.core.sample import Need, Sample, Take
-from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
+from rote.measure._sentences import Drop, Sentences, counted, drawn, sentences_of, whole
 
 Unit = Literal["sentence", "text"]
 WORD, RAW = Need("word", spans=True), Need("text")
@@ -116,11 +116,11 @@ def said(found: Embedded, take: Take, unit: Unit) -> list[str]:
     notes = []
     if not_drawn:
         known = len(own) + without + not_drawn
-        notes.append(f"{_counted(len(own), unit)} drawn at random from {known:,}")
+        notes.append(f"{counted(len(own), unit)} drawn at random from {known:,}")
     if unfinished := int(found.unfinished[take].sum()):
-        notes.append(f"left out: {_counted(unfinished, 'sentence')} of texts that are cut off")
+        notes.append(f"left out: {counted(unfinished, 'sentence')} of texts that are cut off")
     if without:
-        notes.append(f"left out: {_counted(without, unit)} for which the embedder has no vector")
+        notes.append(f"left out: {counted(without, unit)} for which the embedder has no vector")
     if cut := int(found.cut[own].sum()):
         notes.append(
             f"longer than the model reads, so that the vector stands for the beginning: {cut:,}"
@@ -146,10 +146,6 @@ def _strings(texts: Sequence[str], word: Layer, chosen: Sentences) -> list[str]:
     starts, ends = word.starts[chosen.starts], word.ends[chosen.ends - 1]
     places = zip(chosen.texts.tolist(), starts.tolist(), ends.tolist())
     return [texts[text][start:end] for text, start, end in places]
-
-
-def _counted(count: int, unit: str) -> str:
-    return f"{count:,} {unit}{'s' * (count != 1)}"
 
 
 def _by_text(of: Integers, texts: int) -> Integers:

@@ -1,4 +1,5 @@
-"""Measures whose values are means over texts: their rows hold `scores`, one number of each text."""
+"""Measures whose values are means over texts: their rows hold `scores`, one number of each text;
+and notes on some of the texts."""
 
 from __future__ import annotations
 
@@ -8,9 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from rote.compare.intervals import mean, mean_error
-from rote.core.array_types import Floats
+from rote.core.array_types import Flags, Floats
 from rote.core.metric import Values
 from rote.core.sample import Take
+
+
+def said_of(flags: Flags, after: str, before: str = "") -> list[str]:
+    """A note on so many of so many, where there are any."""
+    count = int(flags.sum())
+    return [f"{before}{count:,} of {len(flags):,} {after}"] if count else []
 
 
 class Scored(Protocol):

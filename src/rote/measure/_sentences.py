@@ -51,6 +51,10 @@ class Sentences:
         return items_of(*bounds)[0]
 
 
+def counted(count: int, unit: str = "sentence") -> str:
+    return f"{count:,} {unit}{'s' * (count != 1)}"
+
+
 def sentences_of(word: Layer) -> Sentences:
     """All sentences; without sentence ends every text that holds something is one."""
     ends = word.text_ends if word.sentence_ends is None else word.sentence_ends

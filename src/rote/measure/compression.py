@@ -97,13 +97,11 @@ def value_name(codec: str, layer: str) -> str:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    if options.layer == "text":
-        return tuple(
-            Value(c, f"{c} compression ratio", "repetitive", "both") for c in options.codecs
-        )
+    layer = options.layer
+    said = "compression ratio" if layer == "text" else f"ratio of {layer}"
     return tuple(
-        Value(value_name(c, options.layer), f"{c} ratio of {options.layer}", "repetitive", "both")
-        for c in options.codecs
+        Value(value_name(codec, layer), f"{codec} {said}", "repetitive", "both")
+        for codec in options.codecs
     )
 
 
@@ -128,7 +126,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    size = _joined_size(rows, take)
+    size = int(rows.lengths[take].sum()) + max(len(take) - 1, 0)
     found: Values = {}
     for codec in options.codecs:
         name = value_name(codec, options.layer)
@@ -145,10 +143,6 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     return [] if rows.lengths[take].any() else ["no bytes to compress: the ratio is undefined"]
-
-
-def _joined_size(rows: Rows, take: Take) -> int:
-    return int(rows.lengths[take].sum()) + max(len(take) - 1, 0)
 
 
 def _pieces(rows: Rows, take: Take, separator: int) -> Iterator[Bytes]:

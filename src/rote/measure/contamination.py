@@ -34,6 +34,7 @@ from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._contamination.near import EXACT, FOLDED, NEAR, Passage, nearest
+from rote.measure._means import said_of
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -223,12 +224,10 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
         return [WITHOUT]
-    found = []
+    found: list[str] = []
     for n in options.n:
-        short = int((rows.lengths[take] < n).sum())
-        if short:
-            left_out = "cannot be judged" if n == options.n[0] else f"have no {n}-gram"
-            found.append(f"{short:,} of {len(take):,} items are shorter than {n} words: {left_out}")
+        left_out = "cannot be judged" if n == options.n[0] else f"have no {n}-gram"
+        found += said_of(rows.lengths[take] < n, f"items are shorter than {n} words: {left_out}")
     there = int(((rows.lengths[take] < options.n[0]) & (rows.whole[take] > 0)).sum())
     if there:
         found.append(f"{there:,} of those that cannot be judged stand in the corpus whole")

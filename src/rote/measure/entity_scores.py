@@ -25,7 +25,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Work, option
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
-from rote.measure._means import per_text, reduce, standard_errors
+from rote.measure._means import per_text, reduce, said_of, standard_errors
 from rote.measure._overlap.layout import TYPES
 
 _EXPLAINED = {
@@ -90,16 +90,13 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    none = int(np.isnan(rows.scores["entity_precision"][take]).sum())
-    unrecalled = int(np.isnan(rows.scores["entity_recall"][take]).sum())
-    said = []
-    if none:
-        said.append(f"left out: {none:,} of {len(take):,} texts without entities")
-    if options.variant == "exact" and unrecalled:
-        said.append(
-            f"E_Rec leaves out {unrecalled:,} of {len(take):,} texts: no entity of their reference "
-            "is in their document"
-        )
+    none, unrecalled = (
+        np.isnan(rows.scores[name][take]) for name in ("entity_precision", "entity_recall")
+    )
+    said = said_of(none, "texts without entities", "left out: ")
+    if options.variant == "exact":
+        why = "texts: no entity of their reference is in their document"
+        said += said_of(unrecalled, why, "E_Rec leaves out ")
     return said
 
 
@@ -145,6 +142,11 @@ class Tokens:
     in_document: Flags
     in_other: Flags
 
+    def of_type(self, type: int | None) -> Tokens:
+        chosen = slice(None) if type is None else self.type == type
+        columns = (self.text, self.type, self.in_document, self.in_other)
+        return Tokens(*(column[chosen] for column in columns))  # type: ignore[arg-type]
+
     def per_text(self, chosen: Flags, texts: int) -> Integers:
         """How many of the chosen tokens each text has."""
         return np.bincount(self.text[chosen], minlength=texts)
@@ -161,7 +163,7 @@ class Entities:
 
     def scores(self, variant: Variant, type: int | None = None) -> dict[str, Floats]:
         """The three scores of every text, of all entities or of one type; nan where undefined."""
-        own, other = (_of_type(tokens, type) for tokens in (self.own, self.reference))
+        own, other = (tokens.of_type(type) for tokens in (self.own, self.reference))
         have = own.in_document
         every = self._count(own, np.ones(len(own.text), np.bool_))
         if variant == "paper":
@@ -235,18 +237,6 @@ def _among(words: Integers, texts: Integers, there: Integers, layer: Layer, kind
         held = owner * kinds + there[begin:end]
         found[part] = np.isin(texts[part] * kinds + words[part], held)
     return found
-
-
-def _of_type(tokens: Tokens, type: int | None) -> Tokens:
-    if type is None:
-        return tokens
-    chosen = tokens.type == type
-    return Tokens(
-        tokens.text[chosen],
-        tokens.type[chosen],
-        tokens.in_document[chosen],
-        tokens.in_other[chosen],
-    )
 
 
 _DETERMINERS = "a an the this that these those such some any each every either neither no all both"

@@ -39,6 +39,7 @@ from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
+from rote.measure._means import said_of
 
 SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
 KEPT_TEXTS = 5_000
@@ -160,12 +161,10 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    found = []
-    empty = int((rows.texts.lengths[take] == 0).sum())
-    if empty:
-        done = "scored 0 with all others" if options.variant == "package" else "left out"
-        found.append(f"{done}: {empty:,} of {len(take):,} texts without words")
-    remaining = len(take) if options.variant == "package" else len(take) - empty
+    empty, package = rows.texts.lengths[take] == 0, options.variant == "package"
+    done = "scored 0 with all others: " if package else "left out: "
+    found = said_of(empty, "texts without words", done)
+    remaining = len(take) - (0 if package else int(empty.sum()))
     if remaining > options.max_texts:
         found.append(
             f"all pairs of {options.max_texts:,} texts drawn at random from {remaining:,} "

@@ -30,6 +30,7 @@ from rote.core.layer import Ids, Offsets, layer_words
 from rote.core.metric import Metric, Progress, Value, Values, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
+from rote.measure._means import said_of
 
 UNIQUE_LENGTHS = (1, 2, 3)
 SHORT_FOR_MTLD = 50
@@ -196,32 +197,18 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
             found.append(f"fewer than {options.ngram_max} words: ngram_diversity is undefined")
         return found
     totals = {n: int(np.maximum(lengths - n + 1, 0).sum()) for n in UNIQUE_LENGTHS}
-    few = [f"{total:,} for n = {n}" for n, total in totals.items() if total < options.sample_ngrams]
-    if few:
-        found.append(
-            f"Unique-n: fewer than {options.sample_ngrams:,} n-grams, all of them used: "
-            + ", ".join(few)
-        )
+    most = options.sample_ngrams
+    if fewer := [f"{total:,} for n = {n}" for n, total in totals.items() if total < most]:
+        used = f"Unique-n: fewer than {most:,} n-grams, all of them used: "
+        found.append(used + ", ".join(fewer))
     if longest < options.ngram_max:
         found.append(f"no text of {options.ngram_max} words: ngram_diversity is undefined")
     for name, least in (("mattr", options.window), ("hdd", options.draws)):
-        short = int((lengths < least).sum())
-        if short:
-            found.append(f"{name}: left out {_of(short, lengths)} with fewer than {least} words")
-    empty = int((lengths == 0).sum())
-    if empty:
-        found.append(f"mtld: left out {_of(empty, lengths)} without words")
-    short = int(((lengths > 0) & (lengths < SHORT_FOR_MTLD)).sum())
-    if short:
-        found.append(
-            f"mtld: {_of(short, lengths)} with fewer than {SHORT_FOR_MTLD} words, "
-            "where it is unstable"
-        )
-    return found
-
-
-def _of(count: int, lengths: Integers) -> str:
-    return f"{count:,} of {len(lengths):,} texts"
+        said = f"texts with fewer than {least} words"
+        found += said_of(lengths < least, said, f"{name}: left out ")
+    found += said_of(lengths == 0, "texts without words", "mtld: left out ")
+    few = f"texts with fewer than {SHORT_FOR_MTLD} words, where it is unstable"
+    return found + said_of((lengths > 0) & (lengths < SHORT_FOR_MTLD), few, "mtld: ")
 
 
 def _need(options: Options) -> Need:

@@ -27,6 +27,7 @@ from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
+from rote.measure._means import said_of
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -213,23 +214,15 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
         return [WITHOUT]
     lengths = rows.lengths[take]
-    found = []
+    found: list[str] = []
     for least in dict.fromkeys((*sorted(options.n), COVERING[-1])):
-        short = int((lengths < least).sum())
-        if short:
-            left_out = f"no {least}-gram in them"
-            if least == COVERING[-1]:
-                left_out += ", and no creativity index"
-            found.append(
-                f"{short:,} of {len(take):,} texts have fewer than {least} words: {left_out}"
-            )
-    whole = int(((rows.longest[take] == lengths) & (lengths >= COVERING[-1])).sum())
-    if whole:
-        found.append(
-            f"{whole:,} of {len(take):,} texts stand in the corpus from their first word to their "
-            "last: nothing in them can be new"
-        )
-    return found
+        lost = ", and no creativity index" * (least == COVERING[-1])
+        said = f"texts have fewer than {least} words: no {least}-gram in them{lost}"
+        found += said_of(lengths < least, said)
+    said = (
+        "texts stand in the corpus from their first word to their last: nothing in them can be new"
+    )
+    return found + said_of((rows.longest[take] == lengths) & (lengths >= COVERING[-1]), said)
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:

@@ -27,6 +27,7 @@ from rote.core.metric import Comparison, Metric, Value, Values, Work, check_opti
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
+from rote.measure._means import said_of
 from rote.measure._overlap.layout import LAYOUT
 from rote.measure._overlap.partition import NO_BIN, Partition, Placebo, partition, placebo
 from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
@@ -214,10 +215,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
     if not rows.trained:
         return [WITHOUT]
-    said = []
-    short = int((rows.every[take] == 0).sum())
-    if short:
-        said.append(f"{short:,} of {len(take):,} items have fewer than {options.n} words: no bin")
+    said = said_of(rows.every[take] == 0, f"items have fewer than {options.n} words: no bin")
     if rows.placebo:
         words, draws = rows.placebo.words, rows.placebo.draws
         said.append(
@@ -232,9 +230,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
             "no T_sim"
         )
     for name, column in rows.scores.items():
-        undefined = int(np.isnan(column[take]).sum())
-        if undefined:
-            said.append(f"{title(name)} is undefined in {undefined:,} of {len(take):,} texts")
+        said += said_of(np.isnan(column[take]), "texts", f"{title(name)} is undefined in ")
         if len(rows.partition) > 1:
             novel, similar = _ends(rows, column, take)
             said += _why_no_ratio(title(name), novel, similar)
@@ -267,13 +263,9 @@ def _drawn(draws: int) -> str:
 
 def _ends(rows: Rows, column: Floats, take: Take) -> tuple[Floats, Floats]:
     """The defined scores in T_nov and in T_sim."""
-    if len(rows.partition) < 2:
-        nothing = np.empty(0)
-        return nothing, nothing
-    chosen, bins = column[take], rows.bin[take]
-    defined = ~np.isnan(chosen)
-    last = len(rows.partition) - 1
-    return chosen[defined & (bins == 0)], chosen[defined & (bins == last)]
+    chosen, last = take[~np.isnan(column[take])], len(rows.partition) - 1
+    novel, similar = (column[chosen[rows.bin[chosen] == bin]] for bin in (0, last))
+    return (novel, similar) if last else (novel[:0], similar[:0])
 
 
 def _why_no_ratio(shown: str, novel: Floats, similar: Floats) -> list[str]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare._resample import draws
-from rote.core.array_types import Integers
+from rote.core.array_types import Flags, Integers
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
@@ -177,26 +177,31 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     return made
 
 
+def _chosen_of(sentences: Sentences, options: Options, work: Work) -> Flags | None:
+    """As many sentences of every source; None where nothing can be compared."""
+    from rote.measure._neighbours.samples import equal_size, of_equal_size
+
+    size = equal_size(sentences, work, options.k, options.sentences)
+    return of_equal_size(sentences, work, size) if size else None
+
+
 def _trees(sample: Sample, complete: Sentences, options: Options, work: Work) -> Space | None:
-    from rote.measure._neighbours.samples import among_trees, equal_size, of_equal_size
+    from rote.measure._neighbours.samples import among_trees
     from rote.measure._trees.histograms import histograms
 
-    size = equal_size(complete, work, options.k, options.sentences)
-    if not size:
+    if (kept := _chosen_of(complete, options, work)) is None:
         return None
-    chosen = complete.chosen(of_equal_size(complete, work, size))
+    chosen = complete.chosen(kept)
     made = histograms(sample.layer(UPOS), sample.layer(HEAD), chosen)
     return among_trees(made, chosen, work, options.rule)
 
 
 def _meanings(embedded: Embedded, options: Options, work: Work) -> Space | None:
     """Where a sentence has no vector, all samples lose one: they stay of equal size."""
-    from rote.measure._neighbours.samples import among_vectors, equal_size, of_equal_size
+    from rote.measure._neighbours.samples import among_vectors
 
-    size = equal_size(embedded.sentences, work, options.k, options.sentences)
-    if not size:
+    if (kept := _chosen_of(embedded.sentences, options, work)) is None:
         return None
-    kept = of_equal_size(embedded.sentences, work, size)
     chosen = embedded.sentences.chosen(kept)
     return among_vectors(embedded.vectors[kept], chosen, work, options.rule, options.pca)
 

@@ -27,7 +27,7 @@ from rote.core.layer import Ids, Layer, Offsets
 from rote.core.metric import Metric, Progress, Value, Work, option
 from rote.core.record import Headline
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
-from rote.measure._means import per_text, reduce, standard_errors
+from rote.measure._means import per_text, reduce, said_of, standard_errors
 
 TITLES = {
     "rouge_1": "ROUGE-1",
@@ -115,11 +115,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    found = []
+    found: list[str] = []
     for what, lengths in (("texts", rows.lengths), (f"fields '{options.to}'", rows.other_lengths)):
-        empty = int((lengths[take] == 0).sum())
-        if empty:
-            found.append(f"scored 0: {empty:,} of {len(take):,} {what} without words (a-z, 0-9)")
+        found += said_of(lengths[take] == 0, f"{what} without words (a-z, 0-9)", "scored 0: ")
     return found
 
 

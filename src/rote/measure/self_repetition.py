@@ -26,6 +26,7 @@ from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
+from rote.measure._means import said_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,8 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    short = int((rows.lengths[take] < options.n).sum())
-    if not short:
-        return []
-    done = "counted as 0" if options.variant == "package" else "left out"
-    return [f"{done}: {short:,} of {len(take):,} texts with fewer than {options.n} words"]
+    done = "counted as 0: " if options.variant == "package" else "left out: "
+    return said_of(rows.lengths[take] < options.n, f"texts with fewer than {options.n} words", done)
 
 
 def _need(options: Options) -> Need:

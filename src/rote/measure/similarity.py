@@ -27,7 +27,7 @@ from rote.core.record import Headline
 from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.measure import _bertscore
 from rote.measure import _meaning as meaning
-from rote.measure._means import per_text, reduce, standard_errors
+from rote.measure._means import per_text, reduce, said_of, standard_errors
 
 NONE = "none"
 BERTSCORE = {
@@ -138,20 +138,14 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    found = []
-    texts = len(take)
-    if empty := int(rows.empty[take].sum()):
-        found.append(f"left out: {empty:,} of {texts:,} texts, whose '{options.to}' is empty")
+    empty = rows.empty[take]
+    found = said_of(empty, f"texts, whose '{options.to}' is empty", "left out: ")
     if "cosine" in rows.scores:
-        undefined = int(np.isnan(rows.scores["cosine"][take]).sum()) - empty
-        if undefined:
-            found.append(f"cosine: left out {undefined:,} of {texts:,} texts without a vector")
+        undefined = np.isnan(rows.scores["cosine"][take]) & ~empty
+        found += said_of(undefined, "texts without a vector", "cosine: left out ")
     for what, cut in (("texts", rows.cut), (f"fields '{options.to}'", rows.other_cut)):
-        if count := int(cut[take].sum()):
-            found.append(
-                f"cosine: {count:,} of {texts:,} {what} are longer than the model reads: their "
-                "vectors stand for the beginning"
-            )
+        longer = f"{what} are longer than the model reads: their vectors stand for the beginning"
+        found += said_of(cut[take], longer, "cosine: ")
     return found
 
 

@@ -29,7 +29,7 @@ from rote.core.metric import Comparison, Metric, Value, Values, Work, check_opti
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Table
-from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
+from rote.measure._sentences import Drop, Sentences, counted, drawn, sentences_of, whole
 
 if TYPE_CHECKING:
     from rote.measure._trees.edit_distance import Block
@@ -217,9 +217,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     cut_off, not_drawn = int(rows.cut_off[take].sum()), int(rows.not_drawn[take].sum())
     found = []
     if not_drawn:
-        found.append(f"{_sentences(count)} drawn at random from {count + not_drawn:,}")
+        found.append(f"{counted(count)} drawn at random from {count + not_drawn:,}")
     if cut_off:
-        found.append(f"left out: {_sentences(cut_off)} of texts that are cut off")
+        found.append(f"left out: {counted(cut_off)} of texts that are cut off")
     if count < 2:
         found.append("fewer than two sentences: there is no pair to compare")
     else:
@@ -238,11 +238,11 @@ def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
     if not equal_lengths.target.any():
         return ["wl_matched: no length of sentences is common to all sources, so it is undefined"]
     if common < 2:
-        return [f"wl_matched: {_sentences(common)} of a length that all sources have: undefined"]
+        return [f"wl_matched: {counted(common)} of a length that all sources have: undefined"]
     worth, lost = round(equal_lengths.effective(take)), (count - common) / count
     if worth > _MUCH * count and lost < 1 - _MUCH:
         return []
-    weighted = f"weighted to equal lengths, {_sentences(count)} are worth {worth:,}"
+    weighted = f"weighted to equal lengths, {counted(count)} are worth {worth:,}"
     lacking = f"; {lost:.0%} are of lengths that some source lacks" if lost else ""
     return [f"wl_matched: {weighted}{lacking}"]
 
@@ -259,7 +259,7 @@ def _edit_notes(edits: Edits, take: Take) -> list[str]:
         found = [f"tree_edit: {pairs:,} pairs of {count:,} sentences; not tested"]
     too_long = int(edits.too_long[take].sum())
     if too_long:
-        left_out = f"{_sentences(too_long)} of more than {LONGEST} words"
+        left_out = f"{counted(too_long)} of more than {LONGEST} words"
         found.append(f"tree_edit: {left_out} could not be drawn")
     return found
 
@@ -298,10 +298,6 @@ def _ratio_error(words: Integers, counts: Floats) -> float:
     """Jackknife standard error, over texts, of words per sentence."""
     words, counts = words[counts > 0], counts[counts > 0]
     return left_out_error(shares(words.sum() - words, counts.sum() - counts))
-
-
-def _sentences(count: int) -> str:
-    return f"{count:,} sentence{'s' * (count != 1)}"
 
 
 _LAYOUT = (Table("sentence_lengths", "Sentences by length", limit=0, page=False),)

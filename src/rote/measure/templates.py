@@ -30,6 +30,7 @@ from rote.core.record import Asked, Headline
 from rote.core.sample import Take
 from rote.measure import compression
 from rote.measure._against import annotator_signature
+from rote.measure._means import said_of
 from rote.measure._templates.core import (
     Options,
     Rows,
@@ -108,10 +109,11 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     found: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}
     found |= template_tables(rows, comparison, options)
     if options.corpus:
-        from rote.measure._templates.corpus import corpus_tables
+        from rote.measure._templates.corpus import open_corpora, tables_of
 
         signature = annotator_signature(comparison.signature)
-        found |= corpus_tables(rows, comparison, options, signature=signature)
+        corpora = open_corpora(options, signature=signature, reporter=comparison.reporter)
+        found |= tables_of(corpora, rows, comparison, options)
     if options.perplexity:
         from rote.measure._templates.perplexity import perplexity_table
 
@@ -120,11 +122,8 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    found = []
     lengths = rows.layer.text_ends[take] - rows.layer.text_starts[take]
-    short = int((lengths < options.n).sum())
-    if short:
-        found.append(f"{short:,} of {len(take):,} texts are shorter than n = {options.n}")
+    found = said_of(lengths < options.n, f"texts are shorter than n = {options.n}")
     if not len(templates_of(rows, take, options)):
         found.append(f"no {options.n}-gram stands {options.min_count} times: no template")
     if options.variant == "paper" and rows.word.sentence_ends is None:

@@ -34,7 +34,8 @@ def all_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str
     """`counts`, `sentences`, `citations`, `lengths`, those of the ground truth, `verdicts`."""
     assert rows.ground is not None
     assert rows.verdicts is not None
-    every = np.ones(len(rows.sentences), np.bool_)
+    wanted = np.full(len(rows.sentences), options.verdicts)
+    every = [row for _, row in _numbered(rows, comparison, wanted)]
     longest = _longest_cited(rows, rows.verdicts)
     listed = _listed(rows, longest, comparison, options.listed)
     return {
@@ -42,7 +43,7 @@ def all_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str
         **_fragments(rows, rows.verdicts, comparison, listed),
         "lengths": _lengths(rows, longest, comparison),
         **ground_tables(rows.ground, comparison, options),
-        **({"verdicts": list(_rows(rows, comparison, every))} if options.verdicts else {}),
+        **({"verdicts": every} if options.verdicts else {}),
     }
 
 
@@ -95,16 +96,10 @@ def _counts(rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: Flag
     return found
 
 
-def _rows(rows: Rows, comparison: Comparison, wanted: Flags) -> Iterator[Row]:
-    """The verdict on each of the wanted sentences, source by source."""
-    for _, row in _numbered(rows, comparison, wanted):
-        yield row
-
-
 def _numbered(
     rows: Rows, comparison: Comparison, wanted: Flags
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The same with the number of each sentence among all."""
+    """The verdict on each of the wanted sentences, source by source, with its number among all."""
     assert rows.verdicts is not None
     every, layer = rows.sentences, rows.layer
     original, fails = rows.verdicts.original, rows.verdicts.fails
@@ -118,19 +113,9 @@ def _numbered(
                 first = int(np.searchsorted(every.texts, place))
             start = int(layer.starts[every.starts[number]])
             end = int(layer.ends[every.ends[number] - 1])
-            yield (
-                number,
-                {
-                    "source": source,
-                    **comparison.named(place),
-                    "sentence": number - first + 1,
-                    "start": start,
-                    "end": end,
-                    "text": text[start:end],
-                    "original": bool(original[number]),
-                    "fails": bool(fails[number]),
-                },
-            )
+            row = {"source": source, **comparison.named(place), "sentence": number - first + 1}
+            row |= {"start": start, "end": end, "text": text[start:end]}
+            yield number, {**row, "original": bool(original[number]), "fails": bool(fails[number])}
 
 
 def _fragments(

@@ -41,7 +41,10 @@ class Table:
     ids: Sequence[str]
     level: float
 
-    def bin_fields(self, bin: int) -> dict[str, Any]:
+    def bin_fields(self, bin: int | None) -> dict[str, Any]:
+        """Those of a bin, or of all."""
+        if bin is None:
+            return {"bin": None, "name": ALL, "low": 0.0, "high": 1.0}
         low, high = self.rows.partition.bounds(bin)
         return {"bin": bin + 1, "name": self.rows.partition.name(bin), "low": low, "high": high}
 
@@ -69,16 +72,13 @@ def partition_rows(table: Table) -> list[dict[str, Any]]:
     rows, partition = table.rows, table.rows.partition
     found = []
     for source, take in table.groups.items():
-        for bin in range(len(partition)):
-            texts = int((rows.bin[take] == bin).sum())
-            fields = table.bin_fields(bin)
-            found.append(
-                {"source": source, **fields, "items": partition.items[bin], "texts": texts}
-            )
+        kinds = [(n, table.bin_fields(n), items) for n, items in enumerate(partition.items)]
         if partition.undefined:
             fields = {"bin": None, "name": TOO_SHORT, "low": None, "high": None}
-            texts = int((rows.bin[take] == NO_BIN).sum())
-            found.append({"source": source, **fields, "items": partition.undefined, "texts": texts})
+            kinds.append((NO_BIN, fields, partition.undefined))
+        for bin, fields, items in kinds:
+            texts = int((rows.bin[take] == bin).sum())
+            found.append({"source": source, **fields, "items": items, "texts": texts})
     return found
 
 
@@ -88,7 +88,7 @@ def bins(table: Table) -> list[dict[str, Any]]:
         {
             "source": source,
             "score": name,
-            **_fields(table, bin),
+            **table.bin_fields(bin),
             **_mean_in(table, take, column, bin, is_made(name)),
             **_normalized(table, source, column, bin),
             **_excess(table, source, column, bin),
@@ -183,12 +183,6 @@ def items(table: Table) -> list[dict[str, Any]]:
         for source, take in table.groups.items()
         for text in take.tolist()
     ]
-
-
-def _fields(table: Table, bin: int | None) -> dict[str, Any]:
-    if bin is None:
-        return {"bin": None, "name": ALL, "low": 0.0, "high": 1.0}
-    return table.bin_fields(bin)
 
 
 def _in_bin(rows: Rows, take: Take, column: Floats, bin: int | None) -> Floats:

@@ -66,16 +66,6 @@ class _Found:
     among: Flags
 
 
-def corpus_tables(
-    rows: Rows, comparison: Comparison, options: Options, *, signature: str
-) -> Tables:
-    """The tables of all corpora of the options; none where none is named."""
-    if not options.corpus:
-        return {}
-    corpora = open_corpora(options, signature=signature, reporter=comparison.reporter)
-    return tables_of(corpora, rows, comparison, options)
-
-
 def open_corpora(
     options: Options, *, signature: str, reporter: Reporter | None = None
 ) -> dict[str, Index]:

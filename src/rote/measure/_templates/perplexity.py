@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rote.compare.exact_tests import signed_ranks
-from rote.compare.intervals import around, mean_error
+from rote.compare.intervals import around, mean, mean_error
 from rote.core.array_types import Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison
@@ -24,7 +24,6 @@ from rote.core.model import Continuation, Model, Scored
 from rote.core.sample import Take
 from rote.measure._templates.core import Options, Rows, templates_of
 from rote.measure._templates.matches import spans
-from rote.measure._templates.windows import Chosen, Windows
 
 TEMPLATE, OTHER = "template", "other"
 
@@ -66,20 +65,15 @@ def _stretches(
         places, _ = windows.places(layer, np.array([number]), chosen)
         if not len(places):
             continue
-        free = _others(windows, layer, number, chosen)
+        text = layer.slice(number)
+        free = np.arange(text.start, max(text.start, text.stop - windows.n + 1))
+        free = free[~np.isin(windows.numbers[free], chosen)]  # windows that are no template
         drawn = np.sort(random.choice(free, min(len(free), len(places)), replace=False))
         yield Stretches(
             rows.raw.string(number),
             _spans(layer, places, windows.n),
             _spans(layer, drawn, windows.n),
         )
-
-
-def _others(windows: Windows, layer: Layer, number: int, chosen: Chosen) -> Integers:
-    """Where windows of a text begin that are no template."""
-    place = layer.slice(number)
-    starts = np.arange(place.start, max(place.start, place.stop - windows.n + 1))
-    return starts[~np.isin(windows.numbers[starts], chosen)]
 
 
 def _spans(layer: Layer, places: Integers, n: int) -> list[tuple[int, int]]:
@@ -102,9 +96,8 @@ def _rows(
     logs = {kind: np.array([_mean(own) for own in bits[kind]]) for kind in bits}
     test = signed_ranks(logs[OTHER], logs[TEMPLATE])
     for kind, values in means.items():
-        defined = values[~np.isnan(values)]
-        value = _mean(defined)
-        low, high = around(value, mean_error(defined), comparison.level)
+        value = mean(values)
+        low, high = around(value, mean_error(values), comparison.level)
         yield {
             "source": source,
             "model": name,
@@ -112,8 +105,8 @@ def _rows(
             "perplexity": value,
             "low": low,
             "high": high,
-            "bits": _mean(logs[kind][~np.isnan(logs[kind])]),
-            "texts": len(defined),
+            "bits": mean(logs[kind]),
+            "texts": int((~np.isnan(values)).sum()),
             "spans": sum(map(len, bits[kind])),
             "p": test.p,
             "signature": model.signature,
@@ -126,30 +119,19 @@ def _bits(
     """For each kind and text the bits per token of every stretch."""
     from rote.models.answers import score_all
 
-    title = f"templates: {name}"
-    if options.context == "text":
-        asked = [Continuation("", one.text) for one in found]
-        scored = score_all(model, asked, comparison.reporter, title=title)
-        return {
-            kind: [
-                np.array([within(whole, *span) for span in getattr(one, kind)])
-                for one, whole in zip(found, scored)
-            ]
-            for kind in (TEMPLATE, OTHER)
-        }
-    alone = [
-        Continuation("", one.text[start:end])
-        for kind in (TEMPLATE, OTHER)
-        for one in found
-        for start, end in getattr(one, kind)
-    ]
-    answers = iter(score_all(model, alone, comparison.reporter, title=title))
+    kinds, in_text = (TEMPLATE, OTHER), options.context == "text"
+    spans = [(one, span) for kind in kinds for one in found for span in getattr(one, kind)]
+    asked = [one.text for one in found] if in_text else [one.text[a:b] for one, (a, b) in spans]
+    questions = [Continuation("", text) for text in asked]
+    scored = score_all(model, questions, comparison.reporter, title=f"templates: {name}")
+    if in_text:
+        whole = {id(one): answer for one, answer in zip(found, scored)}
+        bits = iter([within(whole[id(one)], *span) for one, span in spans])
+    else:
+        bits = iter([-_mean(answer.logprobs) / math.log(2) for answer in scored])
     return {
-        kind: [
-            np.array([-_mean(next(answers).logprobs) / math.log(2) for _ in getattr(one, kind)])
-            for one in found
-        ]
-        for kind in (TEMPLATE, OTHER)
+        kind: [np.array([next(bits) for _ in getattr(one, kind)]) for one in found]
+        for kind in kinds
     }
 
 

@@ -298,19 +298,21 @@ def highlighted(rows: Rows, comparison: Comparison, options: Options) -> list[di
     number = comparison.ids.index(options.highlight)
     source = next(name for name, take in comparison.groups.items() if number in take)
     chosen = templates_of(rows, comparison.groups[source], options)
+    _, found = _standing(rows, np.array([number]), chosen)
+    keys = ("start", "end", "template", "rank")
+    marks = [dict(zip(keys, (*span, name, rank + 1))) for *span, name, rank in found]
+    text = rows.raw.string(number)
+    return [{"source": source, "id": options.highlight, "text": text, "spans": marks}]
+
+
+def _standing(
+    rows: Rows, take: Take, chosen: Chosen
+) -> tuple[Integers, list[tuple[int, int, str, int]]]:
+    """Where templates stand in texts: places, and of each start, end, name and rank."""
     names = [" ".join(gram) for gram in rows.windows.grams(rows.layer, chosen)]
-    places, which = rows.windows.places(rows.layer, np.array([number]), chosen)
-    starts, ends = spans(rows.layer, places, options.n)
-    row = {
-        "source": source,
-        "id": options.highlight,
-        "text": rows.raw.string(number),
-        "spans": [
-            {"start": start, "end": end, "template": names[rank], "rank": rank + 1}
-            for start, end, rank in zip(starts.tolist(), ends.tolist(), which.tolist())
-        ],
-    }
-    return [row]
+    places, which = rows.windows.places(rows.layer, take, chosen)
+    starts, ends = (ends.tolist() for ends in spans(rows.layer, places, rows.windows.n))
+    return places, [(a, b, names[rank], rank) for a, b, rank in zip(starts, ends, which.tolist())]
 
 
 def check_target(path: Path) -> None:
@@ -332,19 +334,10 @@ def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Pa
         comparison.reporter.stage("templates: all matches", total) as advance,
     ):
         for source, take in comparison.groups.items():
-            chosen = templates_of(rows, take, options)
-            names = [" ".join(gram) for gram in rows.windows.grams(rows.layer, chosen)]
-            places, which = rows.windows.places(rows.layer, take, chosen)
-            starts, ends = spans(rows.layer, places, options.n)
+            places, found = _standing(rows, take, templates_of(rows, take, options))
             for index, number, text in reader.decoded(places):
-                start, end = int(starts[index]), int(ends[index])
-                row = {
-                    "id": comparison.ids[number],
-                    "source": source,
-                    "template": names[which[index]],
-                    "start": start,
-                    "end": end,
-                    "text": text[start:end],
-                }
+                start, end, name, _ = found[index]
+                row: Row = {"id": comparison.ids[number], "source": source, "template": name}
+                row |= {"start": start, "end": end, "text": text[start:end]}
                 file.write(json.dumps(row) + "\n")
             advance(1)
