@@ -208,9 +208,6 @@ def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
     assert _ngram_kernels.texts_elsewhere(shared, shared_ends, shared_kinds, chosen).tolist() == [
         sum(together[gram] - 1 for gram in sets[text]) for text in take
     ]
-    assert _ngram_kernels.joined(ids, starts, ends, chosen).tolist() == [
-        word for text in take for word in texts[text]
-    ]
 
 
 def test_ngram_table_grows_without_losing_any() -> None:

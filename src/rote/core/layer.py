@@ -91,6 +91,13 @@ def items_of(starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
     return np.arange(len(offset), dtype=np.int64) + offset, new_ends
 
 
+def n_gram_starts(layer: Layer, n: int) -> Offsets:
+    """The items at which an n-gram begins that ends in the same text."""
+    lengths = layer.text_ends - layer.text_starts
+    left = np.repeat(layer.text_ends, lengths) - np.arange(len(layer.ids))
+    return np.flatnonzero(left >= n)
+
+
 def number(entries: Iterable[str]) -> tuple[tuple[str, ...], Ids]:
     """Number strings in order of first appearance: the vocabulary, and each entry's number."""
     seen: dict[str, int] = {}

@@ -176,21 +176,6 @@ def lengthen(numbers: Array, starts: Array, ends: Array, n: int) -> tuple[int, i
 
 
 @njit(cache=True, nogil=True)
-def joined(ids: Array, starts: Array, ends: Array, take: Array) -> Array:
-    """The items of the chosen texts one after another."""
-    total = 0
-    for text in take:
-        total += ends[text] - starts[text]
-    result = np.empty(total, ids.dtype)
-    filled = 0
-    for text in take:
-        length = ends[text] - starts[text]
-        result[filled : filled + length] = ids[starts[text] : ends[text]]
-        filled += length
-    return result
-
-
-@njit(cache=True, nogil=True)
 def shared_sets(
     numbers: Array, starts: Array, ends: Array, n: int, kinds: int
 ) -> tuple[Array, Array, Array, Array, int]:

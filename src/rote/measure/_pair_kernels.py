@@ -13,6 +13,7 @@ import numpy as np
 
 from rote.core.array_types import Array
 from rote.core.kernels import njit
+from rote.core.layer import items_of, starts_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -109,7 +110,6 @@ def rouge_rows(ids: Array, starts: Array, ends: Array, kinds: int, first: int, l
 BLEU_LENGTHS = 4
 
 
-@njit(cache=True, nogil=True)
 def invert(
     shared: Array, counts: Array, shared_ends: Array, shared_kinds: int, take: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
@@ -119,34 +119,15 @@ def invert(
     lists and where the list of its n-gram ends; where each text's entries end; and
     the lists: text (numbered within the choice, ascending) and count.
     """
-    sizes = np.zeros(shared_kinds + 1, np.int64)
-    text_ends = np.empty(len(take), np.int64)
-    entries = 0
-    for number in range(len(take)):
-        text = take[number]
-        begin = shared_ends[text - 1] if text else 0
-        for entry in range(begin, shared_ends[text]):
-            sizes[shared[entry] + 1] += 1
-        entries += shared_ends[text] - begin
-        text_ends[number] = entries
-    list_ends = np.cumsum(sizes)
-    free = list_ends[:-1].copy()
-    place = np.empty(entries, np.int64)
-    place_end = np.empty(entries, np.int64)
-    list_text = np.empty(entries, np.int32)
-    list_count = np.empty(entries, np.int32)
-    filled = 0
-    for number in range(len(take)):
-        text = take[number]
-        for entry in range(shared_ends[text - 1] if text else 0, shared_ends[text]):
-            gram = shared[entry]
-            place[filled] = free[gram]
-            place_end[filled] = list_ends[gram + 1]
-            list_text[free[gram]] = number
-            list_count[free[gram]] = counts[entry]
-            free[gram] += 1
-            filled += 1
-    return place, place_end, text_ends, list_text, list_count
+    starts, ends = starts_of(shared_ends)[take], shared_ends[take]
+    entries, text_ends = items_of(starts, ends)
+    grams = shared[entries]
+    order = np.argsort(grams, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    list_ends = np.cumsum(np.bincount(grams, minlength=shared_kinds))
+    list_text = np.repeat(np.arange(len(take), dtype=np.int32), ends - starts)[order]
+    return place, list_ends[grams], text_ends, list_text, counts[entries][order]
 
 
 @njit(cache=True, nogil=True)

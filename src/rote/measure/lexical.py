@@ -26,7 +26,7 @@ import numpy as np
 from rote.compare.intervals import mean, mean_error
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.layer import Ids, Offsets, layer_words
+from rote.core.layer import Ids, Offsets, items_of, layer_words
 from rote.core.metric import Metric, Progress, Value, Values, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
@@ -272,9 +272,9 @@ def _diversity_beyond_words(rows: Rows, take: Take) -> float:
 
 def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
     """N-gram diversity of the chosen texts read as one, as the package reads them."""
-    from rote.measure._ngram_kernels import joined, number_ngrams
+    from rote.measure._ngram_kernels import number_ngrams
 
-    ids = joined(rows.ids, rows.starts, rows.ends, take)
+    ids = rows.ids[items_of(rows.starts[take], rows.ends[take])[0]]
     if len(ids) < longest:
         return np.nan
     start, end = np.zeros(1, np.int64), np.array([len(ids)], np.int64)

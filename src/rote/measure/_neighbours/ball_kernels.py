@@ -12,30 +12,6 @@ COLUMNS = 256
 
 
 @njit(cache=True, nogil=True)
-def holders(
-    labels: Array, counts: Array, ends: Array, kinds: int, chosen: Array
-) -> tuple[Array, Array, Array]:
-    """For every label: which of the chosen points hold it, by place; how often; where it ends."""
-    holder_ends = np.zeros(kinds + 1, np.int64)
-    for point in chosen:
-        for entry in range(ends[point - 1] if point else 0, ends[point]):
-            holder_ends[labels[entry] + 1] += 1
-    for label in range(kinds):
-        holder_ends[label + 1] += holder_ends[label]
-    filled = holder_ends[:-1].copy()
-    holder = np.empty(holder_ends[-1], np.int32)
-    times = np.empty(holder_ends[-1], np.int32)
-    for place in range(len(chosen)):
-        point = chosen[place]
-        for entry in range(ends[point - 1] if point else 0, ends[point]):
-            slot = filled[labels[entry]]
-            holder[slot] = place
-            times[slot] = counts[entry]
-            filled[labels[entry]] += 1
-    return holder, times, holder_ends
-
-
-@njit(cache=True, nogil=True)
 def add_products(
     products: Array,
     centres: Array,
@@ -54,16 +30,6 @@ def add_products(
             label, count = labels[entry], counts[entry]
             for slot in range(holder_ends[label], holder_ends[label + 1]):
                 sums[holder[slot]] += count * times[slot]
-
-
-@njit(cache=True, nogil=True)
-def negative_square_over(products: Array, norms: Array) -> Array:
-    far = np.empty(products.shape, np.float64)
-    for row in range(len(products)):
-        for place in range(len(norms)):
-            product = np.float64(products[row, place])
-            far[row, place] = -(product * product / norms[place])
-    return far
 
 
 @njit(cache=True, nogil=True)

@@ -95,16 +95,26 @@ class TreePoints:
     norms: Floats
 
     def chosen(self, others: Integers) -> Far:
-        from rote.measure._neighbours import ball_kernels as kernels
+        from rote.measure._neighbours.ball_kernels import add_products
 
         common, norms = self.common[others].T.copy(), self.norms[others]
-        lists = (self.labels, self.counts, self.ends)
-        holding = kernels.holders(*lists, self.kinds, others)
+        # For every label: which of the chosen points hold it, by place; how often; where it ends.
+        starts, ends = starts_of(self.ends)[others], self.ends[others]
+        entries, _ = items_of(starts, ends)
+        labels = self.labels[entries]
+        order = np.argsort(labels, kind="stable")
+        holder = np.repeat(np.arange(len(others), dtype=np.int32), ends - starts)[order]
+        times = self.counts[entries][order]
+        holder_ends = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=self.kinds))))
 
         def far(centres: Integers) -> Floats:
             products = self.common[centres] @ common
-            kernels.add_products(products, centres, *lists, *holding)
-            return np.asarray(kernels.negative_square_over(products, norms))
+            add_products(
+                *(products, centres, self.labels, self.counts, self.ends),
+                *(holder, times, holder_ends),
+            )
+            squares = np.square(products, dtype=np.float64)
+            return np.asarray(-(squares / norms), np.float64)
 
         return far
 

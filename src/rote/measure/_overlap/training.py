@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rote.core.array_types import Flags, Integers
 from rote.core.document import Document
 from rote.core.errors import OptionError
-from rote.core.layer import Layer
+from rote.core.layer import Layer, n_gram_starts
 from rote.core.metric import Work
 from rote.corpus import Shard, digest
 
@@ -189,10 +189,3 @@ class Wanted:
 
     def _key(self, first: Integers, last: Integers | NDArray[np.int32]) -> Integers:
         return first * len(self._words) + last
-
-
-def n_gram_starts(layer: Layer, n: int) -> Integers:
-    """The items at which an n-gram begins that ends in the same text."""
-    lengths = layer.text_ends - layer.text_starts
-    left = np.repeat(layer.text_ends, lengths) - np.arange(len(layer.ids))
-    return np.flatnonzero(left >= n)

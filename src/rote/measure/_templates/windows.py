@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rote.core.array_types import Array, Integers
 from rote.core.kernels import njit
-from rote.core.layer import Layer
+from rote.core.layer import Layer, Offsets, items_of, n_gram_starts
 from rote.core.sample import Take
 from rote.measure._ngram_kernels import ONCE, number_ngrams
 
@@ -93,7 +93,10 @@ class Windows:
         """The items at which these n-grams begin, in order, and which of `chosen` stands there."""
         wanted = np.full(len(self.counts), -1, np.int64)
         wanted[chosen] = np.arange(len(chosen))
-        return _places(self.numbers, layer.text_starts, layer.text_ends, take, wanted)
+        items, _ = items_of(layer.text_starts[take], layer.text_ends[take])
+        items = items[self.numbers[items] != ONCE]
+        which = wanted[self.numbers[items]]
+        return items[which >= 0], which[which >= 0]
 
     def _listed(self, chosen: Chosen) -> bool:
         return not len(chosen) or int(self.counts[chosen].min()) >= self.frequent.least
@@ -123,15 +126,20 @@ def windows_by_length(
 def _listings(
     layer: Layer, numbers: NDArray[np.int32], kinds: int, n: int, top: int, singles: bool
 ) -> Windows:
-    starts, ends = layer.text_starts, layer.text_ends
-    kinds = _settle(numbers, starts, ends, n, kinds, singles)
-    first = np.full(kinds, -1, np.int64)
-    counts = np.zeros(kinds, np.int64)
-    _survey(numbers, first, counts)
+    begins = np.zeros(len(numbers), np.bool_)
+    begins[n_gram_starts(layer, n)] = True
+    numbers[~begins] = ONCE
+    if singles:
+        alone = np.flatnonzero(begins & (numbers == ONCE))
+        numbers[alone] = np.arange(kinds, kinds + len(alone))
+        kinds += len(alone)
+    held = np.flatnonzero(numbers != ONCE)
+    counts = np.bincount(numbers[held], minlength=kinds)
+    first = np.empty(kinds, np.int64)
+    first[numbers[held][::-1]] = held[::-1]  # the last that is written is the first that stands
     order = _in_order(layer, first, n)
     rank = np.empty(kinds, np.int32)
     rank[order] = np.arange(kinds, dtype=np.int32)
-    held = numbers != ONCE
     numbers[held] = rank[numbers[held]]
     counts, first = counts[order], first[order]
     kept = min(kinds, _CANDIDATES * top)
@@ -141,18 +149,19 @@ def _listings(
         numbers,
         counts,
         first,
-        _listing(numbers, starts, ends, counts, least),
-        _listing(numbers, starts, ends, counts, 1),
+        _listing(numbers, layer.text_ends, counts, least),
+        _listing(numbers, layer.text_ends, counts, 1),
     )
 
 
-def _listing(
-    numbers: NDArray[np.int32], starts: Array, ends: Array, counts: Integers, least: int
-) -> Listing:
+def _listing(numbers: NDArray[np.int32], ends: Offsets, counts: Integers, least: int) -> Listing:
     grams = np.flatnonzero(counts >= least)
     rank = np.full(len(counts), ONCE, np.int32)
     rank[grams] = np.arange(len(grams), dtype=np.int32)
-    return Listing(*_listed(numbers, starts, ends, rank), grams, least)
+    listed = numbers != ONCE
+    listed[listed] = rank[numbers[listed]] != ONCE
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(listed)))
+    return Listing(rank[numbers[listed]], before[ends], grams, least)
 
 
 def _in_order(layer: Layer, first: Integers, n: int) -> Integers:
@@ -180,47 +189,6 @@ def _best(listing: Listing, take: Take, top: int, min_count: int) -> tuple[Chose
     # Stable: equal counts stay in the order of the numbers, which is that of the items.
     chosen = there[np.argsort(-counts[there], kind="stable")][:top]
     return listing.grams[chosen], int(counts[chosen[-1]]) if len(chosen) else 0
-
-
-@njit(cache=True, nogil=True)
-def _settle(numbers: Array, starts: Array, ends: Array, n: int, kinds: int, singles: bool) -> int:
-    """Clear the places that begin no window; number single n-grams if they are wanted."""
-    for text in range(len(starts)):
-        for place in range(starts[text], ends[text]):
-            if place > ends[text] - n:
-                numbers[place] = ONCE
-            elif singles and numbers[place] == ONCE:
-                numbers[place] = kinds
-                kinds += 1
-    return kinds
-
-
-@njit(cache=True, nogil=True)
-def _survey(numbers: Array, first: Array, counts: Array) -> None:
-    for place in range(len(numbers)):
-        number = numbers[place]
-        if number != ONCE:
-            if first[number] < 0:
-                first[number] = place
-            counts[number] += 1
-
-
-@njit(cache=True, nogil=True)
-def _listed(numbers: Array, starts: Array, ends: Array, rank: Array) -> tuple[Array, Array]:
-    total = 0
-    for number in numbers:
-        total += number != ONCE and rank[number] != ONCE
-    listed = np.empty(total, np.int32)
-    listed_ends = np.empty(len(starts), np.int64)
-    filled = 0
-    for text in range(len(starts)):
-        for place in range(starts[text], ends[text]):
-            number = numbers[place]
-            if number != ONCE and rank[number] != ONCE:
-                listed[filled] = rank[number]
-                filled += 1
-        listed_ends[text] = filled
-    return listed, listed_ends
 
 
 @njit(cache=True, nogil=True)
@@ -269,23 +237,3 @@ def _tally(
                     last[number] = owners[text]
                     texts[number] += 1
     return counts, texts
-
-
-@njit(cache=True, nogil=True)
-def _places(
-    numbers: Array, starts: Array, ends: Array, take: Array, wanted: Array
-) -> tuple[Array, Array]:
-    total = 0
-    for text in take:
-        for place in range(starts[text], ends[text]):
-            total += numbers[place] != ONCE and wanted[numbers[place]] >= 0
-    places = np.empty(total, np.int64)
-    which = np.empty(total, np.int64)
-    filled = 0
-    for text in take:
-        for place in range(starts[text], ends[text]):
-            if numbers[place] != ONCE and wanted[numbers[place]] >= 0:
-                places[filled] = place
-                which[filled] = wanted[numbers[place]]
-                filled += 1
-    return places, which

@@ -22,7 +22,7 @@ import numpy as np
 from rote.compare.intervals import left_out_error
 from rote.core.array_types import Array, Floats, Integers
 from rote.core.kernels import njit
-from rote.core.layer import Ids, Offsets
+from rote.core.layer import Ids, Offsets, items_of, starts_of
 from rote.core.sample import Take
 from rote.measure._sentences import Sentences
 from rote.measure._trees.histograms import Histograms
@@ -141,21 +141,11 @@ def summed(
 
 def square_of(made: Histograms, chosen: Integers) -> float:
     """The squared length of the sum over the chosen sentences."""
-    total = sentence_sum(made.labels, made.counts, made.ends, made.norms, made.kinds, chosen)
+    starts, ends = starts_of(made.ends)[chosen], made.ends[chosen]
+    entries, _ = items_of(starts, ends)
+    lengths = np.repeat(np.sqrt(made.norms[chosen].astype(np.float64)), ends - starts)
+    total = np.bincount(made.labels[entries], made.counts[entries] / lengths, made.kinds)
     return float(np.square(total).sum())
-
-
-@njit(cache=True, nogil=True)
-def sentence_sum(
-    labels: Array, counts: Array, ends: Array, norms: Array, kinds: int, chosen: Array
-) -> Array:
-    """The sum of the chosen sentences' unit vectors."""
-    total = np.zeros(kinds, np.float64)
-    for sentence in chosen:
-        length = np.sqrt(np.float64(norms[sentence]))
-        for entry in range(ends[sentence - 1] if sentence else 0, ends[sentence]):
-            total[labels[entry]] += counts[entry] / length
-    return total
 
 
 @njit(cache=True, nogil=True)
