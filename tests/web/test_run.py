@@ -20,7 +20,7 @@ from rote.core import plugins, record
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.progress import Silent
 from rote.web.forms.options import from_json
-from rote.web.forms.run import RunForm, fields_of, takes_of
+from rote.web.forms.run import RunForm, fields_of, offered, takes_of
 from rote.web.jobs import work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
@@ -29,7 +29,7 @@ from tests.web.asked import made_index
 from tests.web.conftest import Calling
 from tests.web.test_history import made
 
-NAMES = record.names()
+NAMES = offered()
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +90,13 @@ def test_no_option_names_a_file_or_a_model_that_was_not_given(held: Workspace, n
             form = RunForm.read(name, [("input", key), (field.name, "/etc/passwd")])
             with pytest.raises(RoteError, match=r"etc/passwd|unknown|no result"):
                 form.check(held)
+
+
+def test_what_writes_a_data_set_is_left_to_the_shell(app: TestClient) -> None:
+    written = set(record.names()) - set(NAMES)
+    assert all(getattr(record.find(name), "output", "result") != "result" for name in written)
+    for name in written:
+        assert app.get(f"/run/{name}").status_code == 404
 
 
 def test_an_address_holds_what_differs_and_comes_back(app: TestClient) -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
-from rote.core.record import Study, find
+from rote.core.record import Study, find, names
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.studies._driver import kinds, options_of, run
@@ -43,14 +43,15 @@ class RunForm:
             given.setdefault(key, []).append(value)
         single = {key: ",".join(dict.fromkeys(filter(None, held))) for key, held in given.items()}
         found: dict[str, Any] = {}
-        for kind in kinds(find(name)):
-            found |= forms.read(kind, single, _offered(kind), open=True)
+        taken = {one.name: single[one.name] for one in fields_of(name) if one.name in single}
+        for kind in kinds(record_of(name)):
+            found |= forms.read(kind, taken, _offered(kind), open=True)
         return cls(name, tuple(dict.fromkeys(given.get("input", ()))), found)
 
     @property
     def title(self) -> str:
         named = ", ".join(one.split("~")[0] for one in self.inputs[:3])
-        return f"{find(self.name).title} of {named}"
+        return f"{record_of(self.name).title} of {named}"
 
     @property
     def address(self) -> str:
@@ -61,13 +62,13 @@ class RunForm:
 
     @property
     def files(self) -> Sequence[str]:
-        return self.inputs if takes_of(find(self.name)) in ("texts", "items") else ()
+        return () if takes_of(record_of(self.name)) in ("results", "index") else self.inputs
 
     def check(self, opened: Workspace) -> None:
         if not self.inputs:
             raise OptionError("nothing is chosen that could go in")
         self._inputs(opened)
-        options_of(kinds(find(self.name)), self._given(opened))
+        options_of(kinds(record_of(self.name)), self._given(opened))
 
     def places(self) -> tuple[Sequence[str], Sequence[str]]:
         grounds = []
@@ -75,11 +76,14 @@ class RunForm:
             if one.kind in ("place", "models") and one.name in self.options:
                 grounds += forms.written(self.options[one.name]).split(",")
         files, indexes = keys_of(self.files, grounds)
-        return files, [*indexes, *(self.inputs if takes_of(find(self.name)) == "index" else ())]
+        return files, [
+            *indexes,
+            *(self.inputs if takes_of(record_of(self.name)) == "index" else ()),
+        ]
 
     def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         given, inputs = self._given(opened), self._inputs(opened)
-        if isinstance(find(self.name), Metric):
+        if isinstance(record_of(self.name), Metric):
             given |= {"jobs": opened.jobs, "per_text": per_text(inputs, reporter)}
         return [run(self.name, inputs, given, reporter=reporter)]
 
@@ -94,13 +98,30 @@ class RunForm:
         return found
 
     def _inputs(self, opened: Workspace) -> Any:
-        takes = takes_of(find(self.name))
+        takes = takes_of(record_of(self.name))
         if takes == "results":
             history = History(opened.store)
             return [result for id in self.inputs for result in history.results(id)]
         if takes == "index":
             return next(opened.index(key) for key in self.inputs)
         return [opened.file(key) for key in self.inputs]
+
+
+def offered() -> list[str]:
+    """The records that give values to look at; a data set is written on the shell, to a place that
+    no request may name."""
+    return [name for name in names() if _shown(find(name))]
+
+
+def record_of(name: str) -> Metric | Study:
+    record = find(name)
+    if not _shown(record):
+        raise UnknownName("command of the app", name, offered())
+    return record
+
+
+def _shown(record: Metric | Study) -> bool:
+    return getattr(record, "output", "result") == "result"
 
 
 def takes_of(record: Metric | Study) -> str:
@@ -110,11 +131,12 @@ def takes_of(record: Metric | Study) -> str:
 
 def fields_of(name: str) -> list[forms.Field]:
     """The fields that the form of a record has; one that several kinds of options have, once."""
+    record = record_of(name)
     found: dict[str, forms.Field] = {}
-    for kind in kinds(find(name)):
+    for kind in kinds(record):
         for one in forms.fields_of(kind, _offered(kind), open=True):
             found.setdefault(one.name, one)
-    return list(found.values())
+    return [one for one in found.values() if one.name not in getattr(record, "without", ())]
 
 
 def _offered(kind: type) -> Sequence[str] | None:

@@ -15,7 +15,7 @@ from rote.core.errors import RoteError
 from rote.web.errors import status_of
 from rote.web.forms.compare import guessed
 from rote.web.forms.options import pairs_of, written
-from rote.web.forms.run import RunForm, fields_of, takes_of
+from rote.web.forms.run import RunForm, fields_of, offered, record_of, takes_of
 from rote.web.jobs.queue import job_response
 from rote.web.pages.render import page
 from rote.web.state import state
@@ -54,7 +54,7 @@ def list_page(request: Request) -> Response:
 @router.get("/run/{name}", include_in_schema=False)
 def form_page(request: Request, name: str, tidy: bool = False) -> Response:
     form = RunForm.read(name, request.query_params.multi_items())
-    if not request.query_params and takes_of(records.find(name)) == "texts":
+    if not request.query_params and takes_of(record_of(name)) == "texts":
         opened = state(request).workspace
         first = tuple(opened.files)[:1]
         form = RunForm(name, first, guessed(first, opened))
@@ -102,15 +102,15 @@ def start_run(request: Request, name: str, asked: RunQuestion) -> dict[str, Any]
 
 def _listed() -> list[dict[str, Any]]:
     found = []
-    for name in records.names():
-        record = records.find(name)
+    for name in offered():
+        record = record_of(name)
         about = {"name": name, "title": record.title, "says": records.summary(name)}
         found.append({**about, "section": record.section, "takes": takes_of(record)})
     return found
 
 
 def _page(request: Request, form: RunForm, problem: str = "", status: int = 200) -> Response:
-    app, record = state(request), records.find(form.name)
+    app, record = state(request), record_of(form.name)
     takes = takes_of(record)
     if takes == "results":
         entries = app.history.entries(limit=_RESULTS)
