@@ -53,7 +53,8 @@ def _section(title: str, text: str) -> str:
 def stub() -> str:
     """The public names with their types; what the package holds is made when it is asked for."""
     import rote
-    from rote.studies._functions import function_names
+    from rote.report.make import KINDS
+    from rote.studies._functions import function_names, keywords
     from rote.studies._functions import stub as written
 
     lines = ["# Made by `make docs` from the records of the commands; do not edit.\n"]
@@ -61,8 +62,11 @@ def stub() -> str:
     lines += ["from typing import Any, Literal\n"]
     for room, names in rote._ROOMS.items():
         lines += [f"from {room} import {name} as {name}" for name in names]
-    lines += ["from rote.corpus import Input\n", "__version__: str\n"]
-    return "\n".join([*lines, *map(written, function_names())])
+    lines += ["from rote.corpus import Input", "from rote.report.report import Report\n"]
+    given = ", ".join(f"{field.name}: {hint} = ..." for field, hint in keywords(KINDS))
+    first = "texts: Input, /, *, output: str | Path | None = ..."
+    report = f"def report({first}, {given}) -> Report: ...\n"
+    return "\n".join([*lines, "__version__: str\n", *map(written, function_names()), report])
 
 
 def problems() -> list[str]:

@@ -20,8 +20,8 @@ PUBLIC = [
     *("__version__", "build_index", "compression", "contamination", "diversity", "entity_scores"),
     *("favoured", "generate", "homogenization", "index_texts", "lexical", "limit", "memorization"),
     *("novelty", "open_corpus", "open_index", "originality", "overlap", "perplexity", "perturb"),
-    *("popularity", "precision_recall", "pseudo_summaries", "rouge", "self_repetition", "semantic"),
-    *("similarity", "style_memorization", "syntactic", "templates", "trace"),
+    *("popularity", "precision_recall", "pseudo_summaries", "report", "rouge", "self_repetition"),
+    *("semantic", "similarity", "style_memorization", "syntactic", "templates", "trace"),
 ]
 
 

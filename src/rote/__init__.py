@@ -36,6 +36,8 @@ def __getattr__(name: str) -> Any:
         return version()
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
+    if name == "report":  # a room that is a function, too
+        return importlib.import_module("rote.report")
     if name == "__all__":
         return __dir__()
     if not name.startswith("_"):
@@ -52,4 +54,4 @@ def __dir__() -> list[str]:
     from rote.core.record import names
 
     functions = (name.replace("-", "_") for name in names())
-    return sorted([*_HOME, "__version__", "diversity", *functions])
+    return sorted([*_HOME, "__version__", "diversity", "report", *functions])

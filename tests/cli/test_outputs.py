@@ -47,7 +47,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forms are made from the same results: every measure runs once."""
 
     def remembered(chosen: Any, files: Any, **given: Any) -> Any:
-        key = repr((chosen, files, given["settings"], given["read"], given["panel"]))
+        key = repr((chosen, files, given["settings"], given["read"], given.get("panel")))
         if key not in KEPT:
             KEPT[key] = compute(chosen, files, **given)
         return KEPT[key]

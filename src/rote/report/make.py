@@ -1,6 +1,6 @@
-"""From inputs to a study: everything that can be measured of some texts, on one reading of them.
+"""From inputs to a report: all that can be measured of some texts, on one reading of them.
 
-    study = make_report("stories.jsonl", settings=Settings(by=("source",), reference="human"))
+    found = make_report("stories.jsonl", settings=Settings(by=("source",), reference="human"))
 
 A measure that cannot work is left out with the reason, and nothing that was computed is lost.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 from rote.core.distribution import version
@@ -28,9 +29,13 @@ from rote.report.materials import corpus_material, named, texts_material
 from rote.report.options import Limits, ReportOptions
 from rote.report.plan import POPULARITY, check_given, check_names, planned
 from rote.report.reading import Overview
-from rote.report.report import Evidence, Material, Omission, Report
+from rote.report.report import Evidence, Material, Omission, Report, form_of
 from rote.report.tools import tools
+from rote.studies._driver import options_of
+from rote.studies._functions import not_a_text
 
+KINDS = (ReportOptions, Settings, ReadOptions)
+"""Whose fields are the keywords of `rote.report`."""
 ROWS = 300
 """Rows of each source that a table keeps: a study is read, not computed with."""
 _WHOLE = ("texts",)
@@ -150,6 +155,22 @@ def make_report(
         omitted=tuple(call.omitted),
         notes=tuple(dict.fromkeys(call.notes)),
     )
+
+
+def report(texts: Input, /, *, output: str | Path | None = None, **keywords: Any) -> Report:
+    """`rote.report`: everything that can be measured of some texts, written where `output` says.
+
+    Keywords are those of `rote report`: corpus, train, measures, title, by, reference, ...
+    """
+    form = None if output is None else form_of(Path(output))  # a wrong ending costs no minutes
+    given = {k: str(v) if isinstance(v, Path) else v for k, v in keywords.items()}
+    kinds = options_of(KINDS, given)
+    made = make_report(
+        not_a_text(texts), kinds[ReportOptions], settings=kinds[Settings], read=kinds[ReadOptions]
+    )
+    if output is not None:
+        made.save(output, form)
+    return made
 
 
 def _held_against(role: str, name: str) -> Material:

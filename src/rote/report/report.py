@@ -1,7 +1,7 @@
-"""The whole picture of some texts as data: what was measured on what, and what was found.
+"""A report as data: what was measured on what, and what was found.
 
-`make_report` makes a study, `page`, `markdown` and `folder` show it; the web app keeps it. The JSON
-form holds everything that is shown, so that a study can be shown again without the texts.
+`make_report` makes it, `page`, `markdown` and `folder` show it; the web app keeps it. The JSON
+form holds everything that is shown, so that a report can be shown again without the texts.
 """
 
 from __future__ import annotations
@@ -9,11 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
 
+from rote.core import plugins
+from rote.core.errors import OptionError
+from rote.core.files import write_atomically
 from rote.core.result import Result
 
 SCHEMA = 1
+Form = Literal["html", "md", "folder", "json"]
+ENDINGS: Mapping[str, Form] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "md",
+    ".markdown": "md",
+    ".json": "json",
+    "": "folder",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +143,32 @@ class Report:
         # Half a surrogate pair cannot be written in UTF-8; \\udc80 is how JSON spells it.
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
+    def page(self) -> str:
+        """One HTML page that needs no network."""
+        return str(plugins.load("report", "page").html_page(self))
+
+    def markdown(self) -> str:
+        return str(plugins.load("report", "markdown").markdown(self))
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.page())}" width="100%" height="800"></iframe>'
+
+    def written(self, form: Form) -> str:
+        """The report in one of the forms that are one file."""
+        if form == "json":
+            return self.to_json() + "\n"
+        return self.markdown() if form == "md" else self.page()
+
+    def save(self, path: str | Path, form: Form | None = None) -> None:
+        """Write a page, Markdown, JSON or a folder for a paper, by the ending of the path."""
+        path = Path(path)
+        form = form or form_of(path)
+        if form == "folder":
+            plugins.load("report", "folder").write_folder(self, path)
+        else:
+            # Half a surrogate pair cannot be written in UTF-8.
+            write_atomically(path, self.written(form).encode("utf-8", "backslashreplace"))
+
     @classmethod
     def from_json(cls, text: str) -> Report:
         return cls.from_dict(json.loads(text))
@@ -151,6 +191,17 @@ class Report:
             omitted=tuple(Omission(**one) for one in data["omitted"]),
             notes=tuple(data["notes"]),
         )
+
+
+def form_of(path: Path) -> Form:
+    """What a path is to hold, by its ending."""
+    ending = path.suffix.lower()
+    if path.is_dir() or ending in ENDINGS:
+        return "folder" if path.is_dir() else ENDINGS[ending]
+    raise OptionError(
+        f"{path}: no form ends in {ending}; end in .html, .md or .json, name a folder, "
+        "or choose with --format"
+    )
 
 
 def _mark(data: Mapping[str, Any]) -> Mark:

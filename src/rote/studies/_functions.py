@@ -81,13 +81,17 @@ def function_names() -> list[str]:
 
 
 def keywords_of(record: Metric | Study) -> list[tuple[Field[Any], str]]:
-    """The fields of all its options, and what may be given for each; one that several kinds have
-    is taken once."""
+    """The fields of all its options, and what may be given for each."""
+    return keywords(kinds(record), getattr(record, "without", ()))
+
+
+def keywords(kinds: Sequence[type], without: Sequence[str] = ()) -> list[tuple[Field[Any], str]]:
+    """The same of some kinds of options; a field that several have is taken once."""
     found: dict[str, tuple[Field[Any], str]] = {}
-    for kind in kinds(record):
+    for kind in kinds:
         hints = get_type_hints(kind)
         for field in fields(kind):
-            if field.name in getattr(record, "without", ()):
+            if field.name in without:
                 continue
             opened = field.metadata.get("opened")
             written = "Any" if opened else _written(hints[field.name])

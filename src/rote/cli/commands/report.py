@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import click
 
@@ -17,9 +17,7 @@ from rote.core.metric import option
 from rote.corpus import ReadOptions
 from rote.measure import Settings
 from rote.report.options import ReportOptions
-
-if TYPE_CHECKING:
-    from rote.report.report import Report
+from rote.report.report import SCHEMA, Form, Report, form_of
 
 _HELP = """Everything that can be measured of some texts, as one page to send to a colleague.
 
@@ -37,16 +35,7 @@ method section with citations. What the inputs do not allow is listed with the r
 A study that was saved as JSON is shown again in another form without measuring.
 """
 
-Format = Literal["html", "md", "folder", "json"]
-_ENDINGS: dict[str, Format] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "md",
-    ".markdown": "md",
-    ".json": "json",
-    "": "folder",
-}
-_NAMES: dict[Format, str] = {
+_NAMES: dict[Form, str] = {
     "html": "report.html",
     "md": "report.md",
     "folder": "report",
@@ -65,14 +54,14 @@ class WritingOptions:
         metavar="FILE",
         writes="report",
     )
-    format: Format | None = option(
+    format: Form | None = option(
         None,
         "One HTML page, Markdown, a folder of CSV, LaTeX and figures for a paper, or JSON that can "
         "be shown again  [default: by the ending of -o]",
     )
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
-    def target(self) -> tuple[Path, Format]:
+    def target(self) -> tuple[Path, Form]:
         """What is written, and in which form."""
         form = self.format or self._by_ending()
         path = self.output or Path(_NAMES[form])
@@ -88,16 +77,8 @@ class WritingOptions:
             raise OptionError(f"{path}: there is no folder {path.parent} to write into")
         return path, form
 
-    def _by_ending(self) -> Format:
-        if self.output in (None, STDOUT):
-            return "html"
-        ending = self.output.suffix.lower()
-        if self.output.is_dir() or ending in _ENDINGS:
-            return "folder" if self.output.is_dir() else _ENDINGS[ending]
-        raise OptionError(
-            f"{self.output}: no form ends in {ending}; end in .html, .md or .json, name a folder, "
-            "or choose with --format"
-        )
+    def _by_ending(self) -> Form:
+        return "html" if self.output in (None, STDOUT) else form_of(self.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +127,6 @@ def _keep(study: Report, path: Path, files: tuple[str, ...], reporter: TerminalR
 
 def saved_study(files: list[Path]) -> Report | None:
     """The study that the only file holds; None where it holds something else."""
-    from rote.report.report import SCHEMA, Report
-
     if len(files) != 1 or not _may_be_saved(files[0]):
         return None
     try:
@@ -181,24 +160,13 @@ def _may_be_saved(path: Path) -> bool:
     return start.startswith(b"{") and b'"schema"' in start
 
 
-def write(study: Report, path: Path, form: Format) -> None:
-    from rote.cli._output import send
+def write(report: Report, path: Path, form: Form) -> None:
+    if path == STDOUT:
+        from rote.cli._output import send
 
-    target = None if path == STDOUT else path
-    if form == "folder":
-        from rote.report.folder import write_folder
-
-        write_folder(study, path)
-    elif form == "md":
-        from rote.report.markdown import markdown
-
-        send(markdown(study), target)
-    elif form == "json":
-        send(study.to_json() + "\n", target)
+        send(report.written(form), None)
     else:
-        from rote.report.page import html_page
-
-        send(html_page(study), target)
+        report.save(path, form)
 
 
 def _tell(study: Report, path: Path) -> None:

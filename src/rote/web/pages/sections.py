@@ -66,8 +66,8 @@ def _glance(study: Report) -> list[Fragment]:
 @cache
 def _maker() -> str:
     """This version of the report: what another has drawn is drawn again."""
-    import rote.report
+    from rote.report import fragments
 
-    held = Path(str(rote.report.__file__)).parent.rglob("*.*")
+    held = Path(fragments.__file__).parent.rglob("*.*")
     kinds = (".py", ".html", ".css", ".js")
     return hashed(*(one.read_text("utf-8") for one in sorted(held) if one.suffix in kinds))
