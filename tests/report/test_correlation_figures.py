@@ -5,20 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import rote
 from rote.core.result import Result
-from rote.report.figures import correlation as correlation_figures
+from rote.report.figures import correlate as correlation_figures
 from rote.report.figures.results import save
-from rote.report.tables import correlation as correlation_tables
+from rote.report.tables import correlate as correlation_tables
 from rote.report.tables.written import as_csv
-from rote.studies._correlate import Options, correlate
-from rote.studies._source_table import Column
-from tests.studies.saved import columns, made, table
+from tests.studies.saved import columns, made
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def faceted() -> Result:
         for name in ("human", *(f"model-{n}" for n in range(6))):
             x = float(rng.normal())
             held[f"{task}|{name}"] = {"x": x, "y": x + float(rng.normal()) / 9, "same": 1.0}
-    return correlate(table(made(held, by=("task", "source"), reference="human")), Options())
+    return rote.correlate(made(held, by=("task", "source"), reference="human"), values="all")
 
 
 def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> None:
@@ -61,9 +59,8 @@ def with_comet(sources: int) -> Result:
     values = {
         name: {f"v{n}": x[name] + float(rng.normal()) / 50 for n in range(5)} for name in names
     }
-    comet = Column("comet", "comet", quality=True, values={n: float(rng.normal()) for n in names})
-    held = table(made(values))
-    return correlate(replace(held, columns=(*held.columns, comet)), Options())
+    comet = [{"source": name, "comet": float(rng.normal())} for name in names]
+    return rote.correlate(made(values), values="all", quality=comet)
 
 
 def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones() -> None:
@@ -102,7 +99,7 @@ def test_figures_can_be_opened(faceted: Result, tmp_path: Path, ending: str) -> 
 
 def test_names_that_would_act_on_a_figure_or_terminal_do_not() -> None:
     held = {f"[red]{n}\x1b[31m": {"x": float(n), "y": float(n % 3)} for n in range(4)}
-    found = correlate(table(made(held)), Options())
+    found = rote.correlate(made(held), values="all")
     assert "\x1b" not in correlation_tables.as_text(found)
     assert "\x1b" not in str(correlation_figures.pairs_chart(found).to_dict())
 
@@ -121,7 +118,7 @@ def test_the_table_shows_matrix_intervals_and_what_holds_a_pair_up(faceted: Resu
 def test_a_wide_matrix_goes_on_below() -> None:
     rng = np.random.default_rng(0)
     many = {f"value{n}": rng.normal(size=5).tolist() for n in range(14)}
-    found = correlate(table(columns(**many)), Options())
+    found = rote.correlate(columns(**many), values="all")
     text = correlation_tables.as_text(found, width=80)
     assert text.count("correlations (5 sources)") == 3
     assert max(map(len, text.split("note:")[0].splitlines()[:60])) <= 80

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+import rote
 from rote.core.result import Result
 from rote.report.figures import factors as factor_figures
 from rote.report.figures.results import save
 from rote.report.tables import factors as factor_tables
 from rote.report.tables.written import as_csv
-from rote.studies._factors import Options, factors
-from tests.studies.saved import made, table
+from tests.studies.saved import made
 
 
 def swept(*, human: tuple[str, ...] = ("none",), **options: Any) -> Result:
@@ -27,7 +27,7 @@ def swept(*, human: tuple[str, ...] = ("none",), **options: Any) -> Result:
     for level in human:
         held[f"human|{level}"] = {"unique": (0.9, 0.01), "mtld": 90.0}
     result = made(held, by=("source", "temperature"), reference="human" if human else None)
-    return factors(table(result), Options(over="temperature", **options))
+    return rote.factors(result, values="all", over="temperature", **options)
 
 
 def panels(result: Result) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def test_what_is_undefined_takes_no_room() -> None:
 
 def test_many_levels_go_on_below() -> None:
     held = {f"{s}|{n}": {"unique": (0.5, 0.1)} for s in "ab" for n in range(1, 12)}
-    found = factors(table(made(held, by=("source", "step"))), Options(over="step"))
+    found = rote.factors(made(held, by=("source", "step")), values="all", over="step")
     lines = factor_tables.as_text(found, width=100).splitlines()
     assert sum(line.startswith(" lexical.unique  ") for line in lines) >= 3
     assert max(map(len, lines[:20])) <= 100

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
-from rote.studies._source_table import SourceTable, joined
+from rote.studies._joined import joined
+from rote.studies._source_table import SourceTable
 
 Number = float | tuple[float, float]
 """A value, or a value and half the width of its interval."""

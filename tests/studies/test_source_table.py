@@ -6,12 +6,15 @@ import math
 
 import pytest
 
+import rote
 from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
 from rote.studies._source_table import chosen, length_remarks, without
+from rote.studies.correlate import METHOD
 from tests.studies.saved import made, table
 
 LEXICAL = made({"a": {"unique": (0.5, 0.1), "mtld": 60.0}, "b": {"unique": 0.6, "mtld": 70.0}})
+ENOUGH = [made({name: {"share": ord(name)} for name in "abc"}, measure=m) for m in ("y", "z")]
 COMPRESSION = made({"b": {"gzip": 2.5}, "c": {"gzip": 2.0}}, measure="compression")
 
 
@@ -124,13 +127,13 @@ def test_unequal_lengths_are_said_where_values_move_with_them() -> None:
 
 
 def test_the_joined_table_is_a_result_that_can_be_read_again() -> None:
-    found = table(LEXICAL, COMPRESSION)
-    result = found.result("x", {}, {}, method="none", notes=["a note"])
+    three = made({name: {"ttr": 0.5} for name in "abc"}, measure="x")
+    result = rote.correlate([three, LEXICAL, COMPRESSION, *ENOUGH], values="all")
     again = Result.from_json(result.to_json())
     assert again.sources["a"].values["lexical.mtld"] == 60
     assert math.isnan(again.sources["a"].values["compression.gzip"])
     assert again.sources["a"].notes == ("no value of compression.gzip",)
     assert again.sources["a"].intervals["lexical.unique"] == pytest.approx((0.4, 0.6))
-    assert again.notes == ("a note",)
+    assert any("is there for" in note for note in again.notes)
     assert again.interval is not None
-    assert (again.interval.level, again.interval.method) == (0.95, "none")
+    assert (again.interval.level, again.interval.method) == (0.95, METHOD)

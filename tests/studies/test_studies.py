@@ -9,20 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import rote
 from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
-from rote.studies import _correlate as correlation_study
-from rote.studies import _factors as factor_study
-from rote.studies._correlate import correlate
-from rote.studies._factors import factors
-from tests.studies.saved import columns, made, table
+from tests.studies.saved import columns, made
 
 X = [1.0, 2, 3, 4, 5]
 Y = [2.0, 1, 4, 3, 5]
 
 
 def correlated(*results: Result, **options: Any) -> Result:
-    return correlate(table(*results), correlation_study.Options(**options))
+    return rote.correlate(results, values="all", **options)
 
 
 def row(result: Result, name: str, **wanted: object) -> Any:
@@ -142,7 +139,7 @@ def test_too_few_sources_or_columns_are_refused() -> None:
     with pytest.raises(OptionError, match=r"needs two columns: there is only lexical\.x"):
         correlated(columns(x=X))
     apart = made({name: {"gzip": 1.0} for name in "vwxyz"}, measure="compression")
-    with pytest.raises(OptionError, match=r"no source has two.*1\.json, 2\.json.*named alike"):
+    with pytest.raises(OptionError, match=r"no source has two.*lexical, compression.*named alike"):
         correlated(columns(x=X), apart)
 
 
@@ -170,7 +167,7 @@ def swept(**by_source: tuple[float, ...]) -> Result:
 
 
 def studied(result: Result, over: str = "temperature", **options: Any) -> Result:
-    return factors(table(result), factor_study.Options(over=over, **options))
+    return rote.factors(result, values="all", over=over, **options)
 
 
 def test_trends_slopes_and_changes_of_a_numeric_factor() -> None:
@@ -304,7 +301,7 @@ def test_a_factor_that_is_not_there_is_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'temperature'"):
         studied(result, "temprature")
     with pytest.raises(OptionError, match="--over names the factor"):
-        factor_study.Options()
+        rote.factors(result)
     with pytest.raises(OptionError, match=r"only the level 0\.2: a factor needs two"):
         studied(made({"m|0.2": {"unique": 1.0}}, by=("source", "t")), "t")
     with pytest.raises(UnknownName, match="field of --by 'temperature'"):

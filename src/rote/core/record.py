@@ -154,6 +154,8 @@ class Findings:
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     method: str = ""
     """How intervals were made; their level is that of the option `interval`."""
+    level: float | None = None
+    """Where the option leaves it open."""
     reference: str | None = None
     comparisons: Sequence[Row] = ()
     notes: Sequence[str] = ()

@@ -40,7 +40,8 @@ def run(
         return compute({name: own}, inputs, settings=settings, read=read, reporter=reporter)[0]
     call = Call(_READERS[record.takes](inputs, options, reporter), own, options, reporter)
     level = next((one.interval for one in options.values() if hasattr(one, "interval")), 0)
-    return _result(record, own, record.run(call), level)
+    found = record.run(call)
+    return _result(record, own, found, level if found.level is None else found.level)
 
 
 def kinds(record: Metric | Study) -> tuple[type, ...]:
@@ -80,12 +81,15 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
         item = get_args(kind)[0]
         if isinstance(value, str):
             value = tuple(part.strip() for part in value.split(",") if part.strip())
+        elif isinstance(value, Path):
+            value = (value,)
         if field.name == "by" and not _are_names(value):
             raise OptionError(
                 f"by names fields, such as 'source' or ('task', 'source'), not {value!r}"
             )
         if isinstance(value, Sequence):
-            return tuple(Path(one) if item is Path else one for one in value)
+            paths = item is Path
+            return tuple(Path(one) if paths and isinstance(one, str) else one for one in value)
     return Path(value) if kind is Path and isinstance(value, str) else value
 
 
@@ -122,6 +126,8 @@ def _items(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> list
 
 def _results(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> list[Any]:
     """Results with the name of what they came in: files, or results that were just made."""
+    if isinstance(inputs, Mapping):
+        return list(inputs.items())
     several = isinstance(inputs, Sequence) and not isinstance(inputs, str)
     found: list[tuple[str, Result]] = []
     for one in inputs if several else [inputs]:
@@ -129,6 +135,8 @@ def _results(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> li
             found.append((one.measure, one))
         else:
             found += [(str(one), result) for result in read_results(Path(one))]
+    if not found:
+        raise InputError("there are no results", remedy="Give some, or files that hold some")
     return found
 
 

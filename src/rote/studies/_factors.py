@@ -1,149 +1,85 @@
-"""What does a factor do: temperature, size, instruction tuning, quantization?
-
-For every source the trend of its values over the factor's levels; over sources, whether they
-change alike; and whether the order of the sources is the same at every level (Kendall's W).
-"""
+"""What a factor does, column by column: trends, changes, agreement, and which group is which level
+of which source."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rote.compare.correlation import LEAST, agreement, largest_block, pairs, spearman
 from rote.compare.exact_tests import sign_test, wilcoxon_exact
 from rote.compare.intervals import around
-from rote.compare.levels import Levels, ordered_levels
-from rote.compare.permutation import holm
+from rote.compare.levels import Levels
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import check_options, option
-from rote.core.result import Result
-from rote.studies._factor_parts import Part, factor_parts, reference_field
-from rote.studies._source_table import (
-    Column,
-    SourceTable,
-    chosen_settings,
-    length_remarks,
-    without,
-)
+from rote.core.facets import JOINT
+from rote.studies._source_table import Column, SourceTable
+
+if TYPE_CHECKING:
+    from rote.studies.factors import Options
 
 Scale = Literal["auto", "linear", "log"]
-METHOD = "from the intervals of both values, taken as independent; over sources Student's t"
+WIDE = 20
 _FEW = "an interval over sources needs two of them"
-_WIDE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """The factor, its order, and which sources count; the shell's flags come from here."""
+class Part:
+    """One facet: source -> level -> the group that holds it; the reference's groups apart."""
 
-    over: str | None = option(None, "The field of --by that is the factor", metavar="FIELD")
-    order: tuple[str, ...] = option((), "The levels in order, where they are not numbers")
-    pair: tuple[str, ...] = option((), "Two levels to compare, such as base,instruct")
-    scale: Scale = option(
-        "auto",
-        "Take numbers as they are or by their logarithm, with slopes per doubling; auto: by their "
-        f"logarithm where the largest is at least {_WIDE} times the smallest",
-    )
-    facet: tuple[str, ...] = option((), "Fields of --by whose values are looked at one by one")
-    without: tuple[str, ...] = option((), "Sources to leave out, or what a field of them holds")
-    with_reference: bool = option(False, "Count the reference as a source like the others")
-    with_inputs: bool = option(False, "Count the inputs (input documents) as a source")
-    matched: bool = option(False, "Take the values at equal size, where a result has them")
-    interval: float | None = option(
-        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
-    )
-    seed: int = option(0, "Seed of the random orders")
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if not self.over:
-            raise OptionError("--over names the factor: a field that the results were made --by")
-
-    @property
-    def factor(self) -> str:
-        """The factor, which is always named."""
-        return str(self.over)
+    title: str
+    groups: Mapping[str, Mapping[str, str]]
+    reference: Mapping[str, str]
 
 
-def factors(table: SourceTable, options: Options) -> Result:
-    """Trends, changes and agreement of every column over the levels of the factor."""
-    if options.factor not in table.by:
-        raise UnknownName("field of --by", options.factor, table.by)
-    if len(table.by) < 2:
-        raise OptionError(
-            f"the results were made --by {options.factor} alone, so no source can be followed over "
-            f"it: make them --by source,{options.factor}"
-        )
-    table = table.at_level(options.interval)
-    place = reference_field(table)
-    kept = without(
-        table,
-        options.without,
-        reference=options.with_reference or place == options.factor,
-        inputs=options.with_inputs,
-    )
-    found = [
-        fields[options.factor]
-        for fields in map(kept.fields, kept.sizes)
-        # The reference is drawn as a line of its own, and may have no level at all.
-        if place == options.factor or table.reference not in fields.values()
-    ]
-    levels = ordered_levels(found, options.factor, order=options.order, pair=options.pair)
-    if len(levels.names) < 2:
-        raise OptionError(
-            f"'{options.factor}' has only the level {', '.join(levels.names) or 'none'}: a factor "
-            "needs two"
-        )
-    study = _Study(kept, levels, options)
-    parts = factor_parts(table, kept, place, over=options.factor, facet=options.facet)
-    cells, trends, changes, agreements, neighbours = [], [], [], [], []
-    for part in parts:
-        of_part: list[dict[str, Any]] = []
-        for column, whole in zip(kept.columns, table.columns):
-            cells += list(study.cells(part, column, whole))
-            trends += list(study.trends(part, column))
-            of_part += list(study.change(part, column))
-            agreements += list(study.agreement(part, column))
-            neighbours += list(study.neighbours(part, column))
-        for row, p in zip(of_part, holm([row["p_wilcoxon"] for row in of_part])):
-            changes.append({**row, "p_corrected": p})
-    tables = {
-        "levels": [
-            {
-                "level": n,
-                "number": x,
-                "kind": levels.kind,
-                "unit": levels.unit,
-                "scale": study.scale,
-            }
-            for n, x in zip(levels.names, levels.numbers)
-        ],
-        "cells": cells,
-        "trends": trends,
-        "changes": changes,
-        "agreement": agreements,
-        "neighbours": neighbours,
-    }
-    settings = {
-        "values": [column.name for column in table.columns],
-        "over": options.factor,
-        "levels": levels.names,
-        "kind": levels.kind,
-        "scale": study.scale,
-        **chosen_settings(options),
-    }
-    groups = [[g for held in part.groups.values() for g in held.values()] for part in parts]
-    notes = length_remarks(kept, groups, matched=options.matched)
-    notes += study.remarks(parts, found)
-    described = replace(table, notes=kept.notes)
-    return described.result("factors", settings, tables, method=METHOD, notes=notes)
+def factor_parts(
+    table: SourceTable,
+    kept: SourceTable,
+    place: str | None,
+    *,
+    over: str,
+    facet: Sequence[str],
+) -> list[Part]:
+    """Facets, by the fields named or by those beside the factor and the field of the reference.
+
+    `kept` are the sources that count, `place` is the field that names the reference.
+    """
+    for name in facet:
+        if name not in table.by or name == over:
+            raise UnknownName("field of --by", name, [f for f in table.by if f != over])
+    if not facet and place not in (None, over):
+        facet = [name for name in table.by if name not in (place, over)]
+    own = [name for name in table.by if name != over and name not in facet]
+    groups: dict[str, dict[str, dict[str, str]]] = {}
+    references: dict[str, dict[str, str]] = {}
+    for group in table.sizes:
+        held = table.fields(group)
+        title = JOINT.join(held[name] for name in facet)
+        source = JOINT.join(held[name] for name in own) or "all"
+        level = held[over]
+        is_reference = place not in (None, over) and held[str(place)] == table.reference
+        if is_reference or group == table.reference:
+            references.setdefault(title, {})[level] = group
+        if group in kept.sizes:
+            groups.setdefault(title, {}).setdefault(source, {})[level] = group
+    return [Part(title, held, references.get(title, {})) for title, held in groups.items()]
 
 
-class _Study:
+def reference_field(table: SourceTable) -> str | None:
+    """The field that names the reference."""
+    if table.reference is None or table.reference in table.sizes:
+        return None
+    for group in table.sizes:
+        for name, value in table.fields(group).items():
+            if value == table.reference:
+                return name
+    return None
+
+
+class Trends:
     """The rows of one factor, column by column."""
 
     def __init__(self, table: SourceTable, levels: Levels, options: Options) -> None:
@@ -351,7 +287,7 @@ def _scale(levels: Levels, wanted: Scale) -> str:
     positive = levels.kind == "numeric" and levels.numbers[0] > 0
     if wanted == "log" and not positive:
         raise OptionError("--scale log needs a factor of numbers above 0")
-    wide = positive and levels.numbers[-1] >= _WIDE * levels.numbers[0]
+    wide = positive and levels.numbers[-1] >= WIDE * levels.numbers[0]
     return "log" if wanted == "log" or (wanted == "auto" and wide) else "linear"
 
 

@@ -1,7 +1,7 @@
 """Quality columns that the user brings: COMET, human ratings, perplexity, anything in numbers.
 
 A table (CSV, TSV or JSONL) with one row per source, or one per text; several rows of a source
-are averaged, which is said.
+are averaged, which is said. From Python, the rows of one table may be given themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from rote.core.errors import InputError, UnknownName
 from rote.core.facets import JOINT
+from rote.corpus.memory import rows_of
 from rote.studies._source_table import Column, SourceTable
 
 SOURCE = "source"
@@ -23,20 +24,20 @@ _NO_QUALITY = ("id", "doc_id")
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
-def with_quality(
-    table: SourceTable, paths: Sequence[Path], wanted: Sequence[str] = ()
-) -> SourceTable:
-    """The table with the columns of these files; `wanted` names columns of any of them."""
-    left = set(wanted)
-    for path in paths:
-        columns, notes = quality_columns(path, table, [] if len(paths) > 1 else wanted)
+def with_quality(table: SourceTable, given: Any, wanted: Sequence[str] = ()) -> SourceTable:
+    """The table with the columns of these files, or of records; `wanted` names columns of any of
+    them."""
+    left, given = set(wanted), rows_of(given)
+    tables = given if all(isinstance(one, Path) for one in given) else [given]
+    for own in tables:
+        columns, notes = quality_columns(own, table, [] if len(tables) > 1 else wanted)
         if wanted:
             columns = [column for column in columns if column.name in wanted]
             left -= {column.name for column in columns}
         taken = {column.name for column in table.columns}
         for column in columns:
             if column.name in taken:
-                raise InputError(f"'{column.name}' is there already", file=str(path))
+                raise InputError(f"'{column.name}' is there already", file=_name(own))
         table = replace(table, columns=(*table.columns, *columns), notes=(*table.notes, *notes))
     if left:
         known = [column.name for column in table.columns if column.quality]
@@ -45,17 +46,17 @@ def with_quality(
 
 
 def quality_columns(
-    path: Path, table: SourceTable, wanted: Sequence[str] = ()
+    given: Path | Sequence[Mapping[str, Any]], table: SourceTable, wanted: Sequence[str] = ()
 ) -> tuple[list[Column], list[str]]:
     """The numeric columns of a file over the sources of a table, and what should be said of them.
 
     A row's source is named by the fields that the results were made by, where it has them all,
     or by its field `source`.
     """
-    file = str(path)
+    file = _name(given)
     keys: tuple[str, ...] = ()
     rows = []
-    for line, row in _rows(path):
+    for line, row in _rows(given) if isinstance(given, Path) else enumerate(given, 1):
         keys = keys or _keys(row, table.by, file)
         rows.append((line, _source(row, keys, file, line), row))
     if not rows:
@@ -94,6 +95,10 @@ def _remarks(file: str, rows: Any, known: Any, table: SourceTable) -> Iterator[s
     unknown = list(dict.fromkeys(s for _, s, _ in rows if s not in table.sizes))
     if unknown:
         yield f"{file}: not among the results, and left out: {', '.join(unknown)}"
+
+
+def _name(given: Any) -> str:
+    return str(given) if isinstance(given, Path) else "quality"
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -1,32 +1,30 @@
-"""Saved results side by side: one row per source, one column per value of a measure.
-
-Files may hold different measures of the same sources, the same measures of different sources, or
-both. What has the same name is the same thing; where two files disagree about it, that is an error.
-"""
+"""Values of results side by side: one row per source, one column per value of a measure."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from rote.compare.intervals import at_level, quantile
+from rote.compare.intervals import at_level
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
-from rote.core.record import main_values
-from rote.core.result import Interval, Result, Row, SourceResult
-from rote.core.signature import Signature
+from rote.core.metric import check_options, option, unsigned
+from rote.core.record import Findings
+from rote.core.result import Row, SourceResult
 
 ALL = "all"
 _NOT_REFERENCE = "the reference is not counted as a source: --with-reference counts it"
 _NOT_INPUTS = "inputs are not counted as a source: --with-inputs counts them"
 _UNEQUAL = 1.5
-_NO_SETTING = ("texts", "groups", "reference", "items", "rote", "seed", "sample")
-"""What a signature says of the data, or of the version."""
-_SAME = 1e-9
+
+
+def _if_given(value: Any) -> Any:
+    """For `sign`: a signature says it where it was asked for."""
+    return value or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +110,14 @@ class SourceTable:
         held += [[c.name, dict(c.values), dict(c.errors), dict(c.intervals)] for c in self.columns]
         return blake2b(json.dumps(held).encode(), digest_size=6).hexdigest()
 
-    def result(
+    def findings(
         self,
-        measure: str,
-        settings: Mapping[str, Any],
         tables: Mapping[str, Sequence[Row]],
         *,
         method: str,
         notes: Iterable[str],
-    ) -> Result:
+        signed: Mapping[str, Any],
+    ) -> Findings:
         """What was found, with the table itself: a result like any other."""
         described = [
             {
@@ -141,61 +138,56 @@ class SourceTable:
             )
             for name, size in self.sizes.items()
         }
-        return Result(
-            measure=measure,
-            signature=Signature.of({"measure": measure, **settings, "results": self.fingerprint}),
-            by=self.by,
-            reference=self.reference,
-            interval=Interval(self.level, method) if self.level else None,
+        names = [column.name for column in self.columns]
+        return Findings(
+            signed={"values": names, **signed, "results": self.fingerprint},
             sources=sources,
-            tables={"values": described, **tables},
+            values=described,
+            by=self.by,
+            tables=tables,
+            method=method,
+            level=self.level,
+            reference=self.reference,
             notes=tuple(dict.fromkeys((*self.notes, *notes))),
         )
 
 
-def joined(read: Sequence[tuple[str, Result]], *, matched: bool = False) -> SourceTable:
-    """Results, each with the name of its file, as one table.
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """Which values of which sources: what all commands on saved results have."""
 
-    `matched`: values at equal size where a result has them, which come without intervals.
-    """
-    by = read[0][1].by
-    level = next((r.interval.level for _, r in read if r.interval and r.interval.level), 0.95)
-    columns: dict[str, Column] = {}
-    sizes: dict[str, tuple[int, int]] = {}
-    whence: dict[tuple[str, str], str] = {}
-    made: dict[str, tuple[str, Result]] = {}
-    notes: dict[str, None] = {}
-    for file, result in read:
-        for column in _columns(result, by, level, matched, notes):
-            whole = columns.get(column.name, column.take(()))
-            for source, value in column.values.items():
-                before = whole.values.get(source, math.nan)
-                if math.isnan(before):
-                    whole = whole.and_of(column, source)
-                    whence[column.name, source] = file
-                elif not math.isnan(value) and not _equal(before, value):
-                    raise OptionError(
-                        f"{column.name} of '{source}' is {before:.6g} in "
-                        f"{whence[column.name, source]} and {value:.6g} in {file}: leave one of "
-                        "them out"
-                    )
-            columns[column.name] = whole
-            other = made.setdefault(column.name, (file, result))
-            notes.update(_settings_differ(column.name, other, (file, result)))
-        for source, found in result.sources.items():
-            name, size = _reordered(source, result.by, by), (found.texts, found.words)
-            if sizes.setdefault(name, size)[0] != size[0]:
-                counts = f"{sizes[name][0]:,} texts in one result and {size[0]:,} in another"
-                notes[f"'{name}' has {counts}"] = None
-    return SourceTable(
-        by=by,
-        reference=_reference(read),
-        level=level,
-        sizes=sizes,
-        columns=tuple(columns.values()),
-        files=tuple(dict.fromkeys(file for file, _ in read)),
-        notes=tuple(notes),
+    values: tuple[str, ...] = option(
+        (),
+        "Values to take: lexical.mtld, a measure's or a value's name, or all; default: the one or "
+        "two that stand for each measure",
     )
+    facet: tuple[str, ...] = option(
+        (),
+        "Fields of --by whose values are looked at one by one (default: as the reference of the "
+        "results asks)",
+        sign=_if_given,
+    )
+    without: tuple[str, ...] = option(
+        (), "Sources to leave out, or what a field of them holds", sign=_if_given
+    )
+    with_reference: bool = option(
+        False, "Count the reference as a source like the others", sign=_if_given
+    )
+    with_inputs: bool = option(
+        False, "Count the inputs (input documents) as a source", sign=_if_given
+    )
+    matched: bool = option(
+        False, "Take the values at equal size, where a result has them", sign=_if_given
+    )
+    interval: float | None = option(
+        None,
+        "Level of the intervals; 0 leaves them out  [default: as the results have it]",
+        sign=unsigned,
+    )
+    seed: int = option(0, "Seed of the random orders, where sources are too many for all of them")
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def chosen(table: SourceTable, values: Sequence[str]) -> SourceTable:
@@ -237,17 +229,11 @@ def without(
             raise UnknownName("source", name, known)
     gone = {source for sources in dropped.values() for source in sources}
     said = [f"{why} ({_listed(sources)})" for why, sources in dropped.items() if why and sources]
-    kept = [source for source in table.sizes if source not in gone]
-    return only(replace(table, notes=(*table.notes, *said)), kept)
-
-
-def only(table: SourceTable, sources: Sequence[str]) -> SourceTable:
-    """The table of these sources alone; a column that none of them has stays, empty."""
-    keep = set(sources)
     return replace(
         table,
-        sizes={name: size for name, size in table.sizes.items() if name in keep},
-        columns=tuple(column.take(keep) for column in table.columns),
+        sizes={source: size for source, size in table.sizes.items() if source not in gone},
+        columns=tuple(column.take(table.sizes.keys() - gone) for column in table.columns),
+        notes=(*table.notes, *said),
     )
 
 
@@ -270,102 +256,9 @@ def length_remarks(
     ]
 
 
-def chosen_settings(options: Any) -> dict[str, Any]:
-    """What a signature says of the options that both commands on saved results have."""
-    names = ("facet", "without", "with_reference", "with_inputs", "matched")
-    given = {name: getattr(options, name) for name in names if getattr(options, name)}
-    return {**given, "seed": options.seed}
-
-
-def _columns(
-    result: Result, by: tuple[str, ...], level: float, matched: bool, notes: dict[str, None]
-) -> Iterator[Column]:
-    described = {row["value"]: row for row in result.tables.get("values", ())}
-    names = list(
-        dict.fromkeys([*described, *(v for s in result.sources.values() for v in s.values)])
-    )
-    own_level = result.interval.level if result.interval else 0.0
-    equal = _matched(result, notes) if matched else {}
-    for value in names:
-        row = described.get(value, {})
-        values: dict[str, float] = {}
-        errors: dict[str, float] = {}
-        intervals: dict[str, tuple[float, float]] = {}
-        for source, found in result.sources.items():
-            name, estimate = _reordered(source, result.by, by), found.values.get(value, math.nan)
-            values[name], errors[name] = equal.get((source, value), estimate), math.nan
-            if (source, value) in equal or value not in found.intervals or not own_level:
-                continue
-            low, high = found.intervals[value]
-            # An interval that was cut at 0 or 1 is shorter on that side.
-            errors[name] = max(high - estimate, estimate - low) / quantile(own_level)
-            intervals[name] = (low, high)
-        column = Column(
-            name=value if "." in value else f"{result.measure}.{value}",
-            title=row.get("title", value),
-            higher=row.get("higher", "neither"),
-            length_sensitive=bool(row.get("length_sensitive", False)),
-            share=bool(row.get("share", False)),
-            headline=value in main_values(result.measure, names),
-            values=values,
-            errors=errors,
-            intervals=intervals,
-        )
-        yield column.at_level(own_level, level)
-
-
-def _matched(result: Result, notes: dict[str, None]) -> dict[tuple[str, str], float]:
-    rows = result.tables.get("matched", ())
-    units = ("words", "sentences", "texts")
-    sizes = {next(row[unit] for unit in units if unit in row) for row in rows}
-    if len(sizes) > 1:
-        notes[
-            f"{result.measure}: values at equal size are those of {min(sizes):,} to {max(sizes):,} "
-            "units, equal only within each facet of the result"
-        ] = None
-    return {(row["source"], row["value"]): row["mean"] for row in rows if row["mean"] is not None}
-
-
 def _names(column: Column) -> tuple[str, ...]:
     measure, _, value = column.name.partition(".")
     return (column.name, measure, value)
-
-
-def _reordered(source: str, own: tuple[str, ...], by: tuple[str, ...]) -> str:
-    """The name of a source of `--by b,a` where others were made with `--by a,b`."""
-    parts = source.split(JOINT)
-    if own == by or sorted(own) != sorted(by) or len(parts) != len(own):
-        return source
-    held = dict(zip(own, parts))
-    return JOINT.join(held[name] for name in by)
-
-
-def _reference(read: Sequence[tuple[str, Result]]) -> str | None:
-    named = {result.reference: file for file, result in read if result.reference is not None}
-    if len(named) > 1:
-        said = ", ".join(f"'{name}' in {file}" for name, file in named.items())
-        raise OptionError(f"the results have different references: {said}")
-    return next(iter(named), None)
-
-
-def _settings_differ(
-    name: str, first: tuple[str, Result], second: tuple[str, Result]
-) -> dict[str, None]:
-    """A remark where a column comes from two results that were not made alike."""
-    if first[1] is second[1]:
-        return {}
-    left, right = (dict(result.signature.settings) for _, result in (first, second))
-    differ = [
-        f"{key} {left.get(key, 'none')} / {right.get(key, 'none')}"
-        for key in dict.fromkeys((*left, *right))
-        if key not in _NO_SETTING and left.get(key) != right.get(key)
-    ]
-    if not differ:
-        return {}
-    return {
-        f"{name} was made with different settings in {first[0]} and {second[0]}: "
-        f"{', '.join(differ)}": None
-    }
 
 
 def _lacking(columns: Sequence[Column], source: str) -> tuple[str, ...]:
@@ -376,7 +269,3 @@ def _lacking(columns: Sequence[Column], source: str) -> tuple[str, ...]:
 def _listed(names: Sequence[str], most: int = 6) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _equal(a: float, b: float) -> bool:
-    return math.isclose(a, b, rel_tol=_SAME, abs_tol=_SAME)

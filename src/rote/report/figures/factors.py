@@ -11,7 +11,7 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.figures._looks import REFERENCE, colour_and_shape
 from rote.report.tables._blocks import defined
-from rote.report.tables.correlation import short
+from rote.report.tables.correlate import short
 from rote.report.terminal import harmless
 
 _COLUMNS = 3

@@ -10,7 +10,7 @@ from rote.core.result import Result
 from rote.report._grid import rounded, rounded_like
 from rote.report.tables._blocks import defined, number, p_value, plain_text, print_end
 from rote.report.tables._latex import escaped, tabular
-from rote.report.tables.correlation import short
+from rote.report.tables.correlate import short
 from rote.report.terminal import harmless, plain_table
 
 Rows = Sequence[Mapping[str, Any]]

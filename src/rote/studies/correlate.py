@@ -1,8 +1,17 @@
-"""Which measures go together, and which with quality? Correlations over sources, facet by facet.
+"""Correlate measures with each other, and with quality, over the sources of saved results.
 
-Each facet (a task, a genre) has its own matrix. Over several facets there is one more: of the
-same sources, numbers centred within each facet, so that a task that demands more variety of
-everybody does not look like a correlation.
+RESULTS are what measures wrote as JSON; sources with the same name are joined. Quality comes as a
+table with a column `source`:
+
+\b
+  rote diversity stories.jsonl --by source --reference human -o diversity.json
+  rote correlate diversity.json --quality ratings.csv --figure correlations.png
+
+Over five or ten sources only strong correlations can be told from chance: look at the intervals.
+
+Each facet (a task, a genre) has its own matrix. Over several facets there is one more: of the same
+sources, numbers centred within each facet, so that a task that demands more variety of everybody
+does not look like a correlation.
 """
 
 from __future__ import annotations
@@ -10,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -29,12 +39,14 @@ from rote.compare.permutation import holm
 from rote.core.array_types import Floats
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
-from rote.core.metric import check_options, option
-from rote.core.result import Result
+from rote.core.metric import option, unsigned
+from rote.core.record import Call, Findings, Study
+from rote.studies._joined import table_of
+from rote.studies._quality import with_quality
 from rote.studies._source_table import (
     Column,
     SourceTable,
-    chosen_settings,
+    TableOptions,
     length_remarks,
     without,
 )
@@ -58,38 +70,33 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Which sources count, and how p-values are corrected; the shell's flags come from here."""
+class Options(TableOptions):
+    """What is correlated, over which sources, and how p-values are corrected."""
 
-    facet: tuple[str, ...] = option(
+    quality: tuple[Path, ...] = option(
         (),
-        "Fields of --by: correlate within each of their values (default: as the reference of the "
-        "results asks)",
+        "Tables (.csv, .tsv, .jsonl) with a column `source` and columns of numbers",
+        metavar="FILE,...",
+        opened=True,
+        sign=unsigned,
     )
-    without: tuple[str, ...] = option((), "Sources to leave out, or what a field of them holds")
-    with_reference: bool = option(False, "Count the reference as a source like the others")
-    with_inputs: bool = option(False, "Count the inputs (input documents) as a source")
-    matched: bool = option(False, "Take the values at equal size, where a result has them")
+    quality_columns: tuple[str, ...] = option(
+        (), "Columns of these tables to take; default: all that hold numbers alone", sign=unsigned
+    )
     correction: Correction = option(
-        "holm", "Correct p-values for many pairs by Holm, or by Benjamini and Hochberg"
+        "holm",
+        "Correct p-values for many pairs by Holm, or by Benjamini and Hochberg",
+        sign=CORRECTIONS.__getitem__,
     )
-    interval: float | None = option(
-        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
-    )
-    seed: int = option(0, "Seed of the random orders, with more than eight sources")
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
-def correlate(table: SourceTable, options: Options) -> Result:
+def run(call: Call) -> Findings:
     """Pearson and Spearman of every two columns over the sources of each facet."""
-    parts = facet_parts(table, options.facet)
+    options: Options = call.options
+    whole = with_quality(table_of(call), options.quality, options.quality_columns)
+    parts = facet_parts(whole, options.facet)
     table = without(
-        table.at_level(options.interval),
-        options.without,
-        reference=options.with_reference,
-        inputs=options.with_inputs,
+        whole, options.without, reference=options.with_reference, inputs=options.with_inputs
     )
     parts = [part for part in (part.only(table.sizes) for part in parts) if part.sources]
     _check(table, parts)
@@ -114,13 +121,8 @@ def correlate(table: SourceTable, options: Options) -> Result:
     if len(parts) > 1:
         pooled, said = _pooled(table, parts, options)
         tables["pooled"], notes = pooled, [*notes, *said]
-    settings = {
-        "values": names,
-        "correction": CORRECTIONS[options.correction],
-        "p": f"all orders up to {EXACT} sources, else {DRAWS}",
-        **chosen_settings(options),
-    }
-    return table.result("correlate", settings, tables, method=METHOD, notes=notes)
+    signed = {"p": f"all orders up to {EXACT} sources, else {DRAWS}"}
+    return table.findings(tables, method=METHOD, notes=notes, signed=signed)
 
 
 def facet_parts(table: SourceTable, facet: Sequence[str]) -> list[Part]:
@@ -289,3 +291,15 @@ def _pooled(
         "centred within each; a source counts once, however many facets it stands in"
     )
     return [{"facets": len(used), **row} for row in rows], [note]
+
+
+STUDY = Study(
+    name="correlate",
+    title="Correlations",
+    says="Which values go together over the sources, and which go with quality.",
+    takes="results",
+    metavar="RESULTS...",
+    options=Options,
+    run=run,
+    section="others",
+)

@@ -12,7 +12,7 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape, names_axis
 from rote.report.tables._blocks import defined
-from rote.report.tables.correlation import (
+from rote.report.tables.correlate import (
     POOLED,
     column_names,
     matrices,
