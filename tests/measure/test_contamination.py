@@ -19,7 +19,7 @@ from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import Settings
 from rote.measure._compute import compute
-from rote.measure._contamination.near import common
+from rote.measure._near import common
 from rote.measure.contamination import Options
 
 PAGE = (

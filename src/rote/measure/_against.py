@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rote.core.layer import Layer
     from rote.index.answers import Place
     from rote.index.index import Index
-    from rote.measure._contamination.near import Passage
+    from rote.measure._near import Passage
 
 _IN_MEMORY: dict[tuple[str, tuple[str, ...], str], Index] = {}
 """The last corpus that was read from a file."""

@@ -33,8 +33,8 @@ from rote.core.result import Result
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
-from rote.measure._contamination.near import EXACT, FOLDED, NEAR, Passage, nearest
 from rote.measure._means import said_of
+from rote.measure._near import EXACT, FOLDED, NEAR, Passage, nearest
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
