@@ -115,7 +115,7 @@ def test_highlighting_shows_where_templates_stand(tmp_path: Path) -> None:
 def test_a_text_that_was_not_drawn_is_refused_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rote.measure._compute.measure_facets", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("rote.measure._flow.measure_facets", lambda *a, **k: 1 / 0)
     files = [Path(file) for file in written(tmp_path, {"one": ["a b a b"] * 9})]
     settings = Settings(annotator="given", interval=0, permutations=0, matched=False, sample=1)
     refused = []
