@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -87,12 +87,70 @@ def flags(
     options: type, section: str, skip: Iterable[str] = (), sizes: Iterable[str] = ()
 ) -> list[click.Option]:
     """One flag per field of an options dataclass; `sizes` names numbers written like 4G."""
-    hints = typing.get_type_hints(options)
+    hints, skip, sizes = typing.get_type_hints(options), set(skip), set(sizes)
     return [
         _flag(field, Size if field.name in sizes else hints[field.name], section)
         for field in dataclasses.fields(options)
         if field.name not in skip
     ]
+
+
+def command_of(
+    doc: str | None,
+    *arguments: click.Argument,
+    skip: Iterable[str] = (),
+    sizes: Iterable[str] = (),
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Makes a command of a function: its parameters that are options dataclasses become flags,
+    under the heading that the class names (`SECTION`), and the rest are `arguments`.
+
+    The module's docstring is the help. `skip` leaves out fields (`ReadOptions.format`), `sizes` as
+    in `flags`.
+    """
+    from rote.cli._output import Output
+
+    def made(run: Callable[..., None]) -> click.Command:
+        hints = typing.get_type_hints(run)
+        kinds = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+        named = [argument.name or "" for argument in arguments]
+
+        def left_out(kind: Any) -> list[str]:
+            own = (name.partition(".") for name in skip)
+            return [field for owner, _, field in own if owner == kind.__name__]
+
+        def call(**given: Any) -> None:
+            options: dict[str, Any] = {
+                name: build(
+                    typing.cast(type, kind),
+                    {key: value for key, value in given.items() if key not in left_out(kind)},
+                )
+                for name, kind in kinds.items()
+            }
+            for one in options.values():
+                if isinstance(one, Output):
+                    one.form()  # a contradiction is noticed before the work, not after
+            run(**{name: given[name] for name in named}, **options)
+
+        params = [
+            option
+            for kind in kinds.values()
+            for option in flags(typing.cast(type, kind), section(kind), left_out(kind), sizes)
+        ]
+        name = run.__module__.rpartition(".")[2].replace("_", "-")
+        return SectionedCommand(
+            name, callback=call, help=(doc or "").strip(), params=[*arguments, *params]
+        )
+
+    return made
+
+
+def section(kind: Any, default: str = "Options") -> str:
+    """The heading of the flags that a class of options makes."""
+    return str(getattr(kind, "SECTION", default))
+
+
+def files_argument(name: str = "inputs", metavar: str = "FILE...") -> click.Argument:
+    return click.Argument([name], metavar=metavar, nargs=-1, required=True)
 
 
 def build(options: type[Options], given: dict[str, Any]) -> Options:

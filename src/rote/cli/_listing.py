@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from rote.cli._output import ESCAPES, Output, emit
 from rote.core.metric import option
@@ -17,6 +17,7 @@ SCHEMA = 1
 class SummaryOptions:
     """The same on every command that changes or describes an index."""
 
+    SECTION: ClassVar[str] = "Output"
     json: bool = option(False, "Print JSON")
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rote.cli._places import STDOUT
 from rote.core.errors import OptionError
@@ -28,6 +28,7 @@ _UNKNOWN = "\ufffd"
 class Output:
     """The same on every command that gives results or lists."""
 
+    SECTION: ClassVar[str] = "Output"
     json: bool = option(False, "Print JSON, unrounded")
     csv: bool = option(False, "Print CSV, unrounded: every table, named in the first column")
     latex: bool = option(False, "Print LaTeX tables")

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 import click
 
-from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._flags import SectionedCommand, build, files_argument, flags, section
 from rote.cli._listing import SummaryOptions, as_json
 from rote.cli._output import Output, OutputOptions, deliver, printing_console, written
 from rote.cli._places import STDOUT
@@ -131,7 +131,7 @@ def _command(
         callback=run,
         help=help.strip(),
         params=[
-            click.Argument(["files"], metavar=metavar, nargs=-1, required=True),
+            files_argument("files", metavar),
             *reversed(once.values()),
         ],
     )
@@ -170,8 +170,7 @@ def account(said: Callable[[Result, Given], str]) -> Callable[[Result, Given], N
 
 
 def _section(kind: type, record: Any) -> str:
-    own = "What is measured" if kind is record.options else "Options"
-    return str(getattr(kind, "SECTION", own))
+    return section(kind, "What is measured" if kind is record.options else "Options")
 
 
 def _inputs(files: Sequence[str]) -> list[Path]:

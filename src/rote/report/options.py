@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rote.annotate import embeddings
 from rote.core.metric import check_options, option
@@ -30,6 +31,7 @@ _SECONDS = {"light": 1.5e-5, "medium": 3e-5, "heavy": 2.6e-4}
 class ReportOptions:
     """What the report is about; the shell's flags and the browser's form are made from this."""
 
+    SECTION: ClassVar[str] = "What is reported"
     corpus: str | None = option(
         None,
         "Index, or a small file of texts, that the texts are held against: novelty, originality, "

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import check_options, option
@@ -30,6 +30,7 @@ _EXAMPLE = "example:answers"
 class ServeOptions:
     """Where the app listens, and where it keeps its things."""
 
+    SECTION: ClassVar[str] = "The app"
     host: str = option(
         "127.0.0.1", "Address to listen at; any but this machine's own needs a token"
     )

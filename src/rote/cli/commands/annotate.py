@@ -1,24 +1,23 @@
-"""Annotate texts once, into a store that every measure can use."""
+"""Annotate texts once, into a store that every measure can use.
+
+Words, tags, lemmas, trees and entities go to the folder STORE; any measure takes it in place of a
+file. An interrupted run goes on where it stopped. Layers of different annotators are not mixed.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import click
 
-from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._flags import command_of, files_argument
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 
-_HELP = """Annotate texts once, into a store that every measure can use.
-
-Words, tags, lemmas, trees and entities go to the folder STORE; any measure takes it in place of a
-file. An interrupted run goes on where it stopped. Layers of different annotators are not mixed.
-"""
 # Measured on English novels and one core; only meant to plan by.
 _BYTES_PER_WORD, _STORED_PER_WORD = 4.5, 8.5
 _WORDS_PER_SECOND = {"with trees": 100_000, "without": 350_000}
@@ -29,6 +28,7 @@ _UNPACKED = {".gz": 3.0, ".zst": 3.5}
 class AnnotateOptions:
     """What is annotated, how, and where it goes."""
 
+    SECTION: ClassVar[str] = "Annotation"
     output: Path = option(
         Path("rote-store"), "The store's folder", short="-o", metavar="STORE", writes="folder"
     )
@@ -40,13 +40,13 @@ class AnnotateOptions:
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
 
-def run(inputs: tuple[str, ...], **given: Any) -> None:
+@command_of(__doc__, files_argument())
+def command(inputs: tuple[str, ...], options: AnnotateOptions, read: ReadOptions) -> None:
     from rote.annotate import annotators, store
     from rote.core.compiling import say_if_compiling
     from rote.corpus import open_corpus
     from rote.run import check_jobs
 
-    options, read = build(AnnotateOptions, given), build(ReadOptions, given)
     check_jobs(options.jobs)
     reporter = TerminalReporter(options.quiet)
     annotator = annotators.get(options.annotator)
@@ -87,15 +87,3 @@ def _bytes(path: Path) -> float:
 
 def _time(seconds: float) -> str:
     return f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
-
-
-command = SectionedCommand(
-    "annotate",
-    callback=run,
-    help=_HELP,
-    params=[
-        click.Argument(["inputs"], metavar="FILE...", nargs=-1, required=True),
-        *flags(AnnotateOptions, "Annotation"),
-        *flags(ReadOptions, "Reading"),
-    ],
-)

@@ -1,26 +1,4 @@
-"""Count phrases in an index: occurrences, documents, authors, per layer."""
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
-
-from rote.cli._flags import SectionedCommand, build, flags
-from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, deliver
-from rote.cli._output import Output
-from rote.cli._progress import TerminalReporter
-from rote.core.errors import InputError, OptionError
-from rote.core.metric import option
-
-if TYPE_CHECKING:
-    from rote.index.index import Index
-
-_HELP = """Count phrases in an index: occurrences, documents, authors, per layer.
+"""Count phrases in an index: occurrences, documents, authors, per layer.
 
 PHRASE is a text; the index's own annotator cuts and tags it, as it would standing alone. With
 --items it is a list of items, separated by spaces. A phrase with a quote or a bracket in it is
@@ -33,11 +11,32 @@ a query, of which occurrences are counted:
   rote count IDX --from phrases.txt --csv
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from rote.cli._flags import command_of
+from rote.cli._index import about, check_layers, index_argument, opened
+from rote.cli._listing import Listing, deliver
+from rote.cli._output import Output
+from rote.cli._progress import TerminalReporter
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import option
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
+
 
 @dataclass(frozen=True, slots=True)
 class CountOptions:
     """Which layers are asked, and how the phrases are read."""
 
+    SECTION: ClassVar[str] = "What is counted"
     layer: tuple[str, ...] = option((), "Layers to count in  [default: all that are sorted]")
     items: bool = option(False, "Phrases are items already, separated by spaces")
     phrases_from: Path | None = option(
@@ -55,13 +54,12 @@ class Phrase:
     line: int | None = None
 
 
-def run(idx: Path, phrases: tuple[str, ...], **given: Any) -> None:
+@command_of(__doc__, index_argument(), click.Argument(["phrases"], metavar="PHRASE...", nargs=-1))
+def command(idx: Path, phrases: tuple[str, ...], options: CountOptions, output: Output) -> None:
     from rote.index.folders.manifest import read_manifest
     from rote.index.query import is_plain
     from rote.search.rows.counts import COUNT_COLUMNS
 
-    options, output = build(CountOptions, given), build(Output, given)
-    output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "rote.index.counting.lookup")
     check_layers(index, options.layer)
@@ -128,16 +126,3 @@ def _matched(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, A
     default = layers[0] if layers else DEFAULT
     check_layers(index, parse(phrase.text, default).layers)
     return matched(index, phrase.text, default)
-
-
-command = SectionedCommand(
-    "count",
-    callback=run,
-    help=_HELP,
-    params=[
-        index_argument(),
-        click.Argument(["phrases"], metavar="PHRASE...", nargs=-1),
-        *flags(CountOptions, "What is counted"),
-        *flags(Output, "Output"),
-    ],
-)

@@ -1,25 +1,4 @@
-"""Everything that can be measured of some texts, as one page to send to a colleague."""
-
-from __future__ import annotations
-
-import json
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import click
-
-from rote.cli._flags import SectionedCommand, build, flags
-from rote.cli._places import STDOUT
-from rote.cli._progress import TerminalReporter
-from rote.core.errors import InputError, OptionError
-from rote.core.metric import option
-from rote.corpus import ReadOptions
-from rote.measure import Settings
-from rote.report.options import ReportOptions
-from rote.report.report import SCHEMA, Form, Report, form_of
-
-_HELP = """Everything that can be measured of some texts, as one page to send to a colleague.
+"""Everything that can be measured of some texts, as one page to send to a colleague.
 
 Writes one HTML file that needs no network: what was measured on what, a summary, the panel of
 diversity, templates, novelty and originality with the texts that show them, figures, tables and a
@@ -35,6 +14,23 @@ method section with citations. What the inputs do not allow is listed with the r
 A study that was saved as JSON is shown again in another form without measuring.
 """
 
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from rote.cli._flags import command_of, files_argument
+from rote.cli._places import STDOUT
+from rote.cli._progress import TerminalReporter
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import option
+from rote.corpus import ReadOptions
+from rote.measure import Settings
+from rote.report.options import ReportOptions
+from rote.report.report import SCHEMA, Form, Report, form_of
+
 _NAMES: dict[Form, str] = {
     "html": "report.html",
     "md": "report.md",
@@ -47,6 +43,7 @@ _NAMES: dict[Form, str] = {
 class WritingOptions:
     """Where the report goes, and in which form."""
 
+    SECTION: ClassVar[str] = "Output"
     output: Path | None = option(
         None,
         "File, or folder, to write; - is standard output  [default: report.html]",
@@ -85,11 +82,19 @@ class WritingOptions:
 class InputFormat:
     """The one flag of reading that has another name here: --format is that of the report."""
 
+    SECTION: ClassVar[str] = "Reading"
     input_format: str | None = option(None, "Reader by name, e.g. jsonl or text (else by suffix)")
 
 
-def run(files: tuple[str, ...], **given: Any) -> None:
-    writing = build(WritingOptions, given)
+@command_of(__doc__, files_argument("files"), skip=("ReadOptions.format",))
+def command(
+    files: tuple[str, ...],
+    options: ReportOptions,
+    settings: Settings,
+    read: ReadOptions,
+    input_: InputFormat,
+    writing: WritingOptions,
+) -> None:
     path, form = writing.target()  # a target that cannot be written is noticed before the work
     reporter = TerminalReporter(writing.quiet)
     study = saved_study([Path(name) for name in files])
@@ -98,9 +103,9 @@ def run(files: tuple[str, ...], **given: Any) -> None:
 
         study = make_report(
             [Path(name) for name in files],
-            build(ReportOptions, given),
-            settings=build(Settings, given),
-            read=build(ReadOptions, {**given, "format": given["input_format"]}),
+            options,
+            settings=settings,
+            read=replace(read, format=input_.input_format),
             reporter=reporter,
         )
     else:
@@ -186,18 +191,3 @@ def _tell(study: Report, path: Path) -> None:
             f"left out: {', '.join(left)} (the report says why)", style="dim", highlight=False
         )
     console.print(f"{path}", highlight=False, markup=False, soft_wrap=True)
-
-
-command = SectionedCommand(
-    "report",
-    callback=run,
-    help=_HELP,
-    params=[
-        click.Argument(["files"], metavar="FILE...", nargs=-1, required=True),
-        *flags(ReportOptions, "What is reported"),
-        *flags(Settings, "Comparison"),
-        *flags(ReadOptions, "Reading", skip=("format",)),
-        *flags(InputFormat, "Reading"),
-        *flags(WritingOptions, "Output"),
-    ],
-)

@@ -1,4 +1,14 @@
-"""Search an index: every match with the text around it, its document and author."""
+"""Search an index: every match with the text around it, its document and author.
+
+QUERY is a phrase, or a pattern over layers: strings in quotes are regular expressions for whole
+items, brackets hold conditions, {1,3} ? * + repeat:
+
+\b
+  rote search IDX "at the end of"
+  rote search IDX '"of" "the" []{1,2} "day"'
+  rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
+  rote search IDX '[pos="NN.*" & lower="time"]' --sort right
+"""
 
 from __future__ import annotations
 
@@ -6,11 +16,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import click
 
-from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened
 from rote.cli._items import ItemsUnder
 from rote.cli._listing import Listing, deliver
@@ -23,17 +33,6 @@ if TYPE_CHECKING:
     from rote.index.answers import Place
     from rote.search.rows.matches import Found
 
-_HELP = """Search an index: every match with the text around it, its document and author.
-
-QUERY is a phrase, or a pattern over layers: strings in quotes are regular expressions for whole
-items, brackets hold conditions, {1,3} ? * + repeat:
-
-\b
-  rote search IDX "at the end of"
-  rote search IDX '"of" "the" []{1,2} "day"'
-  rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
-  rote search IDX '[pos="NN.*" & lower="time"]' --sort right
-"""
 _CHOICE = {
     "place": "the first",
     "left": "the first by the words before them",
@@ -46,6 +45,7 @@ _CHOICE = {
 class SearchOptions:
     """What is searched, and which matches are shown."""
 
+    SECTION: ClassVar[str] = "What is shown"
     layer: str = option("lower", "Layer that phrases and strings outside of brackets are about")
     limit: int = option(20, "Show so many matches; 0 for all")
     context: int = option(60, "Characters before and after a match, as far as they fit the line")
@@ -56,12 +56,11 @@ class SearchOptions:
     show: tuple[str, ...] = option((), "Layers to show below each match, such as pos,lemma")
 
 
-def run(idx: Path, query: str, **given: Any) -> None:
+@command_of(__doc__, index_argument(), click.Argument(["query"], metavar="QUERY"))
+def command(idx: Path, query: str, options: SearchOptions, output: Output) -> None:
     from rote.index.query import is_plain, parse
     from rote.search.rows.matches import COLUMNS, look_up, row_of
 
-    options, output = build(SearchOptions, given), build(Output, given)
-    output.form()  # a contradiction is noticed before the work, not after
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
     reporter = TerminalReporter(output.quiet)
@@ -116,16 +115,3 @@ def _draw(
     if len(rows) < total:
         matches = f"{len(rows):,} of {matches}, {_CHOICE[options.sort]}"
     console.print(f"\n{matches}" if rows else matches, highlight=False)
-
-
-command = SectionedCommand(
-    "search",
-    callback=run,
-    help=_HELP,
-    params=[
-        index_argument(),
-        click.Argument(["query"], metavar="QUERY"),
-        *flags(SearchOptions, "What is shown"),
-        *flags(Output, "Output"),
-    ],
-)

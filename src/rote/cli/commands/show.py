@@ -1,29 +1,26 @@
-"""Show a text with its layers aligned: words, lemmas, tags, trees, entities."""
+"""Show a text with its layers aligned: words, lemmas, tags, trees, entities.
+
+FILE is anything that can be read, or a store made by `rote annotate`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import click
-
-from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._flags import command_of, files_argument
 from rote.cli._output import printing_console
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 from rote.corpus import ReadOptions
-
-_HELP = """Show a text with its layers aligned: words, lemmas, tags, trees, entities.
-
-FILE is anything that can be read, or a store made by `rote annotate`.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowOptions:
     """Which texts, and which layers of them."""
 
+    SECTION: ClassVar[str] = "What is shown"
     id: str | None = option(None, "Only the text with this id")
     texts: int = option(1, "How many texts, from the first on")
     layers: tuple[str, ...] = option(
@@ -32,7 +29,8 @@ class ShowOptions:
     annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
 
 
-def run(inputs: tuple[str, ...], **given: Any) -> None:
+@command_of(__doc__, files_argument())
+def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) -> None:
     from rote.annotate import annotators, store
     from rote.core.compiling import say_if_compiling
     from rote.core.errors import InputError
@@ -40,12 +38,12 @@ def run(inputs: tuple[str, ...], **given: Any) -> None:
     from rote.report.terminal import harmless
     from rote.report.texts.gloss import gloss
 
-    options, console = build(ShowOptions, given), printing_console()
+    console = printing_console()
     layers = [name for name in options.layers if name != "word"]
     if len(inputs) == 1 and store.is_store(Path(inputs[0])):
         pieces = store.open_store(Path(inputs[0])).pieces()
     else:
-        corpus = open_corpus([Path(name) for name in inputs], build(ReadOptions, given))
+        corpus = open_corpus([Path(name) for name in inputs], read)
         annotator = annotators.get(options.annotator)
         say_if_compiling(TerminalReporter(), "rote.annotate._tagger")
         # One document at a time: a large file is not annotated to show its first text.
@@ -74,15 +72,3 @@ def _single(corpus: Any, wanted: str | None) -> Any:
     for document in corpus:
         if wanted in (None, document.id):
             yield Batch([document], "", "", [1], [])
-
-
-command = SectionedCommand(
-    "show",
-    callback=run,
-    help=_HELP,
-    params=[
-        click.Argument(["inputs"], metavar="FILE...", nargs=-1, required=True),
-        *flags(ShowOptions, "What is shown"),
-        *flags(ReadOptions, "Reading"),
-    ],
-)

@@ -1,19 +1,4 @@
-"""List the most frequent n-grams of a layer of an index, exactly."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-from rote.cli._flags import SectionedCommand, build, flags
-from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, deliver
-from rote.cli._output import Output
-from rote.cli._progress import TerminalReporter
-from rote.core.metric import option
-
-_HELP = """List the most frequent n-grams of a layer of an index, exactly.
+"""List the most frequent n-grams of a layer of an index, exactly.
 
 N-grams do not cross the ends of documents. Those that are equally frequent stand in the order of
 their items. The example is the text of the first place.
@@ -23,22 +8,35 @@ their items. The example is the text of the first place.
   rote top IDX --layer pos -n 6 -k 50000 -o templates.csv
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rote.cli._flags import command_of
+from rote.cli._index import about, check_layers, index_argument, opened
+from rote.cli._listing import Listing, deliver
+from rote.cli._output import Output
+from rote.cli._progress import TerminalReporter
+from rote.core.metric import option
+
 
 @dataclass(frozen=True, slots=True)
 class TopOptions:
     """Which n-grams, and how many of them."""
 
+    SECTION: ClassVar[str] = "What is listed"
     layer: str = option("lower", "Layer whose n-grams are listed")
     n: int = option(1, "Items of an n-gram", short="-n")
     k: int = option(50, "How many n-grams", short="-k")
     examples: bool = option(True, "Show the text of one place of each")
 
 
-def run(idx: Path, **given: Any) -> None:
+@command_of(__doc__, index_argument())
+def command(idx: Path, options: TopOptions, output: Output) -> None:
     from rote.search.rows.counts import FREQUENT_COLUMNS, frequent
 
-    options, output = build(TopOptions, given), build(Output, given)
-    output.form()  # a contradiction is noticed before the work, not after
     reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "rote.index.counting.top_keys")
     check_layers(index, [options.layer])
@@ -56,15 +54,3 @@ def _draw(rows: list[dict[str, Any]], console: Any) -> None:
     from rote.report.texts.concordance import frequent_table
 
     console.print(frequent_table(rows, console.width) if rows else "no n-grams of this length")
-
-
-command = SectionedCommand(
-    "top",
-    callback=run,
-    help=_HELP,
-    params=[
-        index_argument(),
-        *flags(TopOptions, "What is listed"),
-        *flags(Output, "Output"),
-    ],
-)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._flags import command_of
 from rote.cli._index import index_argument
 from rote.cli._listing import SummaryOptions, as_json
 from rote.cli._output import printing_console
@@ -19,10 +19,10 @@ _NAMED = 8
 """So many sources are named; of more, the largest."""
 
 
-def run(idx: Path, **given: Any) -> None:
+@command_of(__doc__, index_argument())
+def command(idx: Path, options: SummaryOptions) -> None:
     from rote.report.terminal import facts_table, plain_table
 
-    options = build(SummaryOptions, given)
     held = describe(idx, TerminalReporter(options.quiet))
     if options.json:
         click.echo(as_json(held), nl=False)
@@ -72,11 +72,3 @@ def _layer(layer: Mapping[str, Any]) -> tuple[str, ...]:
         size(layer["bytes"]),
         "–" if per_item is None else f"{per_item:.2f}",
     )
-
-
-command = SectionedCommand(
-    "info",
-    callback=run,
-    help=f"{__doc__}",
-    params=[index_argument(), *flags(SummaryOptions, "Output")],
-)

@@ -1,4 +1,15 @@
-"""Count, and list, the original fragments of an index's own sentences."""
+"""Count, and list, the original fragments of an index's own sentences.
+
+A fragment is two words or more inside one sentence that do not begin or end with a determiner, a
+preposition, a form of be or have, or a punctuation mark. It is original if at most --relax sources
+have it; documents that share a known author are one source. The table shows how many there are
+of each length; --fragments writes them all, one JSON object per line.
+
+\b
+  rote index originals IDX
+  rote index originals IDX --shortest --fragments originals.jsonl
+  rote index originals IDX --variant paper
+"""
 
 from __future__ import annotations
 
@@ -9,9 +20,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
-from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened
 from rote.cli._listing import Listing, deliver
 from rote.cli._output import Output
@@ -28,18 +39,6 @@ if TYPE_CHECKING:
     from rote.search.originality.originals import Fragment
     from rote.search.originality.sources import Sources
 
-_HELP = """Count, and list, the original fragments of an index's own sentences.
-
-A fragment is two words or more inside one sentence that do not begin or end with a determiner, a
-preposition, a form of be or have, or a punctuation mark. It is original if at most --relax sources
-have it; documents that share a known author are one source. The table shows how many there are
-of each length; --fragments writes them all, one JSON object per line.
-
-\b
-  rote index originals IDX
-  rote index originals IDX --shortest --fragments originals.jsonl
-  rote index originals IDX --variant paper
-"""
 _EXACT = ("length", "fragments", "original", "occurrences", "original_occurrences", "once")
 _PAPER = ("length", "fragments", "original")
 # Of names that were merged so many are shown, and all with --json.
@@ -52,6 +51,7 @@ _SHOWN = 14
 class OriginalsOptions:
     """What counts as original."""
 
+    SECTION: ClassVar[str] = "What is original"
     layer: str = option("lower", "Layer in which fragments are compared")
     relax: int = option(1, "How many sources an original fragment may have")
     variant: Literal["exact", "paper"] = option(
@@ -79,11 +79,10 @@ class OriginalsOptions:
     shortest: bool = option(False, "Of fragments, only those that hold no other original one")
 
 
-def run(idx: Path, **given: Any) -> None:
+@command_of(__doc__, index_argument())
+def command(idx: Path, options: OriginalsOptions, output: Output) -> None:
     from rote.search.originality.edges import rule_for
 
-    options, output = build(OriginalsOptions, given), build(Output, given)
-    output.form()  # a contradiction is noticed before the work, not after
     _check(options)
     reporter = TerminalReporter(output.quiet)
     kernels = "reach_kernels" if options.variant == "exact" else "algorithm1_kernels"
@@ -255,15 +254,3 @@ def _target(path: Path | None) -> Iterator[TextIO | None]:
         return
     with new_file(path) as raw, TextIOWrapper(raw, encoding="utf-8") as file:
         yield file
-
-
-command = SectionedCommand(
-    "originals",
-    callback=run,
-    help=_HELP,
-    params=[
-        index_argument(),
-        *flags(OriginalsOptions, "What is original"),
-        *flags(Output, "Output"),
-    ],
-)

@@ -1,30 +1,27 @@
-"""Read every byte of an index and compare it with what was written."""
+"""Read every byte of an index and compare it with what was written.
+
+Says "whole", or lists what is damaged or missing and ends with exit code 1.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from rote.cli._flags import SectionedCommand, build, flags
+from rote.cli._flags import command_of
 from rote.cli._index import index_argument
 from rote.cli._listing import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
 
-_HELP = """Read every byte of an index and compare it with what was written.
 
-Says "whole", or lists what is damaged or missing and ends with exit code 1.
-"""
-
-
-def run(idx: Path, **given: Any) -> None:
+@command_of(__doc__, index_argument())
+def command(idx: Path, options: SummaryOptions) -> None:
     from rote.index.folders.manifest import is_index, read_manifest
     from rote.index.folders.verify import verify_index
     from rote.report.terminal import harmless
 
-    options = build(SummaryOptions, given)
     if not is_index(idx):
         read_manifest(idx)  # says what it is instead
     problems = verify_index(idx, TerminalReporter(options.quiet))
@@ -44,11 +41,3 @@ def _verdict(problems: int) -> str:
     if not problems:
         return "whole"
     return f"damaged, {problems:,} problem{'s' * (problems > 1)}"
-
-
-command = SectionedCommand(
-    "verify",
-    callback=run,
-    help=_HELP,
-    params=[index_argument(), *flags(SummaryOptions, "Output")],
-)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
@@ -23,6 +24,7 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 class BuildOptions:
     """What goes into the index, and what building it may use."""
 
+    SECTION: ClassVar[str] = "Index"
     layers: tuple[str, ...] = option(
         ("lower", "pos"),
         "Layers to count over; `word` is always kept for display. "
