@@ -1,4 +1,5 @@
-"""The passage of a corpus that comes nearest to an item: words changed, marks left out.
+"""The passage of a corpus that comes nearest to an item: words changed, marks left out; and items
+with each of their options as texts of a layer.
 
 Runs of words that an item shares with a document lead to places; around the best of them the item
 and the document are aligned, word by word and without marks. The share of the item's words that
@@ -8,14 +9,14 @@ stand there in the same order says how near they are (longest common subsequence
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rote.core.array_types import Integers
 from rote.core.layer import Layer
-from rote.core.sample import some_texts
+from rote.core.sample import SEVERAL, RawText, some_texts
 from rote.search.trace.runs import Runs, shared_runs
 
 if TYPE_CHECKING:
@@ -143,3 +144,31 @@ def _aligned(
         there[i : i + len(own)] == list(own) for i in range(len(there) - len(own) + 1)
     )
     return Passage(share, folded, segment, held[0], held[-1] + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """A layer with a text for each instance; which item it is of, and where it begins there."""
+
+    layer: Layer
+    item: Integers
+    offset: Integers
+    number: Integers
+    """1 for the first instance of an item."""
+
+
+def instances(layer: Layer, raw: RawText) -> Instances:
+    """Items are texts whose instances stand one behind another, with a mark between them."""
+    ends, items, offsets, numbers = [], [], [], []
+    for item in range(len(layer)):
+        own = layer.slice(item)
+        begin = 0
+        for number, part in enumerate(raw.string(item).split(SEVERAL)):
+            last = begin + len(part)
+            ends.append(own.start + int(np.searchsorted(layer.starts[own], last)))
+            items.append(item)
+            offsets.append(begin)
+            numbers.append(number + 1)
+            begin = last + len(SEVERAL)
+    made = replace(layer, text_ends=np.array(ends, np.int64), sentence_ends=None)
+    return Instances(made, *(np.array(column, np.int64) for column in (items, offsets, numbers)))

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +30,11 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.result import Result
-from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
+from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._means import said_of
-from rote.measure._near import EXACT, FOLDED, NEAR, Passage, nearest
+from rote.measure._near import EXACT, FOLDED, NEAR, Instances, Passage, instances, nearest
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -278,34 +278,6 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 def _slices(layer: Layer) -> list[slice]:
     return [layer.slice(text) for text in range(len(layer))]
-
-
-@dataclass(frozen=True, slots=True)
-class Instances:
-    """A layer with a text for each instance; which item it is of, and where it begins there."""
-
-    layer: Layer
-    item: Integers
-    offset: Integers
-    number: Integers
-    """1 for the first instance of an item."""
-
-
-def instances(layer: Layer, raw: RawText) -> Instances:
-    """Items are texts whose instances stand one behind another, with a mark between them."""
-    ends, items, offsets, numbers = [], [], [], []
-    for item in range(len(layer)):
-        own = layer.slice(item)
-        begin = 0
-        for number, part in enumerate(raw.string(item).split(SEVERAL)):
-            last = begin + len(part)
-            ends.append(own.start + int(np.searchsorted(layer.starts[own], last)))
-            items.append(item)
-            offsets.append(begin)
-            numbers.append(number + 1)
-            begin = last + len(SEVERAL)
-    made = replace(layer, text_ends=np.array(ends, np.int64), sentence_ends=None)
-    return Instances(made, *(np.array(column, np.int64) for column in (items, offsets, numbers)))
 
 
 _VERDICTS = ("contaminated", "near", "touched", "clean", "too short")
