@@ -14,8 +14,10 @@ import rote
 from rote.core.result import Result
 from rote.report.figures import correlate as correlation_figures
 from rote.report.figures.results import save
-from rote.report.tables import correlate as correlation_tables
+from rote.report.tables.latex import as_latex
+from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv
+from rote.studies._correlate_layout import short
 from tests.studies.saved import columns, made
 
 
@@ -70,11 +72,11 @@ def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones()
     assert axes[:5] == ["comet"] * 5
     assert len(axes) == 6
     assert axes[5] != "comet"
-    text = correlation_tables.as_text(found, width=160)
+    text = as_text([found], width=160)
     quality, strongest = text.split("with quality")[1].split("strongest")
     assert quality.count("comet") == 5
-    assert strongest.split("below the diagonal")[0].count("lexical.") == 20
-    again = correlation_tables.as_text(Result.from_json(found.to_json()), width=160)
+    assert strongest.split("measure:")[0].count("lexical.") == 20
+    again = as_text([Result.from_json(found.to_json())], width=160)
     assert again == text
 
 
@@ -100,16 +102,16 @@ def test_figures_can_be_opened(faceted: Result, tmp_path: Path, ending: str) -> 
 def test_names_that_would_act_on_a_figure_or_terminal_do_not() -> None:
     held = {f"[red]{n}\x1b[31m": {"x": float(n), "y": float(n % 3)} for n in range(4)}
     found = rote.correlate(made(held), values="all")
-    assert "\x1b" not in correlation_tables.as_text(found)
+    assert "\x1b" not in as_text([found])
     assert "\x1b" not in str(correlation_figures.pairs_chart(found).to_dict())
 
 
 def test_the_table_shows_matrix_intervals_and_what_holds_a_pair_up(faceted: Result) -> None:
-    text = correlation_tables.as_text(faceted, width=160)
+    text = as_text([faceted], width=160)
     assert "news (6 sources)" in text
     row = max(faceted.tables["correlations"], key=lambda r: abs(_number(r["pearson"])))
     low, high = row["pearson_low"], row["pearson_high"]
-    assert f"{row['pearson']:.2f} [{low:.2f}, {high:.2f}]" in text
+    assert f"{row['pearson']:.2f} [{low:.2f} to {high:.2f}]" in text
     assert f"({row['weakest_without']})" in text
     assert "note: the reference is not counted as a source" in text
     assert "measure:correlate|" in text
@@ -119,8 +121,8 @@ def test_a_wide_matrix_goes_on_below() -> None:
     rng = np.random.default_rng(0)
     many = {f"value{n}": rng.normal(size=5).tolist() for n in range(14)}
     found = rote.correlate(columns(**many), values="all")
-    text = correlation_tables.as_text(found, width=80)
-    assert text.count("correlations (5 sources)") == 3
+    text = as_text([found], width=80)
+    assert text.count("\n 14   lexical.value13") == 2
     assert max(map(len, text.split("note:")[0].splitlines()[:60])) <= 80
 
 
@@ -135,16 +137,16 @@ def test_csv_has_a_line_per_pair_unrounded(faceted: Result) -> None:
 
 
 def test_latex_has_a_matrix_per_facet(faceted: Result) -> None:
-    text = correlation_tables.as_latex(faceted)
-    assert text.count(r"\begin{tabular}{lrrr}") == 3
-    assert r"^*$" in text
+    text = as_latex([faceted])
+    assert text.count(r"\begin{tabular}{llrrr}") == 3
+    assert "1.00*" in text
     assert "lexical.same" in text
 
 
 def test_a_name_is_not_said_twice() -> None:
-    assert correlation_tables.short("self-repetition.self_repetition") == "self-repetition"
-    assert correlation_tables.short("lexical.unique") == "lexical.unique"
-    assert correlation_tables.short("comet") == "comet"
+    assert short("self-repetition.self_repetition") == "self-repetition"
+    assert short("lexical.unique") == "lexical.unique"
+    assert short("comet") == "comet"
 
 
 def _number(value: float | None) -> float:

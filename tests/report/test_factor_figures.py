@@ -13,7 +13,8 @@ import rote
 from rote.core.result import Result
 from rote.report.figures import factors as factor_figures
 from rote.report.figures.results import save
-from rote.report.tables import factors as factor_tables
+from rote.report.tables.latex import as_latex
+from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv
 from tests.studies.saved import made
 
@@ -72,7 +73,7 @@ def test_figures_can_be_opened(tmp_path: Path, ending: str) -> None:
 
 
 def test_the_table_shows_levels_change_trend_and_agreement() -> None:
-    text = factor_tables.as_text(swept(), width=160)
+    text = as_text([swept()], width=160)
     assert "0.5200 ±0.0100" in text
     # 0.08 over the levels, with an interval of sqrt 2 times 0.01.
     assert "0.0800 ±0.0141▲" in text
@@ -84,7 +85,7 @@ def test_the_table_shows_levels_change_trend_and_agreement() -> None:
 
 
 def test_what_is_undefined_takes_no_room() -> None:
-    text = factor_tables.as_text(swept(pair=("0.2", "1.0")), width=160)
+    text = as_text([swept(pair=("0.2", "1.0"))], width=160)
     assert "rho" not in text
     assert "per unit" not in text
     assert "change" in text
@@ -93,8 +94,8 @@ def test_what_is_undefined_takes_no_room() -> None:
 def test_many_levels_go_on_below() -> None:
     held = {f"{s}|{n}": {"unique": (0.5, 0.1)} for s in "ab" for n in range(1, 12)}
     found = rote.factors(made(held, by=("source", "step")), values="all", over="step")
-    lines = factor_tables.as_text(found, width=100).splitlines()
-    assert sum(line.startswith(" lexical.unique  ") for line in lines) >= 3
+    lines = as_text([found], width=100).splitlines()
+    assert sum(line.startswith(" source  ") for line in lines) >= 3
     assert max(map(len, lines[:20])) <= 100
 
 
@@ -110,7 +111,7 @@ def test_csv_has_a_line_per_cell_unrounded() -> None:
 
 
 def test_latex_has_a_table_per_value() -> None:
-    text = factor_tables.as_latex(swept())
-    assert text.count(r"\begin{tabular}{lrrrr}") == 2
-    assert r"$0.5200 \pm 0.0100$" in text
+    text = as_latex([swept()])
+    assert text.count("% factors: cells") == 2
+    assert r"0.5200 $\pm$0.0100" in text
     assert r"human (reference)" in text

@@ -76,9 +76,9 @@ def test_overlap_is_a_matrix() -> None:
 def test_coverage_has_a_table_for_each_corpus() -> None:
     text = shown(only("coverage"))
     assert text.count("human") == 3
-    assert line(text, "human").split("   ")[-1].strip() == "40% ±4% (20%)"
+    assert line(text, "human").split("   ")[-1].strip() == "40% ±4 (20%)"
     assert "–" in line(text, "human")
-    assert "80% ±4% (60%)" in text
+    assert "80% ±4 (60%)" in text
 
 
 def test_rank_tests_say_medians_and_p() -> None:

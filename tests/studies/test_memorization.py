@@ -22,7 +22,7 @@ from rote.core.result import Result
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
 from rote.report.figures import memorization as figures
-from rote.report.tables import memorization as tables
+from rote.report.tables.results import as_text
 from rote.search.backends import open_backend
 from rote.studies._memorization import attacks
 from rote.studies._memorization.known import overlap_of_groups
@@ -177,7 +177,7 @@ def test_right_answers_are_predicted_and_halved() -> None:
     )
     again = Result.from_json(result.to_json())
     assert "prediction" in figures.figures(again)
-    assert "macro-F1" in tables.as_text(again)
+    assert "macro-F1" in as_text([again], 140)
 
 
 def test_what_is_wrong_is_said_before_a_model_is_asked() -> None:
@@ -212,7 +212,7 @@ def test_the_command_scores_texts_and_draws_them(tmp_path: Path) -> None:
     runner = CliRunner()
     shown = runner.invoke(command, [*call, "--figure", str(tmp_path / "f.svg"), "-q"])
     assert shown.exit_code == 0, shown.output
-    assert "members against non-members" in shown.output
+    assert "Members against non-members" in shown.output
     assert (tmp_path / "f.svg").stat().st_size > 1000
     told = json.loads(runner.invoke(command, [*call, "--json", "-q"]).output)
     assert told["sources"]["table.json|4"]["values"]["tde_accuracy"] == 1
@@ -228,8 +228,8 @@ def test_groups_that_are_numbers_stand_in_their_order_and_all_of_them_are_printe
     ]
     result = memorization(items, {"m": MODEL}, member="repeats", by=("repeats",))
     assert list(result.sources) == [f"m|{times}" for times in sorted(repeats)]
-    printed = tables.as_text(result, 100)
-    members = printed[printed.index("non-members: AUC") : printed.index("members found")]
+    printed = as_text([result], 300)
+    members = printed[printed.index("non-members: AUC") : printed.index("Members found")]
     lines = [line.split()[1] for line in members.splitlines() if line.startswith(" m ")]
     assert lines == ["1", "2", "4", "8", "16", "32", "64"]
 

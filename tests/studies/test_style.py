@@ -17,7 +17,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.core.result import Result
 from rote.report.figures import style_memorization as figures
-from rote.report.tables import style_memorization as tables
+from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv
 from rote.studies._style.completions import cut_texts
 
@@ -154,8 +154,8 @@ def test_results_survive_json_and_are_drawn_and_printed() -> None:
     result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
     again = Result.from_json(result.to_json())
     assert "frequency" in figures.figures(again)
-    printed = tables.as_text(again)
-    assert "by how often a text was seen" in printed
+    printed = as_text([again], 140)
+    assert "By how often a text was seen" in printed
     assert "large" in printed
     assert as_csv([again]).count("\n") > 5
 

@@ -146,22 +146,18 @@ def deliver(
 ) -> None:
     """Print or write the results of measures; `show` where more than their tables is shown."""
     from rote.report.tables import results as tables
-    from rote.report.tables.latex import as_latex, further_as_latex
+    from rote.report.tables.latex import as_latex
     from rote.report.tables.written import as_csv
 
-    own = _of_a_study(results[0])
+    own = _figures_of_a_study(results[0])
     if own and (output.figure or output.figures):
-        draw(_of_a_study(results[0], "figures").figures(results[0]), output)
+        draw(own.figures(results[0]), output)
     elif not own:
         _draw(results, output, panel=panel)
-    if own:
-        show = lambda console: own.print_result(results[0], console)  # noqa: E731
     forms = {
         "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
         "csv": lambda: as_csv(results),
-        "latex": lambda: (
-            own.as_latex(results[0]) + further_as_latex(results) if own else as_latex(results)
-        ),
+        "latex": lambda: as_latex(results),
     }
     if highlighted := results[0].tables.get("highlight"):
         _mark(highlighted[0], output, forms)
@@ -169,14 +165,14 @@ def deliver(
     emit(output, show or (lambda console: tables.print_results(results, console)), forms)
 
 
-def _of_a_study(result: Result, room: str = "tables") -> Any:
-    """What a study has for its own tables or figures."""
+def _figures_of_a_study(result: Result) -> Any:
+    """What a study has for its own figures."""
     from rote.core import plugins
     from rote.core.record import names, room_of
 
     if result.measure not in names() or room_of(result.measure) != "studies":
         return None
-    return plugins.load(f"report.{room}", result.measure)
+    return plugins.load("report.figures", result.measure)
 
 
 def _mark(

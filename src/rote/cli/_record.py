@@ -19,7 +19,6 @@ from rote.core.errors import OptionError
 from rote.core.metric import Metric
 from rote.core.record import find, module_of
 from rote.core.result import Result
-from rote.core.table import NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +155,11 @@ def account(said: Callable[[Result, Given], str]) -> Callable[[Result, Given], N
         if given.output.json:
             click.echo(as_json(result.to_dict()), nl=False, err=target == STDOUT)
             return
-        from rote.report.tables._blocks import plain_cell, table
+        from rote.report.tables.results import print_tables
 
         console = printing_console(target)
         console.print(said(result, given), highlight=False, soft_wrap=True)
-        for shown in find(result.measure).layout:
-            rows, columns = result.tables[shown.name], list(shown.columns)  # type: ignore[arg-type]
-            sides = {c.heading: "right" if c.kind in NUMBERS else "left" for c in columns}
-            lines = [[plain_cell(row[c.field]) for c in columns] for row in rows]
-            console.print(table(sides, lines), highlight=False)
+        print_tables(result, console)
 
     return finish
 

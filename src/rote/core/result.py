@@ -10,10 +10,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rote.core import plugins
+from rote.core.errors import OptionError
 from rote.core.facets import Facet, facets
+from rote.core.files import write_atomically
 from rote.core.signature import Signature
 
 SCHEMA = 1
@@ -135,10 +138,56 @@ class Result:
     def from_json(cls, text: str) -> Result:
         return cls.from_dict(json.loads(text))
 
-    # The pictures live in report/, which core must not import: they are looked up by name.
+    # Tables and pictures live in report/, which core must not import: they are looked up by name.
     def table(self) -> str:
-        """A readable table of the values, as plain text."""
+        """The values and the beginning of each further table, as plain text."""
         return str(plugins.load("report.tables", "results").as_text([self]))
+
+    def to_polars(self, table: str = "values") -> Any:
+        """A table as a polars frame, unrounded; `values` has a row for each source and value, the
+        others are those of `tables`."""
+        return plugins.load("report.tables", "written").as_polars(self, table)
+
+    def to_pandas(self, table: str = "values") -> Any:
+        """The same as a pandas frame, where pandas is installed."""
+        return plugins.load("report.tables", "written").as_pandas(self, table)
+
+    def to_csv(self) -> str:
+        """Every table, unrounded; the first column says which one a row belongs to."""
+        return str(plugins.load("report.tables", "written").as_csv([self]))
+
+    def to_latex(self) -> str:
+        """Every table for a paper, with booktabs."""
+        return str(plugins.load("report.tables", "latex").as_latex([self]))
+
+    def to_markdown(self) -> str:
+        """The tables that a report shows."""
+        return str(plugins.load("report.tables", "markdown").as_markdown([self]))
+
+    def to_html(self) -> str:
+        """The same tables as a page that needs nothing else."""
+        return str(plugins.load("report", "fragments").result_page(self))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return str(plugins.load("report", "fragments").of_result(self))
+
+    def save(self, path: str | Path) -> None:
+        """Write it in the form that the ending says: .json, .csv, .tex, .txt, .md or .html."""
+        target = Path(path)
+        forms = {
+            ".json": self.to_json,
+            ".csv": self.to_csv,
+            ".tex": self.to_latex,
+            ".txt": self.table,
+            ".md": self.to_markdown,
+            ".html": self.to_html,
+        }
+        form = forms.get(target.suffix.lower())
+        if form is None:
+            raise OptionError(f"{target}: end in one of {', '.join(forms)}")
+        # Half a surrogate pair cannot be written in UTF-8.
+        write_atomically(target, form().encode("utf-8", "backslashreplace"))
 
     def figure(self) -> Any:
         """An Altair chart of the values with their intervals."""

@@ -118,14 +118,14 @@ class Table:
 
 
 def source_rows(result: Result) -> list[dict[str, Any]]:
-    """A row for each source: how much it holds, and its values with the ends of their intervals,
-    `NAME_low` and `NAME_high`."""
+    """A row for each source: how much it holds, and its values with the ends of their intervals
+    (`value_ends`)."""
     rows = []
     for name, found in result.sources.items():
         row: dict[str, Any] = {"source": name, "texts": found.texts, "words": found.words}
         row |= found.values
         for value, (low, high) in found.intervals.items():
-            row |= {f"{value}_low": low, f"{value}_high": high}
+            row |= dict(zip(value_ends(value), (low, high)))
         rows.append(row)
     return rows
 
@@ -138,6 +138,12 @@ def defined(number: float | None) -> bool:
 def distinct(rows: Iterable[Row], name: str) -> list[Any]:
     """The values of a field, in the order of their first rows."""
     return list(dict.fromkeys(row[name] for row in rows))
+
+
+def value_ends(name: str) -> tuple[str, str]:
+    """The fields of a value's interval in `source_rows`: with a blank, since a value may itself be
+    called `accuracy_low`."""
+    return f"{name} low", f"{name} high"
 
 
 def ends(name: str) -> tuple[str, str]:

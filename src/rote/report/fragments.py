@@ -20,9 +20,10 @@ from markupsafe import Markup
 
 from rote.core.result import Result
 from rote.report import _marks, _svg
-from rote.report.blocks import Block, Figure, Section, Texts
+from rote.report.blocks import Block, Facts, Figure, Listed, Section, Texts
 from rote.report.report import Evidence, Report
 from rote.report.sections import sections
+from rote.report.tables.markdown import shown_tables
 from rote.report.tables.sheet import Sheet
 from rote.report.tables.values import values_table as values_of
 from rote.report.terminal import readable
@@ -73,6 +74,23 @@ def table(shown: Sheet, *, level: int = 3) -> Markup:
 def figure(chart: Any, *, id: str, title: str, says: str) -> Markup:
     """An Altair chart as it stands, with a caption and buttons to save it."""
     return _rendered("figure", Figure(id, title, says, _svg.spec(chart)), 3)
+
+
+def of_result(result: Result) -> Markup:
+    """A result by itself, with its style: values, further tables, tests, what must be known."""
+    shown: list[Block] = [*shown_tables(result)]
+    notes = [*result.notes, *(n for found in result.sources.values() for n in found.notes)]
+    shown += [Listed([f"Note: {note}" for note in dict.fromkeys(notes)], quiet=True)]
+    shown += [Facts([("signature", str(result.signature))], code=True)]
+    return Markup('<style>{}</style>\n<div class="rote-section">\n{}</div>\n').format(
+        Markup(style()), blocks(shown)
+    )
+
+
+def result_page(result: Result) -> str:
+    """The same as a page of its own."""
+    head = '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{}</title></head>\n'
+    return Markup(f"{head}<body>{{}}</body></html>\n").format(result.measure, of_result(result))
 
 
 def texts(evidence: Sequence[Evidence], *, anchor: str, title: str = "") -> Markup:

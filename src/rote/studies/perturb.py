@@ -34,6 +34,7 @@ from rote.curate.perturb import PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
 from rote.studies._perturb.judge import JudgeOptions
+from rote.studies._perturb.layout import LAYOUT
 from rote.studies._perturb.study import CheckOptions
 
 if TYPE_CHECKING:
@@ -255,4 +256,5 @@ STUDY = Study(
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
     "Pre-training for LLM Performance",
     section="items",
+    layout=LAYOUT,
 )

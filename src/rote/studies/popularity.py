@@ -39,6 +39,7 @@ from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
 from rote.studies._items import Floats, Groups, Labels, check_by, correctness, groups_of, halves
 from rote.studies._popularity import tables
+from rote.studies._popularity.layout import LAYOUT
 from rote.studies._popularity.scores import Scale, Scored, score
 
 METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins belong together"
@@ -205,4 +206,5 @@ STUDY = Study(
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
     "Pre-training for LLM Performance",
     section="items",
+    layout=LAYOUT,
 )

@@ -32,6 +32,7 @@ from rote.models.options import ModelOptions
 from rote.studies._items import described, grouped
 from rote.studies._style import tables
 from rote.studies._style.completions import Completion, Cut, complete, cut_texts
+from rote.studies._style.layout import LAYOUT
 
 METHOD = "Wilson (shares), jackknife over texts (means)"
 
@@ -205,4 +206,5 @@ STUDY = Study(
     citation="Shaib, Elazar, Li and Wallace, Detection and Measurement of Syntactic Templates in "
     "Generated Text (2024), section 8",
     section="items",
+    layout=LAYOUT,
 )

@@ -73,7 +73,6 @@ def run(files: tuple[str, ...], **given: Any) -> None:
     from rote.curate.writing import json_line
     from rote.measure._speaking import open_models
     from rote.report.figures import evaluate as evaluate_figures
-    from rote.report.tables import evaluate as evaluate_tables
     from rote.studies._evaluate.study import check_fields, evaluate
 
     wanted, output = build(_Files, given), build(OutputOptions, given)
@@ -93,7 +92,7 @@ def run(files: tuple[str, ...], **given: Any) -> None:
         with new_file(wanted.write) as file:
             for row in found.rows:
                 file.write(json_line(row))
-    deliver(found.result, output, tables=evaluate_tables, figures=evaluate_figures)
+    deliver(found.result, output, figures=evaluate_figures)
 
 
 def _records(files: tuple[str, ...], wanted: _Files, reporter: TerminalReporter) -> list[Any]:

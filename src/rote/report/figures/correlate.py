@@ -12,7 +12,8 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape, names_axis
 from rote.report.tables._blocks import defined
-from rote.report.tables.correlate import (
+from rote.report.terminal import harmless
+from rote.studies._correlate_layout import (
     POOLED,
     column_names,
     matrices,
@@ -20,7 +21,6 @@ from rote.report.tables.correlate import (
     short,
     significant,
 )
-from rote.report.terminal import harmless
 
 _LOW, _NONE, _HIGH = "#b2440e", "#f7f7f7", "#2f5d8a"
 _POINT = "#2f5d8a"

@@ -11,8 +11,8 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.figures._looks import REFERENCE, colour_and_shape
 from rote.report.tables._blocks import defined
-from rote.report.tables.correlate import short
 from rote.report.terminal import harmless
+from rote.studies._correlate_layout import short
 
 _COLUMNS = 3
 _DASHED: dict[str, Any] = {"strokeDash": [5, 3], "color": REFERENCE}

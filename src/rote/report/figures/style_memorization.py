@@ -10,8 +10,8 @@ from typing import Any
 from rote.core.result import Result
 from rote.report.figures._looks import colour_and_shape, names_axis
 from rote.report.figures.results import values_chart
-from rote.report.tables.style_memorization import seen
 from rote.report.terminal import harmless
+from rote.studies._style.layout import seen
 
 _KINDS = {"style": "in style (tags)", "exact": "word for word"}
 _COLOURS = ("#9fb8d1", "#2f5d8a")

@@ -34,15 +34,12 @@ def as_latex(results: Sequence[Result]) -> str:
     for result, table in laid:
         written += [sheet_as_latex(one) for one in (sheets(table, result) if table.limit else ())]
         written.append(_end([result]))
-    return "".join(written) + further_as_latex(results)
-
-
-def further_as_latex(results: Sequence[Result]) -> str:
-    return "".join(
+    written += [
         f"\n% {harmless(f'{result.measure}: {name}')}\n" + sheet_as_latex(one, one.title)
         for result in results
         for name, one in further(result)
-    )
+    ]
+    return "".join(written)
 
 
 def further(result: Result) -> Iterator[tuple[str, Sheet]]:

@@ -32,21 +32,30 @@ _SHOWN = 60
 
 def print_results(results: Sequence[Result], console: Any) -> None:
     """Print one or several results to a rich console: values, notes, further tables."""
-    laid = {id(result): table for result in results if (table := values_layout(result))}
+    laid = {result.measure: table for result in results if (table := values_layout(result))}
     for result in results:
-        table = laid.get(id(result))
-        for sheet in sheets(table, result) if table and table.limit else ():
-            print_sheet(sheet, console)
-    _print_values([result for result in results if id(result) not in laid], console)
+        for sheet in sheets(laid[result.measure], result) if result.measure in laid else ():
+            if sheet.terminal:
+                print_sheet(sheet, console)
+    _print_values([result for result in results if result.measure not in laid], console)
+    # Where no values are shown, what the signs mean comes below the tables.
+    later = bool(results) and all(table.limit == 0 for table in laid.values()) and bool(laid)
+    if not later:
+        _explain(results, console)
+    for result in results:
+        print_tables(_shortened(result), console)
+    if later:
+        _explain(results, console)
+    for result in results:
+        console.print(harmless(str(result.signature)), style="dim", soft_wrap=True)
+
+
+def _explain(results: Sequence[Result], console: Any) -> None:
     console.print()
     for line in _legend(results):
         console.print(harmless(line), style="dim")
     for line in _notes(results):
         console.print(f"note: {harmless(line)}")
-    for result in results:
-        print_tables(_shortened(result), console)
-    for result in results:
-        console.print(harmless(str(result.signature)), style="dim", soft_wrap=True)
 
 
 def as_text(results: Sequence[Result], width: int = 120) -> str:
@@ -61,9 +70,11 @@ def print_tables(result: Result, console: Any) -> None:
     for table in (table for table in shown if table.name == SWEEP):
         for sheet in sheets(table, result):
             print_sheet(sheet, console)
-    for facet, part in split(result):
+    # Rows of a study that shows its values in its own way are not about groups of texts.
+    whole = values_layout(result) is not None
+    for facet, part in [(result.facets()[0], result)] if whole else split(result):
         found = [s for table in shown if table.name != SWEEP for s in sheets(table, part)]
-        if facet.title and any(sheet.data for sheet in found):
+        if facet.title and not whole and any(sheet.data for sheet in found):
             console.print(heading(facet.title), highlight=False)
         for sheet in found:
             print_sheet(sheet, console)
@@ -156,17 +167,19 @@ def _legend(results: Sequence[Result]) -> list[str]:
     """What the signs mean; only of those that are there."""
     lines = []
     interval = next((r.interval for r in results if r.interval), None)
-    cells = [cell for cell in _cells(results) if cell is not None]
+    cells = _cells(results)
     if interval and any(not math.isnan(cell.low) for cell in cells):
-        lines.append(f"± reach, or both ends, of the {interval.level:.0%} interval")
-    if any(result.comparisons for result in results):
+        method = f": {interval.method}" if values_layout(results[0]) else ""
+        lines.append(f"± reach, or both ends, of the {interval.level:.0%} interval{method}")
+    shown = [result for result in results if not values_layout(result)]
+    if any(result.comparisons for result in shown):
         lines.append(
             f"▲ ▼ above or below {results[0].reference}: permutation test, p < {SIGNIFICANT}, "
             "corrected over sources and values"
         )
     if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells):
         lines.append(f"{UNTESTED} not tested: a difference could not have been found")
-    if any(row["length_sensitive"] for result in results for row in result.tables["values"]):
+    if any(row["length_sensitive"] for result in shown for row in result.tables["values"]):
         lines.append(
             "~ moves with the number of texts or their length; the line below it, where there is "
             "one, compares as many windows of the same length (± standard deviation over draws)"

@@ -22,7 +22,7 @@ T = TypeVar("T")
 WIDTH = 160
 """Of a table in a file or a pipe, which have none of their own."""
 _GAP = "   "
-_SCREEN, _LEAST, _LEAST_TEXT = 36, 2, 12
+_SCREEN, _LEAST, _LEAST_TEXT = 36, 2, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Line:
 
 def print_sheet(sheet: Sheet, console: Any) -> None:
     """A table under its title; of each group as many rows as leave room for all."""
-    console.print(heading(sheet.title, sheet.said), highlight=False)
+    beside = len(sheet.title) + len(sheet.said) + 2 <= console.width
+    console.print(heading(sheet.title, sheet.said if beside else ""), highlight=False)
     place = next((n for n, one in enumerate(sheet.columns) if one.field == sheet.by), None)
     groups: dict[Any, list[Row]] = {}
     for row in sheet.data:
@@ -56,6 +57,8 @@ def print_sheet(sheet: Sheet, console: Any) -> None:
         }
     for text in grid_lines(columns, shown, console.width):
         console.print(text, highlight=False)
+    if not beside:
+        console.print(harmless(sheet.said), style="dim", highlight=False)
 
 
 def grid_lines(
@@ -137,16 +140,18 @@ def _fit(columns: Sequence[Column], sizes: list[int], width: int, keys: int) -> 
     texts = [n for n, column in enumerate(columns) if column.kind in ("text", "code")]
     for n in texts:
         sizes[n] = min(sizes[n], width // 2)
-    for n in reversed(texts):
-        over = sum(sizes) + len(_GAP) * len(sizes) + 1 - width
-        sizes[n] = max(min(sizes[n], _LEAST_TEXT), sizes[n] - max(0, over))
+    over = sum(sizes) + len(_GAP) * (len(sizes) - 1) + 1 - width
+    # What goes below in parts is not cut for the sake of one line.
+    if over <= sum(max(0, sizes[n] - _LEAST_TEXT) for n in texts):
+        for n in reversed(texts):
+            less = max(0, min(over, sizes[n] - _LEAST_TEXT))
+            sizes[n], over = sizes[n] - less, over - less
     # Beside the names there has to be room for the widest number.
     others = max((sizes[n] for n in range(keys, len(sizes))), default=0) + 1
     for n in range(keys):
-        if columns[n].kind == "name":
-            used = sum(sizes[:keys]) + len(_GAP) * keys + others
-            least = max(_LEAST_TEXT, width // (3 * keys))
-            sizes[n] = max(min(sizes[n], least), sizes[n] - max(0, used - width))
+        used = sum(sizes[:keys]) + len(_GAP) * keys + others
+        least = max(_LEAST_TEXT, width // (3 * keys))
+        sizes[n] = max(min(sizes[n], least), sizes[n] - max(0, used - width))
 
 
 def _parts(sizes: Sequence[int], width: int, keys: int) -> Iterator[list[int]]:

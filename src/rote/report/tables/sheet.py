@@ -297,7 +297,8 @@ def _number(row: Row, column: Column, value: Any) -> Cell:
     if spread and spread[0] is not None:
         shown = shown_number(spread[0], replace(column, signed=False), _model(value, spread[0]))
         text = shown_number(value, column, _model(value, spread[0]))
-        return Cell(text, behind, mark, (f"±{shown}",), f"±{shown}")
+        reach = "±" + shown.rstrip("%")
+        return Cell(text, behind, mark, (reach,), reach)
     if not ends or None in ends:
         return Cell(shown_number(value, column), behind, mark)
     low, high = (float(end) for end in ends if end is not None)
@@ -310,8 +311,9 @@ def _reach(value: float, low: float, high: float, column: Column) -> str:
     """An interval in a line: half its width, or its ends where one side is longer."""
     model = _model(value, (high - low) / 2)
     if math.isinf(low) or math.isinf(high) or lopsided(value, low, high):
-        return "[" + " to ".join(shown_number(end, column, model) for end in (low, high)) + "]"
-    return "±" + shown_number((high - low) / 2, replace(column, signed=False), model)
+        ends = (shown_number(end, column, model).rstrip("%") for end in (low, high))
+        return f"[{' to '.join(ends)}]"
+    return "±" + shown_number((high - low) / 2, replace(column, signed=False), model).rstrip("%")
 
 
 def _model(value: float, reach: float) -> float | None:

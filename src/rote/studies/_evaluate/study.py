@@ -87,6 +87,10 @@ def evaluate(
                 "models": [
                     {SOURCE: name, "model": model.signature} for name, model in models.items()
                 ],
+                "groups": [
+                    {"group": name, **{field: own[0][field] for field in by}}
+                    for name, own in groups.items()
+                ],
                 "tests": tables.tests(rows, by),
                 "unanswered": tables.unanswered(rows),
             },

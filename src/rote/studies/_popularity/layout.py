@@ -1,0 +1,84 @@
+"""The tables of `popularity` as they are shown: a line for each group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rote.core.result import Result
+from rote.core.table import VALUES, Column, Rows, Table, defined, value_ends
+
+_EVERY = 1000
+_SAID = (
+    "right, wrong: mean popularity (1 to 10) of the instances with the right option and with the "
+    "wrong ones; difference: right - wrong, 0 where popularity does not tell them apart",
+    "ahead: of the items in which one is ahead, the share in which the right one is: 50% by "
+    "chance; p: of the difference, its signs turned by chance, corrected over the groups",
+)
+_ANSWERED = (
+    "low, high: accuracy of the items up to the median of their task's difference (popularity, "
+    "where there is one option) and above it"
+)
+_RELATIVE = (
+    "relative: the mean of (right - wrong) / right, as Ruzzetti et al. have it, biased below 0; "
+    "low and high are by it"
+)
+
+
+def _with_tests(rows: Rows, result: Result) -> Rows:
+    """Where no option is ahead in any item, there is no difference to speak of."""
+    tests = {row["group"]: row for row in result.tables.get("tests", ())}
+    found = []
+    for row in rows:
+        test = tests.get(row["source"], {})
+        told: dict[str, Any] = {"p_corrected": test.get("p_corrected")}
+        if test and not test["ahead"] + test["behind"]:
+            told = {"p_corrected": None, "difference": None}
+        found.append({**row, **told})
+    return found
+
+
+def _columns(rows: Rows, result: Result) -> list[Column]:
+    return [
+        Column("source", ", ".join(result.by)),
+        Column("texts", "items", "count"),
+        Column("ips", "right", "number"),
+        Column("ips_wrong", "wrong", "number", optional=True),
+        Column(
+            "difference", kind="number", signed=True, ends=value_ends("difference"), optional=True
+        ),
+        Column("ahead", kind="share", ends=value_ends("ahead"), optional=True),
+        Column("p_corrected", "p", "p", optional=True),
+        Column("advantage", "relative", "number", optional=True),
+        Column("accuracy", kind="share", optional=True),
+        Column("accuracy_low", "low", "share", optional=True),
+        Column("accuracy_high", "high", "share", optional=True),
+        Column(
+            *("accuracy_difference", "high - low", "share"),
+            signed=True,
+            ends=value_ends("accuracy_difference"),
+            optional=True,
+        ),
+    ]
+
+
+def _said(rows: Rows, result: Result) -> str:
+    answered = any(defined(row.get("accuracy")) for row in rows)
+    relative = any(defined(row.get("advantage")) for row in rows)
+    lines = [*_SAID, *([_ANSWERED] if answered else []), *([_RELATIVE] if relative else [])]
+    return "; ".join(lines)
+
+
+LAYOUT = (
+    Table(VALUES, "Popularity", _columns, said=_said, rows=_with_tests, limit=_EVERY),
+    Table(
+        "groups",
+        "Accuracy by popularity",
+        (
+            *(Column("group"), Column("popularity"), Column("items", kind="count")),
+            *(Column("score", kind="number"), Column("answered", kind="count")),
+            Column("correct", kind="count"),
+            Column("accuracy", kind="share", ends=("low", "high")),
+        ),
+        limit=0,
+    ),
+)
