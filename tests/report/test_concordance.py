@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rote.report.terminal import facts_table, harmless, plain_table
+from rote.report.tables.screen import plain_table
+from rote.report.terminal import facts_table, harmless
 from rote.report.texts.concordance import Line, concordance, count_table, frequent_table
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
@@ -157,14 +158,14 @@ def test_frequent_n_grams_leave_the_rest_of_the_line_to_examples() -> None:
         {**row, "rank": 2, "example": "a\x1b[1m"},
     ]
     for width in (80, 120):
-        lines = shown(frequent_table(rows, width), width).splitlines()
+        lines = shown(frequent_table(rows), width).splitlines()
         first = next(line for line in lines if "[red]" in line)
         assert "DT NN IN" in first
         assert "…" in first
         assert all(cell_len(line) <= width for line in lines)
         assert not any("\x1b" in line for line in lines)
     without = [{**each, "example": None} for each in rows]
-    assert "example" not in shown(frequent_table(without, 80))
+    assert "example" not in shown(frequent_table(without))
 
 
 def test_facts_and_plain_tables_show_what_they_are_given() -> None:

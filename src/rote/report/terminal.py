@@ -7,7 +7,7 @@ a line around: everything that is shown goes through `harmless` first.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,34 +47,17 @@ def readable(text: str) -> str:
     )
 
 
-def plain_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> Table:
-    """Rows under headings; `columns` says of each whether it is set left or right."""
-    table = open_table()
-    for name, side in columns.items():
-        justify: Any = "right" if side == "right" else "left"
-        table.add_column(cell(name), justify=justify, overflow="fold")
-    for row in rows:
-        table.add_row(*map(cell, row))
-    return table
-
-
 def facts_table(facts: Mapping[str, str]) -> Table:
     """Names and what is known of them, without a heading."""
-    table = open_table()
-    table.show_header = False
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
         table.add_row(*map(cell, (name, value)))
     return table
-
-
-def open_table() -> Table:
-    """A table without columns yet."""
-    from rich import box
-    from rich.table import Table
-
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
 
 
 def cell(text: str) -> Text:

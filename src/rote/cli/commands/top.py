@@ -53,4 +53,4 @@ def command(idx: Path, options: TopOptions, output: Output) -> None:
 def _draw(rows: list[dict[str, Any]], console: Any) -> None:
     from rote.report.texts.concordance import frequent_table
 
-    console.print(frequent_table(rows, console.width) if rows else "no n-grams of this length")
+    console.print(frequent_table(rows) if rows else "no n-grams of this length")

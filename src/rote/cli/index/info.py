@@ -21,7 +21,8 @@ _NAMED = 8
 
 @command_of(__doc__, index_argument())
 def command(idx: Path, options: SummaryOptions) -> None:
-    from rote.report.terminal import facts_table, plain_table
+    from rote.report.tables.screen import plain_table
+    from rote.report.terminal import facts_table
 
     held = describe(idx, TerminalReporter(options.quiet))
     if options.json:

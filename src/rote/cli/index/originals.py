@@ -196,7 +196,8 @@ def _say_merged(sources: Sources, reporter: TerminalReporter) -> None:
 
 
 def _draw(listing: Listing, console: Any) -> None:
-    from rote.report.terminal import facts_table, plain_table
+    from rote.report.tables.screen import plain_table
+    from rote.report.terminal import facts_table
 
     held = listing.about
     facts = {

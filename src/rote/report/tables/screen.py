@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rote.core.table import NUMBERS, Column, Row
-from rote.report.tables.sheet import Sheet, shown_name
+from rote.report.tables.sheet import Sheet, of_rows, shown_name
 from rote.report.terminal import console, harmless, isolated
 
 if TYPE_CHECKING:
@@ -31,6 +31,35 @@ class Line:
 
     cells: Sequence[str]
     style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines under headings, as wide as wherever they are printed."""
+
+    columns: Sequence[Column]
+    lines: Sequence[Line]
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Text]:
+        from rich.text import Text
+
+        yield from grid_lines(self.columns, {"": self.lines}, options.max_width)
+        yield Text()
+
+
+def plain_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> Listing:
+    """Cells that are words already; `columns` says of each whether it is set left or right."""
+    heads = [
+        Column(name, name or " ", "number" if side == "right" else "name")
+        for name, side in columns.items()
+    ]
+    return Listing(heads, [Line([*map(harmless, row)]) for row in rows])
+
+
+def rows_table(columns: Sequence[Column], rows: Sequence[Row]) -> Listing:
+    """Every row as it is, without a title."""
+    sheet = of_rows("", "", columns, rows)
+    return Listing(sheet.columns, [Line(_shown(sheet, row)) for row in rows])
 
 
 def print_sheet(sheet: Sheet, console: Any) -> None:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rote.report._grid import rounded
-from rote.report.terminal import cell, harmless, isolated, open_table
+from rote.core.table import Column
+from rote.report.tables.screen import Listing, rows_table
+from rote.report.terminal import harmless, isolated
 
 if TYPE_CHECKING:
-    from rich.table import Table
     from rich.text import Text
 
 _GAP = 2
-_LEAST_CONTEXT, _LEAST_EXAMPLE = 8, 16
+_LEAST_CONTEXT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,53 +63,36 @@ def concordance(lines: Sequence[Line], width: int) -> Iterator[Text]:
             yield Text(f"{_end(harmless(name), left)}{gap}{row}", style="dim", no_wrap=True)
 
 
-def count_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def count_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
     """Counts of phrases: one row per phrase and layer.
 
     The phrase itself is left out where the items say the same.
     """
-    table = open_table()
     said = {row["phrase"] for row in rows if _items(row).lower() == row["phrase"].lower()}
     phrases = any(row["phrase"] not in said for row in rows)
-    if phrases:
-        table.add_column("phrase", overflow="fold")
-    table.add_column("layer")
-    table.add_column("items", overflow="fold")
-    numbers = _present(rows, ("occurrences", "documents", "authors", "per_million"))
-    _add_numbers(table, numbers)
-    last = None
+    shown, last = [], None
     for row in rows:
         named = "" if row["phrase"] == last else row["phrase"]
         last = row["phrase"]
-        cells = map(cell, ((named,) if phrases else ()) + (row["layer"], _items(row)))
-        table.add_row(*cells, *(_number(row[name]) for name in numbers))
-    return table
+        shown.append({**row, "phrase": named if phrases else None, "items": _items(row)})
+    columns = (Column("phrase", optional=True), Column("layer"), Column("items"))
+    return rows_table([*columns, *_numbers("occurrences", "documents", "authors")], shown)
 
 
-def frequent_table(rows: Sequence[Mapping[str, Any]], width: int) -> Table:
+def frequent_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
     """The most frequent n-grams: one row each; examples take what room is left."""
-    from rich.cells import cell_len
-
-    numbers = _present(rows, ("count", "documents", "per_million"))
-    names = ["rank", "n-gram", *(name.replace("_", " ") for name in numbers)]
-    cells = [
-        [_number(row["rank"]), harmless(" ".join(row["items"]))]
-        + [_number(row[name]) for name in numbers]
-        for row in rows
+    columns = [
+        *(Column("rank", kind="count"), Column("items", "n-gram")),
+        *_numbers("count", "documents"),
+        Column("example", kind="text", optional=True),
     ]
-    table = open_table()
-    for name in names:
-        left = name == "n-gram"
-        table.add_column(name, justify="left" if left else "right", no_wrap=not left)
-    taken = sum(max(map(cell_len, column)) + _GAP + 1 for column in zip(names, *cells))
-    room = max(_LEAST_EXAMPLE, width - taken - _GAP)
-    examples = bool(_present(rows, ("example",)))
-    if examples:
-        table.add_column("example", no_wrap=True)
-    for row, shown in zip(rows, cells):
-        example = _cut(harmless(row["example"] or ""), room)
-        table.add_row(*map(cell, [*shown, *([example] if examples else [])]))
-    return table
+    return rows_table(columns, [{**row, "items": " ".join(row["items"])} for row in rows])
+
+
+def _numbers(*names: str) -> list[Column]:
+    """Those that hold anything; an empty one would only take room."""
+    rate = Column("per_million", kind="number", optional=True)
+    return [*(Column(name, kind="count", optional=True) for name in names), rate]
 
 
 def _rows(line: Line) -> list[str]:
@@ -157,19 +140,3 @@ def _end(text: str, size: int) -> str:
     while first and first < len(text) and not cell_len(text[first]):
         first += 1
     return isolated(" " * room + text[first:])
-
-
-def _present(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """Those columns that hold anything; an empty one would only take room."""
-    return [name for name in names if any(row[name] is not None for row in rows)]
-
-
-def _add_numbers(table: Table, names: Sequence[str]) -> None:
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if isinstance(value, int) or not value else rounded(value)

@@ -15,7 +15,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rote.report.terminal import harmless, plain_table, readable
+from rote.report.tables.screen import plain_table
+from rote.report.terminal import harmless, readable
 
 if TYPE_CHECKING:
     from rich.text import Text

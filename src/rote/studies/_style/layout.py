@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rote.core.result import Result
-from rote.core.table import Column, Row, Rows, Table
+from rote.core.table import Column, Row, Rows, Table, ends
 
 _SHOWN, _EVERY = 12, 100
 
@@ -32,7 +32,7 @@ LAYOUT = (
         "By how often a text was seen",
         (
             *(Column("group"), Column("seen"), Column("texts", kind="count")),
-            *(Column(name, kind="share") for name in ("exact", "style", "style_only")),
+            *(Column(n, kind="share", ends=ends(n)) for n in ("exact", "style", "style_only")),
         ),
         rows=lambda rows, result: [{**row, "seen": seen(row)} for row in rows],
         limit=_EVERY,
