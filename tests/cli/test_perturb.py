@@ -85,12 +85,12 @@ def test_the_tables_of_the_paper_are_printed_and_written_as_latex(
     judge = ("--judge", files["model"], "--judge-items", "1")
     asked = (files["words"], files["pairs"], "--model", models, *judge)
     shown = done(*asked, "--figures", str(tmp_path / "drawn"))
-    for said in ("small:", "large:", "Δ-N", "Δ-V", "perplexity of the last word", "judge:"):
+    for said in ("small ", "large ", "Change-N (%)", "Change-V (%)", "(perplexity)", "Judge:"):
         assert said in shown
     assert (tmp_path / "drawn" / "answers.svg").is_file()
     written = done(*asked, "--latex")
-    assert "% functional tasks" in written
-    assert "% formal tasks" in written
+    assert "in percent: functional tasks" in written
+    assert "in percent: formal tasks" in written
     assert "Lex. Perturb.-N" in written
     assert r"lambada (perplexity) & lambada \\" in written
     assert (

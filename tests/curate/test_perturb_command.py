@@ -211,7 +211,7 @@ def test_popularity_falls_where_the_corpus_knows_the_original(
     assert {row["words"] for row in made["tables"]["frequencies"]} == {"original", "replacement"}
     shown = done(before, "--corpus", index, "-n", "3", "-q").stdout
     assert "Wilcoxon" in shown
-    assert "words that stay" in shown
+    assert "Words that stay" in shown
 
 
 def test_items_that_do_not_match_up_are_listed(answered: tuple[str, str], tmp_path: Path) -> None:

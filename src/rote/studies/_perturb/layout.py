@@ -17,11 +17,15 @@ def _answers(rows: Rows, result: Result) -> list[Row]:
     """Original, perturbed and change of each model, a column for each task; in percent, but for
     the perplexity of last words."""
     found: list[Row] = []
-    for row in (row for row in rows if row["source"]):
+    for row in rows:
         mark = _OF.get(row["pos"], "")
         for what, title in _WHAT.items():
             conf = title if what == "before" else f"{title}{mark}" + " (%)" * (what == "change")
-            named = {"source": row["source"], "kind": row["kind"] or "all", "conf": conf}
+            named = {
+                "source": row["source"] or "as given",
+                "kind": row["kind"] or "all",
+                "conf": conf,
+            }
             for of, value, scale in _numbers(row, what):
                 number = None if value is None else scale * value
                 found.append({**named, "of": of, "value": number})
@@ -80,6 +84,7 @@ LAYOUT = (
             *(Column(when, kind="number", spread=f"{when}_sd") for when in ("before", "after")),
             Column("p", kind="p"),
         ),
+        said="lost: popularity of the items that go from right to wrong",
         rows=_asked("wilcoxon"),
         limit=_EVERY,
     ),
