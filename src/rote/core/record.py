@@ -116,8 +116,8 @@ class Record:
     it is no part of reports. Without it a measure of texts is taken with its defaults, and a study
     is not."""
     lesser: Callable[[Any], Any] | None = None
-    """Its options without the part that could not work, for a report; None where nothing is left.
-    """
+    """For a report, the options of a measure, or the keywords of a study, without the part that
+    could not work; None where nothing is left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,34 +1,22 @@
-"""Test items as input of a report: their popularity in the corpus is what there is to measure."""
+"""Test items as input of a report: the studies of items that take part in reports."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from rote.core.errors import OptionError, RoteError
 from rote.core.progress import Reporter
+from rote.core.record import Study
 from rote.core.result import Result
 from rote.corpus import Input, ReadOptions
-from rote.corpus.items import read_items, read_records
+from rote.corpus.items import Item, fingerprint, read_items, read_records
 from rote.measure import Settings
 from rote.report.materials import named
-from rote.report.options import ReportOptions
 from rote.report.report import Material
-
-_LENGTHS = (7, 6, 5, 4, 3, 2)
-"""That of the paper first; words are fewer than subwords, so shorter ones may be needed."""
-_NO_CORPUS = "no corpus: --corpus names the index in which n-grams of the items are counted"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The result, or why there is none."""
-
-    given: Material
-    result: Result | None = None
-    reason: str = ""
-    notes: list[str] = field(default_factory=list)
+from rote.studies._driver import kinds, run
 
 
 def found_in(inputs: Input, read: ReadOptions) -> list[str]:
@@ -47,41 +35,37 @@ def found_in(inputs: Input, read: ReadOptions) -> list[str]:
         return []
 
 
-def measured(
-    inputs: Input, options: ReportOptions, settings: Settings, reporter: Reporter
-) -> Found:
-    """The popularity of the items, by the longest n-grams that enough of them hold."""
-    from rote.search.backends import BackendOptions, open_backend
-    from rote.studies._driver import run
-
+def material(inputs: Input) -> tuple[list[Item], Material]:
+    """The items, and what is said of them."""
     every = list(read_items(_paths(inputs)))
-    tasks = list(dict.fromkeys(item.task for item in every))
-    given = Material("items", named(inputs), "", {"items": len(every), "tasks": ", ".join(tasks)})
-    if options.corpus is None:
-        return Found(given, reason=_NO_CORPUS)
-    by = settings.by or ("task",)
-    notes: list[str] = []
-    try:
-        backend = open_backend(options.corpus, BackendOptions(jobs=settings.jobs), reporter)
-        for n in _LENGTHS:
-            own = {"corpus": backend, "n": n, "by": by, "interval": settings.interval}
-            try:
-                result = run("popularity", every, own, reporter=reporter)
-            except OptionError as short:
-                if n == _LENGTHS[-1]:
-                    raise
-                notes.append(f"popularity with n = {n}: {short}")
-            else:
-                last = notes[-1:] and [f"popularity is that of {n}-grams: {notes[-1]}"]
-                items = dict(result.signature.settings)["items"]
-                return Found(_with(given, items), result, notes=[*last])
-    except RoteError as problem:
-        return Found(given, reason=str(problem), notes=notes)
-    raise AssertionError("one of the lengths is the last")
+    tasks = ", ".join(dict.fromkeys(item.task for item in every))
+    facts = {"items": len(every), "tasks": tasks}
+    return every, Material("items", named(inputs), fingerprint(every), facts)
 
 
-def _with(given: Material, fingerprint: str) -> Material:
-    return Material(given.role, given.name, fingerprint, given.facts)
+def measured(
+    study: Study,
+    given: Mapping[str, Any],
+    items: Sequence[Item],
+    settings: Settings,
+    reporter: Reporter,
+) -> tuple[Result, list[str]]:
+    """The result of a study, with less where that is needed, and what is said of it."""
+    names = {field.name for kind in kinds(study) for field in fields(kind)}
+    shared: dict[str, Any] = {"interval": settings.interval, "jobs": settings.jobs}
+    shared |= {"by": settings.by} if settings.by else {}
+    own = {**{name: value for name, value in shared.items() if name in names}, **given}
+    said: list[str] = []
+    while True:
+        try:
+            return run(study.name, items, own, reporter=reporter), said
+        except OptionError as problem:
+            less = study.lesser(own) if study.lesser else None
+            if less is None:
+                raise
+            changed = ", ".join(f"{k} = {v}" for k, v in less.items() if v != own[k])
+            said = [f"{study.name} is that of {changed}: {problem}"]
+            own = less
 
 
 def _paths(inputs: Input) -> list[Path]:

@@ -27,7 +27,7 @@ from rote.report import items, reading
 from rote.report.evidence import evidence
 from rote.report.materials import corpus_material, named, texts_material
 from rote.report.options import Limits, ReportOptions
-from rote.report.plan import POPULARITY, check_given, check_names, planned
+from rote.report.plan import asked_for, check_given, check_names, of_items, planned
 from rote.report.reading import Overview
 from rote.report.report import Evidence, Material, Omission, Report, form_of
 from rote.report.tools import tools
@@ -184,13 +184,21 @@ def _measure_items(call: _Policy, benchmark: Sequence[str]) -> None:
     call.omitted.append(
         Omission("diversity", f"the input holds test items ({', '.join(benchmark)}), not texts")
     )
-    found = items.measured(call.inputs, call.options, call.settings, call.reporter)
-    call.materials.append(found.given)
-    call.notes.extend(found.notes)
-    if found.result is None:
-        call.omitted.append(Omission(POPULARITY, found.reason))
-    else:
-        call.results.append((_kept(found.result, call.notes), {}))
+    every, material = items.material(call.inputs)
+    call.materials.append(material)
+    asked = asked_for(call.options, call.settings)
+    for study in of_items():
+        given = study.report(asked) if study.report else ""
+        if isinstance(given, str):
+            call.omitted.append(Omission(study.name, given))
+            continue
+        try:
+            result, said = items.measured(study, given, every, call.settings, call.reporter)
+        except RoteError as problem:
+            call.omitted.append(Omission(study.name, str(problem)))
+        else:
+            call.notes += said
+            call.results.append((_kept(result, call.notes), {}))
 
 
 def _measure_texts(call: _Policy, read: ReadOptions, own: Mapping[str, Mapping[str, Any]]) -> None:

@@ -17,10 +17,6 @@ _WESTFALL = (
     "Westfall and Young (1993), Resampling-Based Multiple Testing: Examples and Methods for "
     "p-Value Adjustment"
 )
-_POPULARITY = (
-    "Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of Pre-training "
-    "for LLM Performance"
-)
 _MANY = 6
 
 
@@ -48,8 +44,6 @@ def methods(study: Report) -> Methods:
 
 def citation(result: Result) -> str:
     """What a measure is cited by, but for works of what its settings leave out."""
-    if result.measure == "popularity":
-        return _POPULARITY
     record = of_result(result.measure)
     if record is None:
         return ""
@@ -127,15 +121,6 @@ def _paragraphs(results: Sequence[Result]) -> Iterator[list[Result]]:
     yield from filter(None, groups.values())
 
 
-def _of_popularity(s: Mapping[str, str]) -> str:
-    return (
-        "The popularity of an instance is the mean decile (1 to 10) of the counts of its "
-        f"{s['n']}-grams in the corpus ({s['count']}); items are put into a low and a high half by "
-        "the median of how much more popular the right option is"
-        + (", divided by its popularity" if s.get("variant") == "paper" else "")
-    )
-
-
 def _measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
     for result in results:
         yield _measure(result, books)
@@ -144,9 +129,8 @@ def _measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
 def _measure(result: Result, books: Bibliography) -> str:
     settings = _settings(result)
     record = of_result(result.measure)
-    method = _of_popularity if result.measure == "popularity" else record and record.method
     try:
-        said = method(settings) if method else ""
+        said = record.method(settings) if record and record.method else ""
     except (KeyError, ValueError):
         said = ""  # the signature lacks a setting: another version made it
     if not said:

@@ -14,22 +14,40 @@ from typing import Any
 from rote.core import plugins
 from rote.core.errors import UnknownName
 from rote.core.metric import Metric
-from rote.core.record import Asked
+from rote.core.record import Asked, Study
 from rote.measure import Settings, metrics
 from rote.measure._flow import Chosen
 from rote.report.options import PERMUTATIONS, ReportOptions
 from rote.report.report import Omission
 
-POPULARITY = "popularity"
 _OF_ITEMS = (
-    "popularity is that of test items with options (BLiMP, COPA, PIQA, ...): their file is an "
-    "input of its own"
+    "{} is that of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its "
+    "own"
 )
 
 
 def offered() -> list[str]:
     """All that a report can hold, in the order in which it is shown."""
-    return [*(one.name for one in metrics() if _options(one, Asked()) != ""), POPULARITY]
+    of_texts = [one.name for one in metrics() if _options(one, Asked()) != ""]
+    return [*of_texts, *(study.name for study in of_items())]
+
+
+def of_items() -> list[Study]:
+    """The studies of test items that take part in reports."""
+    every = [plugins.load("studies", name).STUDY for name in plugins.members("studies")]
+    return [study for study in every if study.takes == "items" and study.report]
+
+
+def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str] = ()) -> Asked:
+    """What a report has to offer its measures."""
+    return Asked(
+        fields,
+        settings.reference,
+        options.corpus,
+        options.train,
+        options.sentences,
+        options.embedder,
+    )
 
 
 def _options(metric: Metric, asked: Asked) -> Mapping[str, Any] | str:
@@ -47,14 +65,7 @@ def planned(
     check_names(options.measures)
     found: list[Chosen] = []
     omitted: list[Omission] = []
-    asked = Asked(
-        fields,
-        settings.reference,
-        options.corpus,
-        options.train,
-        options.sentences,
-        options.embedder,
-    )
+    asked = asked_for(options, settings, fields)
     for metric in metrics():
         name, given = metric.name, _options(metric, asked)
         if given == "" or (options.measures and name not in options.measures):
@@ -67,8 +78,9 @@ def planned(
             if metric.settle:
                 own = metric.settle(own, fields)
             found.append((_quicker(metric), own))
-    if not options.measures or POPULARITY in options.measures:
-        omitted.append(Omission(POPULARITY, _OF_ITEMS))
+    for name in (study.name for study in of_items()):
+        if not options.measures or name in options.measures:
+            omitted.append(Omission(name, _OF_ITEMS.format(name)))
     return found, omitted
 
 

@@ -24,17 +24,17 @@ more popular the right option is than the wrong ones (Ruzzetti et al. 2026, sect
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, option, unsigned
-from rote.core.record import Call, Findings, Study
+from rote.core.record import Asked, Call, Findings, Study
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
 from rote.studies._items import Floats, Groups, Labels, check_by, correctness, groups_of, halves
@@ -42,6 +42,8 @@ from rote.studies._popularity import tables
 from rote.studies._popularity.layout import LAYOUT
 from rote.studies._popularity.scores import Scale, Scored, score
 
+_LONGEST, _SHORTEST = 7, 2
+"""N-grams that a report may look at: those of the paper first."""
 METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins belong together"
 
 
@@ -194,6 +196,26 @@ def _scored(
     )
 
 
+def method(s: Mapping[str, str]) -> str:
+    return (
+        "The popularity of an instance is the mean decile (1 to 10) of the counts of its "
+        f"{s['n']}-grams in the corpus ({s['count']}); items are put into a low and a high half by "
+        "the median of how much more popular the right option is"
+        + (", divided by its popularity" if s.get("variant") == "paper" else "")
+    )
+
+
+def report(asked: Asked) -> dict[str, Any] | str:
+    if asked.corpus is None:
+        return "no corpus: --corpus names the index in which n-grams of the items are counted"
+    return {"corpus": asked.corpus, "n": _LONGEST}
+
+
+def shorter(given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Words are fewer than subwords, so a report may need shorter n-grams than the paper."""
+    return {**given, "n": given["n"] - 1} if given["n"] > _SHORTEST else None
+
+
 STUDY = Study(
     name="popularity",
     title="Popularity",
@@ -207,4 +229,7 @@ STUDY = Study(
     "Pre-training for LLM Performance",
     section="items",
     layout=LAYOUT,
+    method=method,
+    report=report,
+    lesser=shorter,
 )

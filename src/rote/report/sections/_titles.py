@@ -7,31 +7,23 @@ from collections.abc import Callable, Mapping
 from rote.core.record import Section, of_result
 from rote.core.result import Result
 
-_STUDIES: dict[str, tuple[str, str, Section]] = {
-    "popularity": (
-        "Popularity",
-        "How popular items are in a corpus, and whether popular ones are answered better.",
-        "items",
-    ),
-}
-
 
 def title(result: Result) -> str:
     name = result.measure.replace("-", " ")
     record = of_result(result.measure)
     if record is None:
-        return _STUDIES.get(result.measure, (name[:1].upper() + name[1:],))[0]
+        return name[:1].upper() + name[1:]
     return _said(record.heading, result) or record.title
 
 
 def says(result: Result) -> str:
     record = of_result(result.measure)
-    return _said(record.says, result) if record else _STUDIES.get(result.measure, ("", ""))[1]
+    return _said(record.says, result) if record else ""
 
 
 def section(result: Result) -> Section:
     record = of_result(result.measure)
-    return record.section if record else _STUDIES.get(result.measure, ("", "", "others"))[2]
+    return record.section if record else "others"
 
 
 def _said(words: str | Callable[[Mapping[str, str]], str], result: Result) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rote.core.record import Study, of_result
 from rote.core.result import Result
 from rote.measure._correct import UNTESTED
 from rote.report._grid import SIGNIFICANT
@@ -29,7 +30,10 @@ _DETAILS = 6
 
 def summary(study: Report) -> list[Statement]:
     """The statements, most important first."""
-    texts = [result for result in study.results if result.measure != "popularity"]
+    texts: list[Result] = []
+    studies: list[Result] = []
+    for one in study.results:
+        (studies if isinstance(of_result(one.measure), Study) else texts).append(one)
     said: list[Statement] = []
     every = scenes(texts)
     # With many facets fewer single differences are told of each.
@@ -41,6 +45,9 @@ def summary(study: Report) -> list[Statement]:
             replace(one, text=f"{title}: {one.text}", facet=title) if title else one for one in own
         ]
     said += findings.popularity(study.result("popularity"))
+    for result in studies:
+        for headline in headlines(result.measure):
+            said += findings.extremes(result, headline, list(result.sources))
     if len(every) > 1 and any(one.p is not None for one in said):
         said.append(_on_chance(every))
     said[:0] = _on_permutations(texts)
