@@ -63,8 +63,10 @@ def measured(
             less = study.lesser(own) if study.lesser else None
             if less is None:
                 raise
-            changed = ", ".join(f"{k} = {v}" for k, v in less.items() if v != own[k])
-            said = [f"{study.name} is that of {changed}: {problem}"]
+            changed = [name for name in less if less[name] != own[name]]
+            now = ", ".join(f"{less[n]}-grams" if n == "n" else f"{n} = {less[n]}" for n in changed)
+            before = ", ".join(f"{name} = {own[name]}" for name in changed)
+            said = [f"{study.name} is that of {now}: {study.name} with {before}: {problem}"]
             own = less
 
 
