@@ -202,10 +202,12 @@ def test_results_that_are_kept_can_go_in(held: Workspace) -> None:
     studies = [name for name in NAMES if takes_of(record.find(name)) == "results"]
     history = History(held.store)
     id = history.add([made()], title="kept")
+    assert {"correlate", "factors"} <= set(studies)
     for name in studies:
-        RunForm(name, (id,)).check(held)
-        with pytest.raises(RoteError):
-            RunForm(name, ("abcdefabcdef",)).check(held)
+        given = {"over": "source"} if "over" in {one.name for one in fields_of(name)} else {}
+        RunForm(name, (id,), given).check(held)
+        with pytest.raises(RoteError, match="no result 'abcdefabcdef'"):
+            RunForm(name, ("abcdefabcdef",), given).check(held)
 
 
 def test_nothing_goes_in_by_another_key(held: Workspace) -> None:
