@@ -23,11 +23,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import rote
 from rote.core.progress import Silent
 from rote.corpus.items import Record, read_records
 from rote.models.opening import open_model
 from rote.models.options import ModelOptions
-from rote.studies._evaluate.study import evaluate
 
 DEFAULT = Path("../shared/data")
 FILES = {
@@ -82,7 +82,7 @@ def _compared(task: str, records: Sequence[Record], folder: Path, work: Path) ->
     model = open_model(
         f"transformers:{folder}", ModelOptions(device="cpu", dtype="float32"), Silent()
     )
-    ours = evaluate(records, {"model": model}).rows
+    ours = rote.evaluate(records, model={"model": model}).records
     theirs = _harness(task, records, folder, work)
     largest = max(
         abs(a - b)

@@ -13,11 +13,10 @@ import rote
 from rote.core import plugins
 from rote.core.document import Document
 from rote.core.metric import Metric
-from rote.corpus.items import Item, Record
+from rote.corpus.items import Item
 from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.models.backends.fake import Fake
-from rote.studies._evaluate.study import evaluate
 from tests.studies.test_popularity import backend
 
 WORDS = "the a heron gull boat canal sang slept rose fell grey small never often twice".split()
@@ -110,7 +109,7 @@ def results(seed: int | None) -> list[Any]:
     corpus = backend(" ".join(random.Random(7).choices(WORDS, k=400)))
     found = rote.popularity(own, corpus=corpus, n=2)
     recalled = rote.memorization(own, model={"m": model}, n=2, corpus=corpus)
-    answered = evaluate([Record("choices", {}, item) for item in own], {"m": model}).result
+    answered = rote.evaluate(own, model={"m": model})
     return [
         *(result.sources for result in (found, recalled, answered)),
         found.tables["tests"],

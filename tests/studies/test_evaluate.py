@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rote
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Scored
 from rote.core.progress import Silent
+from rote.core.result import Result
 from rote.corpus.items import Item, Record, read_records
 from rote.measure._speaking import open_models
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions
+from rote.studies._evaluate import tables
 from rote.studies._evaluate.answers import answer_all, judged
 from rote.studies._evaluate.prompts import Asked, asked
-from rote.studies._evaluate.study import EvaluateOptions, evaluate
 
 PIQA = {"id": "p", "goal": "open a tin ", "sol1": "use a key", "sol2": "wait", "label": 0}
 COPA = {
@@ -58,6 +60,10 @@ NEXT: dict[str, dict[str, float]] = {
     "floor": {"broke.": 0.25},
     "the": {"gull": 0.4, "dog": 0.6},
 }
+
+
+def evaluate(records: Sequence[Record], models: Mapping[str, Any], **options: Any) -> Result:
+    return rote.evaluate(records, model=models, **options)
 
 
 def record(fields: Mapping[str, Any], tmp_path: Path) -> Record:
@@ -225,20 +231,20 @@ def test_what_cannot_be_answered_is_listed_and_counts_nowhere(tmp_path: Path) ->
         )
     ]
     found = evaluate(records, {"short": Short()})
-    values = found.result.sources["lambada"].values
+    values = found.sources["lambada"].values
     assert values["accuracy"] == 0.5
     assert values["unanswered"] == 2
-    assert [(row["id"], row["why"]) for row in found.result.tables["unanswered"]] == [
+    assert [(row["id"], row["why"]) for row in found.tables["unanswered"]] == [
         ("long", "longer than the model reads"),
         ("empty", "nothing to score"),
     ]
-    assert [row["acc"] for row in found.rows] == [0, None, None, 1]
-    assert any("2" in note or "1 items" in note for note in found.result.notes)
+    assert [row["acc"] for row in found.records] == [0, None, None, 1]
+    assert any("2" in note or "1 items" in note for note in found.notes)
 
 
 def test_perplexity_is_that_of_whole_words(tmp_path: Path) -> None:
     records = [record({**LAST, "id": t, "target": t}, tmp_path) for t in ("gull", "dog")]
-    result = evaluate(records, {"m": Fake(NEXT)}).result
+    result = evaluate(records, {"m": Fake(NEXT)})
     found = result.sources["lambada"]
     assert found.values["perplexity"] == pytest.approx(1 / math.sqrt(0.4 * 0.6))
     low, high = found.intervals["perplexity"]
@@ -249,8 +255,8 @@ def test_perplexity_is_that_of_whole_words(tmp_path: Path) -> None:
 
 def test_a_model_that_never_has_the_last_word_is_mentioned(tmp_path: Path) -> None:
     one = record(LAST, tmp_path)
-    assert not evaluate([one] * 19, {"m": Fake(NEXT)}).result.notes
-    [note] = evaluate([one] * 20, {"m": Fake(NEXT)}).result.notes
+    assert not evaluate([one] * 19, {"m": Fake(NEXT)}).notes
+    [note] = evaluate([one] * 20, {"m": Fake(NEXT)}).notes
     assert "not one last word" in note
 
 
@@ -271,16 +277,16 @@ def many(tmp_path: Path) -> list[Record]:
 
 
 def test_groups_have_accuracy_baselines_and_intervals(tmp_path: Path) -> None:
-    result = evaluate(many(tmp_path), {"m": Fake(NEXT)}).result
+    result = evaluate(many(tmp_path), {"m": Fake(NEXT)})
     found = result.sources["own"]
     assert found.values["accuracy"] == 0.5
     assert found.values["chance"] == 0.5
     assert found.values["majority"] == 0.75
     assert found.intervals["accuracy"] == pytest.approx((0.150036, 0.849964), abs=1e-5)
     assert found.texts == 4
-    halves = evaluate(many(tmp_path), {"m": Fake(NEXT)}, EvaluateOptions(by=("kind", "half")))
-    assert set(halves.result.sources) == {"formal|0", "formal|1"}
-    assert halves.result.sources["formal|0"].values["accuracy"] == 0.5  # items 0 and 2
+    halves = evaluate(many(tmp_path), {"m": Fake(NEXT)}, by=("kind", "half"))
+    assert set(halves.sources) == {"formal|0", "formal|1"}
+    assert halves.sources["formal|0"].values["accuracy"] == 0.5  # items 0 and 2
 
 
 def test_several_models_are_groups_of_their_own_and_tested_against_each_other(
@@ -288,17 +294,17 @@ def test_several_models_are_groups_of_their_own_and_tested_against_each_other(
 ) -> None:
     other = {**NEXT, "gull": {"sings.": 0.25, "sing.": 0.75}}
     found = evaluate(many(tmp_path), {"one": Fake(NEXT), "two": Fake(other)})
-    assert found.result.by == ("source", "task")
-    assert set(found.result.sources) == {"one|own", "two|own"}
-    [test] = found.result.tables["tests"]
+    assert found.by == ("source", "task")
+    assert set(found.sources) == {"one|own", "two|own"}
+    [test] = found.tables["tests"]
     # One has the first two right, the other the last two: each change as often up as down.
     assert (test["one"], test["other"], test["items"]) == ("one", "two", 4)
     assert (test["only_one"], test["only_other"], test["p"]) == (2, 2, 1.0)
-    assert [row["source"] for row in found.rows] == ["one"] * 4 + ["two"] * 4
+    assert [row["source"] for row in found.records] == ["one"] * 4 + ["two"] * 4
 
 
 def test_a_right_option_that_never_moves_is_no_baseline(tmp_path: Path) -> None:
-    found = evaluate([record(PAIR, tmp_path)], {"m": Fake(NEXT)}).result.sources["blimp"]
+    found = evaluate([record(PAIR, tmp_path)], {"m": Fake(NEXT)}).sources["blimp"]
     assert math.isnan(found.values["majority"])
     assert any("same place" in note for note in found.notes)
 
@@ -312,23 +318,23 @@ def test_answers_are_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         def score(self, wanted: Any) -> list[Scored]:
             raise AssertionError("asked twice")
 
-    assert evaluate(records, {"m": Mute(NEXT)}).rows == first.rows
+    assert evaluate(records, {"m": Mute(NEXT)}).records == first.records
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     records = many(tmp_path)
-    with pytest.raises(InputError, match="there are no items"):
+    with pytest.raises(InputError, match="no input"):
         evaluate([], {"m": Fake(NEXT)})
     with pytest.raises(OptionError, match="at least one model"):
         evaluate(records, {})
     with pytest.raises(InputError, match="has no such field"):
-        evaluate(records, {"m": Fake(NEXT)}, EvaluateOptions(by=("colour",)))
+        evaluate(records, {"m": Fake(NEXT)}, by=("colour",))
     with pytest.raises(OptionError, match="not by answers"):
-        evaluate(records, {"m": Fake(NEXT)}, EvaluateOptions(by=("acc",)))
+        evaluate(records, {"m": Fake(NEXT)}, by=("acc",))
     with pytest.raises(OptionError, match="interval"):
-        EvaluateOptions(interval=1)
+        evaluate(records, {"m": Fake(NEXT)}, interval=1)
     with pytest.raises(OptionError, match="at least one field"):
-        EvaluateOptions(by=())
+        evaluate(records, {"m": Fake(NEXT)}, by=())
 
 
 def test_models_may_be_given_short_names(tmp_path: Path) -> None:
@@ -342,8 +348,7 @@ def test_models_may_be_given_short_names(tmp_path: Path) -> None:
 
 def test_chance_is_undefined_where_last_words_are_among_the_items(tmp_path: Path) -> None:
     records = [*many(tmp_path), record(LAST, tmp_path)]
-    together = EvaluateOptions(by=("source",))
-    (found,) = evaluate(records, {"m": Fake(NEXT)}, together).result.sources.values()
+    (found,) = evaluate(records, {"m": Fake(NEXT)}, by="source").sources.values()
     assert found.values["accuracy"] == pytest.approx(2 / 5)
     assert math.isnan(found.values["chance"])
     assert any("by lot" in note for note in found.notes)
@@ -352,13 +357,11 @@ def test_chance_is_undefined_where_last_words_are_among_the_items(tmp_path: Path
 def test_a_backend_that_says_greedy_elsewhere_is_not_doubted(tmp_path: Path) -> None:
     records = [*[record(LAST, tmp_path)] * 20, *many(tmp_path)]
     found = evaluate(records, {"m": Fake(NEXT)})
-    assert any(any(row["greedy"]) for row in found.rows)
-    assert not found.result.notes
+    assert any(any(row["greedy"]) for row in found.records)
+    assert not found.notes
 
 
 def test_mirrored_twins_are_no_two_items_in_intervals_and_tests() -> None:
-    from rote.studies._evaluate.tables import source, tests
-
     def rows(twins: int) -> list[dict[str, Any]]:
         return [
             {
@@ -376,9 +379,9 @@ def test_mirrored_twins_are_no_two_items_in_intervals_and_tests() -> None:
             for twin in range(twins)
         ]
 
-    once, twice = (source(own, 0.95) for own in (rows(1), rows(2)))
+    once, twice = (tables.source(own, 0.95) for own in (rows(1), rows(2)))
     assert twice.intervals["accuracy"] == pytest.approx(once.intervals["accuracy"], abs=0.003)
     width = np.diff(once.intervals["loglikelihood"])
     assert np.diff(twice.intervals["loglikelihood"]) == pytest.approx(width)
     for own in (rows(1), rows(2)):
-        assert tests(own, ["task"])[0]["p"] == pytest.approx(2 / 2**6)
+        assert tables.tests(own, ["task"])[0]["p"] == pytest.approx(2 / 2**6)

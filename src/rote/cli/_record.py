@@ -17,7 +17,7 @@ from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import Metric
-from rote.core.record import find, module_of
+from rote.core.record import LINES, find, module_of
 from rote.core.result import Result
 
 
@@ -110,6 +110,7 @@ def _command(
     panel: bool = False,
 ) -> click.Command:
     def run(files: tuple[str, ...], **options: Any) -> None:
+        options = _with_lines(options)
         output = build(further.output, options)
         if isinstance(output, Output):
             # A contradiction is noticed before the work, not after.
@@ -134,6 +135,16 @@ def _command(
             *reversed(once.values()),
         ],
     )
+
+
+def _with_lines(options: dict[str, Any]) -> dict[str, Any]:
+    """Where a command writes records beside its result, -o FILE.jsonl is the place for them."""
+    target, other = options.get("output"), options.get("write")
+    if "write" not in options or target is None or target.suffix not in LINES:
+        return options
+    if other is not None:
+        raise OptionError(f"records go to one file, {other} or {target}")
+    return {**options, "output": None, "write": target}
 
 
 @contextmanager

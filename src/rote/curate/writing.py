@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rote.core.annotation import Annotation
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.core.files import beside, check_parent
+from rote.core.files import beside, check_parent, new_file
 from rote.corpus import Shard
 
 
@@ -31,6 +31,13 @@ def json_line(record: Mapping[str, Any]) -> bytes:
         return (json.dumps(record, ensure_ascii=False, default=_plain) + "\n").encode()
     except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
         return (json.dumps(record, default=_plain) + "\n").encode()
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """A file of records, whole or not there."""
+    with new_file(path) as file:
+        for record in records:
+            file.write(json_line(record))
 
 
 def record_of(document: Document) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from rote.core.saved import read_results
 from rote.core.signature import Signature, option_settings
 from rote.corpus import Corpus, ReadOptions, open_corpus
 from rote.corpus.items import ItemOptions, read_records
+from rote.curate.writing import write_lines
 from rote.measure import Settings
 
 
@@ -41,6 +42,8 @@ def run(
     call = Call(_READERS[record.takes](inputs, options, reporter), own, options, reporter)
     level = next((one.interval for one in options.values() if hasattr(one, "interval")), 0)
     found = record.run(call)
+    if path := getattr(own, "write", None):
+        write_lines(path, found.records)
     return _result(record, own, found, level if found.level is None else found.level)
 
 

@@ -21,7 +21,7 @@ Ruzzetti et al. 2026), and another one judge whether they mean the same (table B
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -166,6 +166,7 @@ def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
     """Items that are perturbed here, and written if that was asked for."""
     from rote.curate._perturb.records import check_ids
     from rote.curate.perturb import perturb
+    from rote.curate.writing import write_lines
     from rote.studies._perturb.answering import in_place
     from rote.studies._perturb.checks import Pairs
     from rote.studies._perturb.study import Done
@@ -182,8 +183,8 @@ def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
         )
     made = perturb(items, options, call.reporter, models=models)
     changed = _records(call, made)
-    _write(call.options.write, changed)
-    _write(call.options.log, map(asdict, made.replacements))
+    if call.options.log:
+        write_lines(call.options.log, map(asdict, made.replacements))
     parts = {",".join(options.pos): in_place(records, made.items)}
     if answering and call.options.each_pos and len(options.pos) > 1:
         for pos in options.pos:
@@ -210,16 +211,6 @@ def _records(call: Call, made: Perturbed) -> list[Mapping[str, Any]]:
     return [written(record, item, stale) for record, item in zip(call.inputs, made.items)]
 
 
-def _write(path: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
-    from rote.core.files import new_file
-    from rote.curate.writing import json_line
-
-    if path:
-        with new_file(path) as file:
-            for row in rows:
-                file.write(json_line(row))
-
-
 def _spoken(
     call: Call,
     pairs: Pairs,
@@ -228,6 +219,7 @@ def _spoken(
     judge: Any,
 ) -> Spoken:
     """What the models say that were named."""
+    from rote.curate.writing import write_lines
     from rote.studies._perturb.answering import ask
     from rote.studies._perturb.judge import judged
     from rote.studies._perturb.study import Spoken
@@ -235,7 +227,8 @@ def _spoken(
     answers = same = None
     if models:
         answers = ask(models, call.inputs, parts, call.reporter)
-        _write(call.options.answers, answers.rows)
+        if call.options.answers:
+            write_lines(call.options.answers, answers.rows)
     options = call.of(JudgeOptions)
     if judge is not None:
         seed = call.of(PerturbOptions).seed

@@ -72,15 +72,17 @@ def read_records(
 ) -> Iterator[Record]:
     """The records of some files, in order; `items` names their benchmark instead of the fields.
 
-    From Python, records may come as dicts or in a data frame, and items as they are. With
+    From Python, records may come as dicts or in a data frame, and items or what was read before as
+    they are. With
     `on_error` "skip", records that cannot be used are left out and added to `skipped`.
     """
     form, file = items, ""
     given: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
     if are_names(given):
         given = [path for one in given for path in _logs(Path(one)) or [Path(one)]]
-    elif isinstance(given, Sequence) and any(isinstance(one, Item) for one in given):
-        yield from (Record("choices", asdict(one), one) for one in given)
+    elif isinstance(given, Sequence) and any(isinstance(one, (Item, Record)) for one in given):
+        for one in given:
+            yield one if isinstance(one, Record) else Record("choices", asdict(one), one)
         return
     for shard in open_corpus(given, _ANY).shards():
         origin = shard.origin

@@ -6,7 +6,6 @@ A record is found by the name of the result's measure, ours or that of another p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 
 from rote.core import record
 from rote.core.errors import UnknownName
@@ -53,9 +52,6 @@ def on_page(result: Result) -> list[Sheet]:
 
 
 def _declared(measure: str) -> Sequence[Table]:
-    if measure == "evaluate":  # no record yet
-        found: Sequence[Table] = import_module("rote.studies._evaluate.layout").LAYOUT
-        return found
     try:
         return record.find(measure).layout
     except UnknownName:

@@ -21,8 +21,9 @@ from rote.corpus.items import Item, Record
 from rote.models.answers import score_all
 from rote.studies._evaluate.prompts import Asked, asked
 
+SOURCE = "source"
 ANSWERED = (
-    *("source", "model", "asked", "loglikelihoods", "tokens", "greedy", "chosen", "chosen_norm"),
+    *(SOURCE, "model", "asked", "loglikelihoods", "tokens", "greedy", "chosen", "chosen_norm"),
     *("acc", "acc_norm", "acc_bytes", "unanswered"),
 )
 """Fields of a record that say how its item was answered."""
@@ -121,7 +122,7 @@ def row(answer: Answer, source: str, signature: str) -> dict[str, Any]:
     return {
         "id": item.id,
         "task": item.task,
-        "source": source,
+        SOURCE: source,
         "model": signature,
         "context": item.context,
         "options": list(item.options),

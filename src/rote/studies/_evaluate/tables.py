@@ -16,6 +16,8 @@ from rote.compare.permutation import holm
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
 from rote.corpus.items import Item
+from rote.studies._evaluate.answers import SOURCE
+from rote.studies._items import grouped
 
 VALUES = {
     "accuracy": ("accuracy", "up"),
@@ -28,17 +30,14 @@ VALUES = {
 }
 _ALWAYS = "majority: the right option always stands at the same place, which says nothing"
 _MIXED = "chance, majority: last words are among the items, and cannot be had by lot"
-_SOURCE = "source"
 _ENOUGH = 20
 """Last words of which a model should have one right."""
 
 
-def grouped(rows: Sequence[Row], by: Sequence[str]) -> dict[str, list[Row]]:
+def grouped_rows(rows: Sequence[Row], by: Sequence[str]) -> dict[str, list[Row]]:
     """The rows of each group, named by its fields."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(JOINT.join(str(row[field]) for field in by), []).append(row)
-    return found
+    groups = grouped([row[field] for field in by] for row in rows)
+    return {name: [rows[place] for place in own.tolist()] for name, own in groups.items()}
 
 
 def source(rows: Sequence[Row], level: float) -> SourceResult:
@@ -141,12 +140,12 @@ def described(sources: Mapping[str, SourceResult]) -> list[Row]:
 def tests(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
     """McNemar between every two models on the items of a group that both answered."""
     found: list[Row] = []
-    others = [field for field in by if field != _SOURCE]
-    models = list(dict.fromkeys(row[_SOURCE] for row in rows))
-    for group, own in (grouped(rows, others) if others else {"": list(rows)}).items():
+    others = [field for field in by if field != SOURCE]
+    models = list(dict.fromkeys(row[SOURCE] for row in rows))
+    for group, own in grouped_rows(rows, others).items():
         told: dict[str, list[tuple[int | None, str]]] = {name: [] for name in models}
         for row in own:
-            told[row[_SOURCE]].append((row["acc"], _base(row)))
+            told[row[SOURCE]].append((row["acc"], _base(row)))
         for one, other in combinations(models, 2):
             both = [
                 (a, b, base)
@@ -174,19 +173,19 @@ def tests(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
 def unanswered(rows: Sequence[Row]) -> list[Row]:
     """The items without an answer, and why."""
     return [
-        {_SOURCE: row[_SOURCE], "task": row["task"], "id": row["id"], "why": row["unanswered"]}
+        {SOURCE: row[SOURCE], "task": row["task"], "id": row["id"], "why": row["unanswered"]}
         for row in rows
         if "unanswered" in row
     ]
 
 
 def notes(rows: Sequence[Row]) -> Iterator[str]:
-    reasons = Counter((row[_SOURCE], row["unanswered"]) for row in rows if "unanswered" in row)
+    reasons = Counter((row[SOURCE], row["unanswered"]) for row in rows if "unanswered" in row)
     for (name, why), count in reasons.items():
         yield f"{name}: {count:,} items have no answer and count nowhere ({why})"
     # A backend that does not see the likeliest token never says greedy, here or elsewhere.
-    for name in dict.fromkeys(row[_SOURCE] for row in rows):
-        own = [row for row in rows if row[_SOURCE] == name]
+    for name in dict.fromkeys(row[SOURCE] for row in rows):
+        own = [row for row in rows if row[SOURCE] == name]
         last = [row for row in own if _is_last_word(row)]
         if len(last) >= _ENOUGH and not any(any(row.get("greedy", ())) for row in own):
             yield (
