@@ -127,3 +127,14 @@ def test_an_index_is_built_and_opened(tmp_path: Path) -> None:
 def test_fields_that_are_no_names_are_refused(by: object) -> None:
     with pytest.raises(rote.OptionError, match="by names fields"):
         rote.lexical(["one two"], by=by)
+
+
+def test_a_list_of_numbers_may_be_a_string_or_a_number(tmp_path: Path) -> None:
+    texts = ["one two three four", "one two three four", "five six seven eight"]
+    for most in ("1", 1, (1,)):
+        made = rote.limit(texts, most=most, seeds=1, output=tmp_path / str(type(most).__name__))
+        assert [one["texts"] for one in made.about["manifest"]["subsets"]] == [2]
+    assert "Subsets" in made.table()
+    assert made.to_polars("subsets").height == 1
+    with pytest.raises(rote.OptionError, match="most takes whole numbers"):
+        rote.limit(texts, most="two", output=tmp_path / "other")

@@ -83,7 +83,14 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         if isinstance(value, str):
-            value = tuple(part.strip() for part in value.split(",") if part.strip())
+            parts = [part.strip() for part in value.split(",") if part.strip()]
+            try:
+                value = tuple(item(part) if item in (int, float) else part for part in parts)
+            except ValueError:
+                what = "whole numbers" if item is int else "numbers"
+                raise OptionError(f"{field.name} takes {what}, not '{value}'") from None
+        elif isinstance(value, (int, float)) and item in (int, float):
+            value = (value,)
         elif isinstance(value, Path):
             value = (value,)
         if field.name == "by" and not _are_names(value):

@@ -122,5 +122,16 @@ STUDY = Study(
     more=(TraceOptions, ReadOptions),
     run=run,
     output="listing",
-    layout=(Table("spans", "Spans", tuple(Column(name) for name in COLUMNS)),),
+    layout=(
+        Table(
+            "spans",
+            "Spans that the corpus holds",
+            (
+                *(Column("kind"), Column("id"), Column("words", kind="count")),
+                Column("bits", kind="number", decimals=0),
+                *(Column("text", kind="text"), Column("document"), Column("author")),
+                Column("occurrences", "times", kind="count"),
+            ),
+        ),
+    ),
 )

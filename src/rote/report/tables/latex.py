@@ -29,7 +29,7 @@ _MARKS = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", UNTESTED: "^{?}", "": 
 def as_latex(results: Sequence[Result]) -> str:
     """The values, then every other table under a comment with its name: the first rows of it."""
     laid = [(result, table) for result in results if (table := values_layout(result))]
-    plain = [result for result in results if not values_layout(result)]
+    plain = [result for result in results if result.sources and not values_layout(result)]
     written = [values_as_latex(plain)] if plain else []
     for result, table in laid:
         written += [sheet_as_latex(one) for one in (sheets(table, result) if table.limit else ())]

@@ -32,7 +32,8 @@ def as_markdown(results: Sequence[Result]) -> str:
 def shown_tables(result: Result) -> list[Sheet]:
     """The tables of a result on a page by itself: values, further tables, tests."""
     tests = comparisons_table([result], f"tests-{result.measure}")
-    return [values_table(result), *on_page(result), *([tests] if tests else [])]
+    values = [values_table(result)] if result.sources else []
+    return [*values, *on_page(result), *([tests] if tests else [])]
 
 
 def sheet_as_markdown(sheet: Sheet, level: int) -> Iterator[str]:

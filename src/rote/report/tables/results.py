@@ -37,7 +37,7 @@ def print_results(results: Sequence[Result], console: Any) -> None:
         for sheet in sheets(laid[result.measure], result) if result.measure in laid else ():
             if sheet.terminal:
                 print_sheet(sheet, console)
-    _print_values([result for result in results if result.measure not in laid], console)
+    _print_values([one for one in results if one.sources and one.measure not in laid], console)
     # Where no values are shown, what the signs mean comes below the tables.
     later = bool(results) and all(table.limit == 0 for table in laid.values()) and bool(laid)
     if not later:
