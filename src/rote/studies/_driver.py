@@ -89,9 +89,7 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
             except ValueError:
                 what = "whole numbers" if item is int else "numbers"
                 raise OptionError(f"{field.name} takes {what}, not '{value}'") from None
-        elif isinstance(value, (int, float)) and item in (int, float):
-            value = (value,)
-        elif isinstance(value, Path):
+        elif isinstance(value, (int, float, Path)):
             value = (value,)
         if field.name == "by" and not _are_names(value):
             raise OptionError(
