@@ -14,7 +14,7 @@ from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.core.result import Result as Found
 from rote.index.opening import build_index
-from rote.report.figures import evaluate as evaluate_figures
+from rote.report.figures.draw import figures
 
 NEXT = {
     "Answer:": {"with": 1.0},
@@ -96,7 +96,7 @@ def test_json_csv_latex_and_figures_hold_the_same(files: dict[str, str], tmp_pat
     done(*asked, "--figures", str(tmp_path / "drawn"))
     assert (tmp_path / "drawn" / "accuracy.png").is_file()
     saved = Found.from_json(json.dumps(found))
-    assert list(evaluate_figures.figures(saved)) == ["accuracy"]
+    assert list(figures(saved)) == ["accuracy"]
     assert len(read(files["out"])) == 6
 
 

@@ -14,7 +14,7 @@ from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.core.result import Result as Found
 from rote.index.opening import build_index
-from rote.report.figures import popularity as popularity_figures
+from rote.report.figures.draw import figures
 from tests.search.infini_gram_made import documented, served
 
 CORPUS = ["He opened the tin with a key.", "She opened the tin with a key again.", "With a spoon."]
@@ -83,9 +83,9 @@ def test_figures_are_drawn_and_read_back_from_json(index: str, goals: str, tmp_p
     names = {path.name for path in (tmp_path / "all").iterdir()}
     assert {"halves.svg", "deciles.png", "popularity.svg"} <= names
     saved = Found.from_json(done(*asked, "--correct", "model", "--json"))
-    assert list(popularity_figures.figures(saved)) == ["halves", "deciles", "popularity"]
+    assert list(figures(saved)) == ["halves", "deciles", "popularity"]
     without = Found.from_json(done(*asked, "--json"))
-    assert list(popularity_figures.figures(without)) == ["popularity"]
+    assert list(figures(without)) == ["popularity"]
     done(*asked, "--correct", "model", "--by", "kind,task", "--figure", str(tmp_path / "one.json"))
     drawn = json.loads((tmp_path / "one.json").read_text())
     assert "functional" in json.dumps(drawn)

@@ -15,7 +15,7 @@ from rote.core.model import Continuation
 from rote.core.result import Result
 from rote.measure._templates.perplexity import within
 from rote.models.backends.fake import Fake
-from rote.report.figures import templates as figures
+from rote.report.figures.draw import figures
 from rote.report.tables import results as tables
 
 TABLE = {
@@ -102,7 +102,7 @@ def test_models_keep_their_order_and_the_figure_shows_them(model: str, tmp_path:
     result = templates(model, f"fake:{second}")
     names = list(dict.fromkeys(row["model"] for row in result.tables["perplexity"]))
     assert names == ["table.json", "other.json"]
-    assert "perplexity" in figures.figures(Result.from_json(result.to_json()))
+    assert "perplexity" in figures(Result.from_json(result.to_json()))
     assert "table.json" in tables.as_text([result])
 
 

@@ -15,8 +15,9 @@ from rote.measure import Settings
 from rote.measure import contamination as contamination_measure
 from rote.measure import novelty as novelty_measure
 from rote.measure._compute import compute
-from rote.report.figures.novelty import curves, figures
+from rote.report.figures.draw import figures
 from rote.report.tables.results import print_tables
+from tests.report.test_template_figures import data
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
 NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."
@@ -47,9 +48,9 @@ def printed(result: Result, table: str) -> str:
 
 def test_the_curves_are_drawn_for_words_and_tags_and_coverage(corpus: str) -> None:
     charts = figures(measured(novelty_measure, corpus))
-    assert list(charts) == ["novelty", "coverage"]
+    assert list(charts) == ["values", "novelty", "coverage"]
     drawn = charts["novelty"].to_dict()
-    assert [panel["title"] for panel in drawn["hconcat"]] == [
+    assert [panel["title"]["text"] for panel in drawn["concat"]] == [
         "new n-grams of words",
         "new n-grams of tags",
     ]
@@ -64,12 +65,13 @@ def test_the_curves_end_soon_after_everything_is_new_in_every_source(corpus: str
         for source, column in shares.items()
         for n, novel in enumerate([*column, *[1.0] * 27], 1)
     ]
-    drawn = curves(rows, found).to_dict()["data"]["values"]
-    assert sorted({point["x"] for point in drawn}) == [1, 2, 3, 4, 5]
+    with_rows = replace(found, tables={**found.tables, "novelty": rows})
+    drawn = data(figures(with_rows)["novelty"])
+    assert sorted({point["n"] for point in drawn}) == [1, 2, 3, 4, 5]
 
 
 def test_other_measures_and_empty_tables_have_no_such_figures(corpus: str) -> None:
-    assert figures(measured(contamination_measure, corpus)) == {}
+    assert list(figures(measured(contamination_measure, corpus))) == ["values"]
     (without,) = compute({"novelty": novelty_measure.Options()}, [OLD, NEW])
     assert figures(without) == {}
 

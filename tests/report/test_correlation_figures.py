@@ -12,8 +12,7 @@ import pytest
 
 import rote
 from rote.core.result import Result
-from rote.report.figures import correlate as correlation_figures
-from rote.report.figures.results import save
+from rote.report.figures.draw import figures, save
 from rote.report.tables.latex import as_latex
 from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv
@@ -33,7 +32,7 @@ def faceted() -> Result:
 
 
 def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> None:
-    chart = correlation_figures.matrix_chart(faceted).to_dict()
+    chart = figures(faceted)["correlations"].to_dict()
     titles = [panel["title"]["text"] for panel in chart["concat"]]
     assert titles == ["news", "stories", "pooled"]
     cells = chart["concat"][0]["data"]["values"]
@@ -47,7 +46,7 @@ def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> No
 
 
 def test_the_strongest_pairs_show_their_sources(faceted: Result) -> None:
-    chart = correlation_figures.pairs_chart(faceted).to_dict()
+    chart = figures(faceted)["pairs"].to_dict()
     points = chart["concat"][0]["data"]["values"]
     assert sorted(point["source"] for point in points) == [f"model-{n}" for n in range(6)]
     assert len(chart["concat"]) == 2
@@ -67,7 +66,7 @@ def with_comet(sources: int) -> Result:
 
 def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones() -> None:
     found = with_comet(8)
-    chart = correlation_figures.pairs_chart(found).to_dict()
+    chart = figures(found)["pairs"].to_dict()
     axes = [panel["encoding"]["y"]["title"] for panel in chart["concat"]]
     assert axes[:5] == ["comet"] * 5
     assert len(axes) == 6
@@ -81,8 +80,8 @@ def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones()
 
 
 def test_many_sources_have_no_legend_and_one_colour() -> None:
-    few = correlation_figures.pairs_chart(with_comet(15)).to_dict()["concat"][0]["encoding"]
-    many = correlation_figures.pairs_chart(with_comet(16)).to_dict()["concat"][0]["encoding"]
+    few = figures(with_comet(15))["pairs"].to_dict()["concat"][0]["encoding"]
+    many = figures(with_comet(16))["pairs"].to_dict()["concat"][0]["encoding"]
     assert few["color"]["legend"] is not None
     assert many["color"] == {"value": "#2f5d8a"}
     assert "shape" not in many
@@ -92,7 +91,7 @@ def test_many_sources_have_no_legend_and_one_colour() -> None:
 @pytest.mark.parametrize("ending", [".png", ".svg"])
 def test_figures_can_be_opened(faceted: Result, tmp_path: Path, ending: str) -> None:
     again = Result.from_json(faceted.to_json())
-    for name, chart in correlation_figures.figures(again).items():
+    for name, chart in figures(again).items():
         path = tmp_path / (name + ending)
         save(chart, path)
         start = path.read_bytes()[:8]
@@ -103,7 +102,7 @@ def test_names_that_would_act_on_a_figure_or_terminal_do_not() -> None:
     held = {f"[red]{n}\x1b[31m": {"x": float(n), "y": float(n % 3)} for n in range(4)}
     found = rote.correlate(made(held), values="all")
     assert "\x1b" not in as_text([found])
-    assert "\x1b" not in str(correlation_figures.pairs_chart(found).to_dict())
+    assert "\x1b" not in str(figures(found)["pairs"].to_dict())
 
 
 def test_the_table_shows_matrix_intervals_and_what_holds_a_pair_up(faceted: Result) -> None:

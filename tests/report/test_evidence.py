@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from rote.report.evidence import cut
 from rote.report.options import WORDS, Limits, Size
-from rote.report.report import Evidence, Mark
+from rote.report.report import Evidence
+from rote.report.texts.marks import Mark
 
 
 def one(text: str, *spans: tuple[int, int]) -> Evidence:

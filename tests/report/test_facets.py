@@ -11,8 +11,7 @@ from rich.console import Console
 
 from rote.core.result import Result
 from rote.report._facets import split, split_panel
-from rote.report.figures import results as figures
-from rote.report.figures import templates as template_figures
+from rote.report.figures.draw import CURVE, VALUES, draw, figures
 from rote.report.tables import results as tables
 from rote.report.tables.latex import values_as_latex
 from rote.report.tables.results import print_tables
@@ -145,7 +144,7 @@ def test_a_measure_without_further_tables_prints_no_titles() -> None:
 
 
 def test_values_and_curves_are_drawn_task_by_task() -> None:
-    for chart in (figures.values_chart(made_panel()), figures.curve_chart(made_panel())):
+    for chart in (draw(VALUES, made_panel()), draw(CURVE, made_panel())):
         parts = chart.to_dict()["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]
         assert {row["source"] for row in data(chart) if "source" in row} == {
@@ -154,13 +153,13 @@ def test_values_and_curves_are_drawn_task_by_task() -> None:
 
 
 def test_the_reference_of_every_task_is_marked_in_the_values() -> None:
-    rows = [row for row in data(figures.values_chart(made_panel())) if "role" in row]
+    rows = [row for row in data(draw(VALUES, made_panel())) if "role" in row]
     assert {row["source"] for row in rows if row["role"] == "reference"} == {"human"}
 
 
 def test_figures_of_templates_are_drawn_task_by_task() -> None:
-    drawn = template_figures.figures(in_tasks(made(2), "news", "tales"))
-    assert set(drawn) == set(template_figures.figures(made(2)))
+    drawn = figures(in_tasks(made(2), "news", "tales"))
+    assert set(drawn) == set(figures(made(2)))
     for chart in drawn.values():
         parts = chart.to_dict()["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]

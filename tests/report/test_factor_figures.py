@@ -11,8 +11,7 @@ import pytest
 
 import rote
 from rote.core.result import Result
-from rote.report.figures import factors as factor_figures
-from rote.report.figures.results import save
+from rote.report.figures.draw import figures, save
 from rote.report.tables.latex import as_latex
 from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv
@@ -32,7 +31,7 @@ def swept(*, human: tuple[str, ...] = ("none",), **options: Any) -> Result:
 
 
 def panels(result: Result) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = factor_figures.factor_chart(result).to_dict()["concat"]
+    found: list[dict[str, Any]] = figures(result)["factors"].to_dict()["concat"]
     return found
 
 
@@ -50,17 +49,19 @@ def test_every_value_is_a_panel_with_a_line_per_source() -> None:
 
 
 def test_a_reference_at_every_level_is_a_line_of_its_own() -> None:
-    layers = panels(swept(human=("0.2", "0.6", "1.0")))[0]["layer"]
-    assert layers[0]["mark"]["type"] == "line"
-    assert len(layers[0]["data"]["values"]) == 3
+    panel = panels(swept(human=("0.2", "0.6", "1.0")))[0]
+    assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "point"]
+    own = [row for row in panel["data"]["values"] if row["source"] == "human"]
+    assert [row["level"] for row in own] == [0.2, 0.6, 1.0]
+    assert {row["role"] for row in own} == {"reference"}
     assert len(panels(swept(human=()))[0]["layer"]) == 3
 
 
 def test_numbers_stand_to_scale_and_names_side_by_side() -> None:
     line = panels(swept())[0]["layer"][2]
-    assert line["encoding"]["x"]["field"] == "number"
+    assert line["encoding"]["x"]["type"] == "quantitative"
     line = panels(swept(order=("1.0", "0.2")))[0]["layer"][2]
-    assert line["encoding"]["x"]["field"] == "level"
+    assert line["encoding"]["x"]["type"] == "nominal"
     assert line["encoding"]["x"]["sort"] == ["1.0", "0.2"]
 
 
@@ -68,7 +69,7 @@ def test_numbers_stand_to_scale_and_names_side_by_side() -> None:
 def test_figures_can_be_opened(tmp_path: Path, ending: str) -> None:
     again = Result.from_json(swept().to_json())
     path = tmp_path / f"factors{ending}"
-    save(factor_figures.figures(again)["factors"], path)
+    save(figures(again)["factors"], path)
     assert path.read_bytes()[:4] in (b"\x89PNG", b"<svg")
 
 

@@ -14,39 +14,38 @@ from rich.console import Console
 
 from rote.report.texts.highlight import (
     Entry,
-    Span,
     html_fragment,
     html_page,
     legend_of,
     lines,
-    marked,
     terminal,
 )
+from rote.report.texts.marks import Mark, pieces
 
 TEXT = "The end of the day is a story of the city."
-FIRST = Span(0, 18, "DT NN IN DT NN", "own")
-SECOND = Span(8, 29, "IN DT NN VBZ DT NN", "human")
-THIRD = Span(22, 41, "DT NN IN DT NN", "own")
+FIRST = Mark(0, 18, "DT NN IN DT NN", "own")
+SECOND = Mark(8, 29, "IN DT NN VBZ DT NN", "human")
+THIRD = Mark(22, 41, "DT NN IN DT NN", "own")
 ANY = st.text(st.characters(codec=None, exclude_categories=()), min_size=1, max_size=60)
 
 
 @st.composite
-def texts_with_spans(draw: st.DrawFn) -> tuple[str, list[Span]]:
+def texts_with_spans(draw: st.DrawFn) -> tuple[str, list[Mark]]:
     text = draw(ANY)
     places = st.tuples(st.integers(0, len(text) - 1), st.integers(1, len(text)))
     spans = [
-        Span(start, min(start + size, len(text)), draw(st.sampled_from(["A B", "<b>", "x\x1b"])))
+        Mark(start, min(start + size, len(text)), draw(st.sampled_from(["A B", "<b>", "x\x1b"])))
         for start, size in draw(st.lists(places, max_size=6))
     ]
     return text, spans
 
 
-def drawn(text: str, spans: list[Span], width: int = 80) -> list[str]:
+def drawn(text: str, spans: list[Mark], width: int = 80) -> list[str]:
     return [line.plain for line in lines(text, spans, width)]
 
 
 def test_runs_say_which_spans_they_lie_in() -> None:
-    runs = marked(TEXT, [FIRST, SECOND, THIRD])
+    runs = pieces(TEXT, [FIRST, SECOND, THIRD])
     assert [run.text for run in runs] == [
         "The end ",
         "of the day",
@@ -68,20 +67,20 @@ def test_runs_say_which_spans_they_lie_in() -> None:
 
 
 @given(texts_with_spans())
-def test_runs_give_the_text_back_and_lanes_never_collide(given: tuple[str, list[Span]]) -> None:
+def test_runs_give_the_text_back_and_lanes_never_collide(given: tuple[str, list[Mark]]) -> None:
     text, spans = given
-    runs = marked(text, spans)
+    runs = pieces(text, spans)
     assert "".join(run.text for run in runs) == text
     for run in runs:
         assert len({place.lane for place in run.places}) == len(run.places)
         inside = [span for span in spans if span.start <= run.start and run.end <= span.end]
-        assert sorted(map(repr, inside)) == sorted(repr(place.span) for place in run.places)
+        assert sorted(map(repr, inside)) == sorted(repr(place.mark) for place in run.places)
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 3), (4, 2), (0, 99)])
 def test_spans_outside_the_text_are_refused(start: int, end: int) -> None:
     with pytest.raises(ValueError, match="not a part of a text"):
-        marked("a text", [Span(start, end, "x")])
+        pieces("a text", [Mark(start, end, "x")])
 
 
 def test_brackets_stand_below_the_words() -> None:
@@ -94,14 +93,14 @@ def test_brackets_stand_below_the_words() -> None:
 
 def test_a_label_is_shown_where_it_fits() -> None:
     text = "one fairly long piece of text"
-    assert drawn(text, [Span(0, 21, "CD RB JJ NN"), Span(25, 29, "NN"), Span(22, 23, "IN")]) == [
+    assert drawn(text, [Mark(0, 21, "CD RB JJ NN"), Mark(25, 29, "NN"), Mark(22, 23, "IN")]) == [
         "one fairly long piece of text",
         "└── 1 CD RB JJ NN ──┘ ┴  └3─┘",
     ]
 
 
 def test_a_span_goes_on_in_the_next_line() -> None:
-    assert drawn("alpha beta gamma delta", [Span(6, 22, "A B C")], width=12) == [
+    assert drawn("alpha beta gamma delta", [Mark(6, 22, "A B C")], width=12) == [
         "alpha beta",
         "      └1─→",
         "gamma delta",
@@ -114,18 +113,18 @@ def test_paragraphs_stay_apart_and_white_space_is_one_space() -> None:
 
 
 def test_wide_characters_keep_the_brackets_in_place() -> None:
-    text, below = drawn("漢字 dog", [Span(3, 6, "NN")])
+    text, below = drawn("漢字 dog", [Mark(3, 6, "NN")])
     assert cell_len(below[: below.index("└")]) == cell_len(text[: text.index("dog")]) == 5
 
 
 def test_characters_that_are_left_out_do_not_shift_the_brackets() -> None:
-    text, below = drawn("so\u00adft \u202edogs", [Span(7, 11, "NNS")])
+    text, below = drawn("so\u00adft \u202edogs", [Mark(7, 11, "NNS")])
     assert text == "soft dogs"
     assert below == "     └1─┘"
 
 
 @given(texts_with_spans(), st.integers(1, 30))
-def test_any_text_is_shown_harmlessly(given: tuple[str, list[Span]], width: int) -> None:
+def test_any_text_is_shown_harmlessly(given: tuple[str, list[Mark]], width: int) -> None:
     text, spans = given
     for line in drawn(text, spans, width):
         assert all(c.isprintable() or c in "\u200c\u200d" for c in line)
@@ -134,7 +133,7 @@ def test_any_text_is_shown_harmlessly(given: tuple[str, list[Span]], width: int)
 
 
 def test_a_word_of_a_million_characters_is_cut_into_lines() -> None:
-    shown = drawn("x" * 1_000_000, [Span(10, 999_990, "X")], width=100)
+    shown = drawn("x" * 1_000_000, [Mark(10, 999_990, "X")], width=100)
     assert len(shown) == 20_000
     assert max(map(len, shown)) == 100
 
@@ -214,11 +213,11 @@ def test_a_page_needs_nothing_from_outside() -> None:
 
 @given(texts_with_spans(), ANY)
 def test_nothing_in_a_text_becomes_part_of_the_page(
-    given: tuple[str, list[Span]], other: str
+    given: tuple[str, list[Mark]], other: str
 ) -> None:
     text, spans = given
     hostile = f"<script>alert(1)</script>\"'&\u202e{other}"
-    shifted = [Span(s.start + len(hostile), s.end + len(hostile), hostile, other) for s in spans]
+    shifted = [Mark(s.start + len(hostile), s.end + len(hostile), hostile, other) for s in spans]
     page = html_page(hostile, [(hostile, hostile + text, shifted)], [Entry(hostile, other, 1)])
     tags = parsed(page)
     assert "script" not in [tag for tag, _ in tags.seen]

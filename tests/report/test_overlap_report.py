@@ -11,7 +11,7 @@ from rich.console import Console
 from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
 from rote.measure._overlap.layout import bin_name
-from rote.report.figures.overlap import figures
+from rote.report.figures.draw import figures
 from rote.report.tables.results import print_tables
 
 SOURCES = ("learner", "control\x1b[31m")
@@ -137,11 +137,11 @@ def test_every_score_has_a_panel_and_undefined_points_are_left_out() -> None:
     charts = figures(result(bins=bins(controlled=True)))
     assert list(charts) == ["bins", "excess"]
     drawn = charts["bins"].to_dict()
-    assert [panel["title"] for panel in drawn["concat"]] == ["ROUGE-2", "grade"]
+    assert [panel["title"]["text"] for panel in drawn["concat"]] == ["ROUGE-2", "grade"]
     excess = charts["excess"].to_dict()["concat"][0]
     points = excess["data"]["values"]
     assert {point["source"] for point in points} == {"learner"}
-    assert excess["title"] == "ROUGE-2 above that of control"
+    assert excess["title"]["text"] == "ROUGE-2 above that of control"
     assert "\x1b" not in charts["bins"].to_json()
 
 

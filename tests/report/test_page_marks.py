@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.report import _marks, fragments
-from rote.report.report import Evidence, Mark
+from rote.report.report import Evidence
 from rote.report.terminal import readable
+from rote.report.texts.marks import Mark
 from tests.report import made_report as made
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rote.cli._output import OutputOptions, deliver
 from rote.core.errors import OptionError
 from rote.core.result import Result
-from rote.report.figures import results as figures
-from rote.report.figures._ticks import Ticks, round_ticks
+from rote.report.figures.draw import save
 from rote.report.figures.panel import panel_chart
+from rote.report.figures.ticks import Ticks, round_ticks
 from tests.report.made import ASPECTS, made_panel
 
 
@@ -206,7 +206,7 @@ def test_json_is_enough() -> None:
 
 def test_names_cannot_steer_the_figure_and_are_not_cut(tmp_path: Path) -> None:
     name = "a rather long name of a system / trained on one thing / decoded on another"
-    figures.save(panel_chart(made_panel(("x\u202e",), (name, "b\x1b"))), tmp_path / "f.svg")
+    save(panel_chart(made_panel(("x\u202e",), (name, "b\x1b"))), tmp_path / "f.svg")
     drawn = (tmp_path / "f.svg").read_text()
     assert name in drawn
     assert "\u202e" not in drawn

@@ -9,9 +9,9 @@ import pytest
 
 import rote
 from rote.core.document import Document
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, UnknownName
 from rote.report._grid import grid, ordered_sources, rounded, rounded_like
-from rote.report.figures import results as figures
+from rote.report.figures.draw import save
 from rote.report.tables import results as tables
 from rote.report.tables.latex import values_as_latex
 
@@ -96,23 +96,23 @@ def test_latex_escapes_names(result: rote.Result) -> None:
 
 
 def test_figures_draw_every_value_and_source(result: rote.Result, tmp_path: Path) -> None:
-    figures.save(result.figure(), tmp_path / "f.json")
+    save(result.figure(), tmp_path / "f.json")
     drawn = (tmp_path / "f.json").read_text()
     assert "type-token ratio" in drawn
     assert "plain_1" in drawn
-    figures.save(figures.curve_chart([result]), tmp_path / "c.png")
+    save(result.figure("curve"), tmp_path / "c.png")
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_figure_of_unknown_form_is_refused(result: rote.Result) -> None:
     with pytest.raises(OptionError, match="figures end in one of"):
-        figures.save(result.figure(), Path("f.bmp"))
+        save(result.figure(), Path("f.bmp"))
 
 
 def test_a_curve_needs_equal_sizes() -> None:
     plain = rote.lexical(PLAIN, matched=False)
-    with pytest.raises(OptionError, match="no curve"):
-        figures.curve_chart([plain])
+    with pytest.raises(UnknownName, match="unknown figure 'curve': known: values"):
+        plain.figure("curve")
 
 
 def test_the_ends_of_an_interval_stand_in_brackets_as_they_are() -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from rote.cli._output import OutputOptions, deliver
 from rote.core.result import Result
-from rote.report.figures import results as figures
-from rote.report.figures import templates as template_figures
+from rote.report.figures.draw import figures, save
 from tests.report.made import made, names, template
 
 NAMES = {"lengths", "coverage", "ranks", "distinctive", "overlap"}
@@ -34,6 +33,11 @@ def data(chart: Any) -> list[dict[str, Any]]:
     return found(chart.to_dict())
 
 
+def own(result: Result) -> dict[str, Any]:
+    """The figures that a measure has beside those of all measures."""
+    return {name: c for name, c in figures(result).items() if name not in ("values", "curve")}
+
+
 def without(result: Result, **tables: Any) -> Result:
     return replace(result, tables={**result.tables, **tables})
 
@@ -41,37 +45,37 @@ def without(result: Result, **tables: Any) -> Result:
 @pytest.mark.parametrize("sources", [2, 12])
 def test_every_table_has_its_figure_and_json_is_enough(sources: int) -> None:
     result = made(sources)
-    drawn = template_figures.figures(result)
+    drawn = own(result)
     assert set(drawn) == NAMES
-    again = template_figures.figures(Result.from_json(result.to_json()))
+    again = own(Result.from_json(result.to_json()))
     assert json.dumps([c.to_dict() for c in again.values()], sort_keys=True) == json.dumps(
         [c.to_dict() for c in drawn.values()], sort_keys=True
     )
 
 
 def test_charts_render(tmp_path: Path) -> None:
-    for name, chart in template_figures.figures(made(3)).items():
-        figures.save(chart, tmp_path / f"{name}.svg")
+    for name, chart in own(made(3)).items():
+        save(chart, tmp_path / f"{name}.svg")
         drawn = (tmp_path / f"{name}.svg").read_text()
         assert names(3)[2] in drawn or name == "ranks"
 
 
 def test_the_curve_holds_both_values_of_every_source() -> None:
-    rows = data(template_figures.figures(made(3))["lengths"])
+    rows = data(own(made(3))["lengths"])
     assert {row["source"] for row in rows} == set(names(3))
     assert {row["n"] for row in rows} == {4, 5, 6, 7, 8}
     assert {row["role"] for row in rows if row["source"] == "human"} == {"reference"}
 
 
 def test_no_two_sources_look_alike() -> None:
-    chart = template_figures.figures(made(20))["lengths"].to_dict()
-    points = chart["hconcat"][0]["layer"][1]["encoding"]
+    chart = own(made(20))["lengths"].to_dict()
+    points = chart["concat"][0]["layer"][1]["encoding"]
     colours, shapes = points["color"]["scale"]["range"], points["shape"]["scale"]["range"]
     assert len(set(zip(colours, shapes))) == 20
 
 
 def test_the_strongest_templates_of_both_sides_are_drawn() -> None:
-    rows = [row for row in data(template_figures.figures(made(2))["distinctive"]) if "sure" in row]
+    rows = data(own(made(2))["distinctive"])
     assert len({row["template"] for row in rows}) == 15
     assert {row["side"] for row in rows} == {"source", "reference"}
     assert template(12) not in {row["template"] for row in rows}
@@ -79,13 +83,13 @@ def test_the_strongest_templates_of_both_sides_are_drawn() -> None:
 
 def test_neither_side_crowds_out_the_other() -> None:
     rows = [{**row, "z": row["z"] + 5} for row in made(2).tables["distinctive"]]
-    drawn = data(template_figures.distinctive(rows, made(2)))
+    drawn = data(own(without(made(2), distinctive=rows))["distinctive"])
     least = {row["template"] for row in drawn if row["side"] == "reference"}
     assert least == {template(rank) for rank in range(17, 21)}
 
 
 def test_ranks_are_shares_that_reach_one() -> None:
-    rows = data(template_figures.figures(made(2))["ranks"])
+    rows = data(own(made(2))["ranks"])
     assert max(row["share"] for row in rows) == 1
     templates = [row for row in rows if row["kind"] == "templates"]
     assert [row["share"] for row in templates[:2]] == [1 / 24, 2 / 24]
@@ -95,31 +99,32 @@ def test_ranks_are_shares_that_reach_one() -> None:
 def test_an_interval_that_is_missing_has_no_width() -> None:
     row = {"corpus": "c", "source": "human", "kind": "templates", "n_grams": 3}
     rows = [{**row, "among_frequent": None, "found": 0.5, "low": None, "high": float("nan")}]
-    (drawn,) = {(row["low"], row["high"]) for row in data(template_figures.coverage(rows, made(2)))}
+    found = data(own(without(made(2), coverage=rows))["coverage"])
+    (drawn,) = {(row["low"], row["high"]) for row in found}
     assert drawn == (0.5, 0.5)
 
 
 def test_empty_and_undefined_tables_give_no_figure() -> None:
     empty = without(made(2), **dict.fromkeys(NAMES, ()))
-    assert template_figures.figures(empty) == {}
+    assert own(empty) == {}
     undefined = [{"source": "a", "other": "b", "shared": 0, "jaccard": None}]
-    assert "overlap" not in template_figures.figures(without(made(2), overlap=undefined))
+    assert "overlap" not in own(without(made(2), overlap=undefined))
     zero = [{"source": "a", "other": "b", "shared": 0, "jaccard": 0.0}]
-    assert "overlap" in template_figures.figures(without(made(2), overlap=zero))
+    assert "overlap" in own(without(made(2), overlap=zero))
 
 
 def test_other_measures_have_none_of_these() -> None:
-    assert template_figures.figures(made(2, measure="lexical")) == {}
+    assert own(made(2, measure="lexical")) == {}
 
 
 def test_without_a_reference_all_is_drawn_but_what_needs_one() -> None:
     alone = without(made(2, reference=None), distinctive=())
-    assert set(template_figures.figures(alone)) == NAMES - {"distinctive"}
+    assert set(own(alone)) == NAMES - {"distinctive"}
 
 
 def test_names_cannot_steer_a_figure() -> None:
     rows = [{"source": "a\u202e\x1b", "n": 4, "rate": 0.5, "per_token": 0.1}]
-    chart = template_figures.curve(rows, made(2))
+    chart = own(without(made(2), lengths=rows))["lengths"]
     assert {row["source"] for row in data(chart)} == {"a␛"}
 
 
@@ -147,6 +152,6 @@ def test_favoured_patterns_point_to_the_side_that_favours_them() -> None:
         for side, name, z in (("m", "A B C", 5.0), ("human", "D E F", 4.0), ("m", "G H I", None))
     ]
     favoured = replace(made(2, measure="favoured"), tables={"patterns": rows})
-    chart = template_figures.figures(favoured)["patterns"]
+    chart = own(favoured)["patterns"]
     drawn = {row["template"]: (row["z"], row["side"]) for row in data(chart)}
     assert drawn == {"A B C": (5.0, "source"), "D E F": (-4.0, "reference")}

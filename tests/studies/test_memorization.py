@@ -21,7 +21,7 @@ from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
-from rote.report.figures import memorization as figures
+from rote.report.figures.draw import figures
 from rote.report.tables.results import as_text
 from rote.search.backends import open_backend
 from rote.studies._memorization import attacks
@@ -176,7 +176,7 @@ def test_right_answers_are_predicted_and_halved() -> None:
         row["loss_wrong"] == pytest.approx(loss(i.instances()[1])) for row, i in zip(rows, items)
     )
     again = Result.from_json(result.to_json())
-    assert "prediction" in figures.figures(again)
+    assert "prediction" in figures(again)
     assert "macro-F1" in as_text([again], 140)
 
 

@@ -16,7 +16,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.core.result import Result
-from rote.report.figures import style_memorization as figures
+from rote.report.figures.draw import figures
 from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv
 from rote.studies._style.completions import cut_texts
@@ -153,7 +153,7 @@ def test_results_survive_json_and_are_drawn_and_printed() -> None:
     options = {"frequency": "repeats"}
     result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
     again = Result.from_json(result.to_json())
-    assert "frequency" in figures.figures(again)
+    assert "frequency" in figures(again)
     printed = as_text([again], 140)
     assert "By how often a text was seen" in printed
     assert "large" in printed

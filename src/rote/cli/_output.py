@@ -149,11 +149,7 @@ def deliver(
     from rote.report.tables.latex import as_latex
     from rote.report.tables.written import as_csv
 
-    own = _figures_of_a_study(results[0])
-    if own and (output.figure or output.figures):
-        draw(own.figures(results[0]), output)
-    elif not own:
-        _draw(results, output, panel=panel)
+    draw(results, output, panel=panel)
     forms = {
         "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
         "csv": lambda: as_csv(results),
@@ -165,25 +161,16 @@ def deliver(
     emit(output, show or (lambda console: tables.print_results(results, console)), forms)
 
 
-def _figures_of_a_study(result: Result) -> Any:
-    """What a study has for its own figures."""
-    from rote.core import plugins
-    from rote.core.record import names, room_of
-
-    if result.measure not in names() or room_of(result.measure) != "studies":
-        return None
-    return plugins.load("report.figures", result.measure)
-
-
 def _mark(
     row: Mapping[str, Any], output: OutputOptions, forms: Mapping[str, Callable[[], str]]
 ) -> None:
     """One text with what was found in it: on the terminal, or as a page."""
     from rote.report.terminal import harmless
     from rote.report.texts import highlight
+    from rote.report.texts.marks import Mark
 
     heading = f"{row['source']}: {row['id']}"
-    spans = [highlight.Span(s["start"], s["end"], s["template"]) for s in row["spans"]]
+    spans = [Mark(s["start"], s["end"], s["template"]) for s in row["spans"]]
 
     def show(console: Any) -> None:
         console.print(f"{harmless(heading)}\n", style="bold")
@@ -195,34 +182,15 @@ def _mark(
     emit(output, show, {**forms, "html": page}, page=True)
 
 
-def _draw(results: Sequence[Result], output: OutputOptions, *, panel: bool) -> None:
-    """The figure that was asked for, and all that the results have, each under its name."""
+def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = False) -> None:
+    """The first of the figures for --figure, all of them for --figures, each under its name."""
     if not (output.figure or output.figures):
         return
-    from rote.report.figures import novelty as novelty_figures
-    from rote.report.figures import overlap as overlap_figures
-    from rote.report.figures import results as figures
-    from rote.report.figures import templates as template_figures
-    from rote.report.figures.panel import panel_chart
+    from rote.report.figures.draw import figures, panel_figures, save
 
-    charts = {"panel": panel_chart(results)} if panel else {}
-    charts["values"] = figures.values_chart(results)
-    if output.figures:
-        if any(result.tables.get("curve") for result in results):
-            charts["curve"] = figures.curve_chart(results)
-        for result in results:
-            first = f"{result.measure}-" if len(results) > 1 else ""
-            own: dict[str, Any] = {}
-            for room in (template_figures, novelty_figures, overlap_figures):
-                own |= room.figures(result)
-            charts |= {f"{first}{name}": chart for name, chart in own.items()}
-    draw(charts, output)
-
-
-def draw(charts: Mapping[str, Any], output: OutputOptions) -> None:
-    """The first of the charts for --figure, all of them for --figures."""
-    from rote.report.figures.results import save
-
+    charts = panel_figures(results) if panel else figures(results[0])
+    if not charts:
+        raise OptionError("nothing to draw: no value is defined")
     if output.figure:
         save(next(iter(charts.values())), output.figure)
     if output.figures:

@@ -1,11 +1,19 @@
 """A chart is data as well: a shape, and the fields of a table that it draws.
 
-Four shapes serve most figures; `report/figures` draws them with one look. A measure whose figure is
-none of them gives `draw`, a function that makes an Altair chart of a result.
+Four shapes serve most figures (dots, lines, bars, matrix), some more the rest; `report/figures`
+draws them with one look. A measure declares its charts beside the code that makes their rows.
+
+    Chart(
+        "halves",
+        "Accuracy of the less and the more popular half",
+        table="groups", shape="bars", x="task", y="accuracy", colour="half", ends=("low", "high"),
+        share=True,
+    )
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -15,37 +23,75 @@ from rote.core.table import Rows
 if TYPE_CHECKING:
     from rote.core.result import Result
 
-Shape: TypeAlias = Literal["dots", "lines", "bars", "matrix"]
-"""dots: names down, numbers across, with intervals; lines: a number over steps, a line for each
-name; bars: a bar for each name, in groups; matrix: two names, a number as colour."""
+Shape: TypeAlias = Literal[
+    "dots", "lines", "steps", "bars", "matrix", "boxes", "histogram", "points"
+]
+"""dots: names down, numbers across, with intervals; lines: a number over names or numbers, a line
+for each colour; bars: a bar for each name, in groups; matrix: two names, a number as colour;
+steps: lines that rise step by step; boxes: how the numbers of each name are spread; histogram: how
+often a number is there; points: two numbers."""
+Colour: TypeAlias = Literal["plain", "reference", "pale"]
+
+
+def defined(number: float | None) -> bool:
+    """Whether there is a number: undefined ones are nan, and null in a result read from JSON."""
+    return number is not None and not math.isnan(number)
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One figure of a result, made from the rows of one of its tables."""
+    """One figure of a result, made from the rows of one of its tables.
+
+    Rows whose number is undefined are left out, and a chart without rows is not drawn. A point
+    without an interval has one of no width. Where a title, a format or a scale is the name of a
+    field, that of the panel's first row is meant. A row of a line without x is a line across.
+    """
 
     name: str
     """Its file, and its id on a page."""
     title: str
     table: str = ""
+    """Without one: the values of all sources."""
     shape: Shape = "dots"
     x: str = ""
     y: str = ""
     colour: str = ""
-    """The field that tells lines, bars or dots apart."""
-    panel: str = ""
-    """The field whose values have a panel each, side by side."""
+    """The field that tells lines, bars or dots apart; of a matrix, the number."""
+    panel: tuple[str, ...] = ()
+    """The fields whose values have a panel each: the first is its title, the second stands below
+    it, further ones only tell panels apart."""
     ends: tuple[str, str] | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the axes, by field."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What values of `colour` are called, in order."""
+    colours: Mapping[str, Colour] = field(default_factory=dict)
+    """The colours of those values, in order, where they mean something."""
     share: bool = False
     """Whether the number is a share: percentages, from 0 to 1."""
+    domain: tuple[float, float] | None = None
+    """From where to where the number is drawn."""
+    format: str = ""
+    """How d3 writes the number."""
+    zero: bool = False
+    """Whether its scale begins at 0."""
+    scales: Mapping[str, str] = field(default_factory=dict)
+    """`log` for fields on a logarithmic scale, `ordinal` for numbers that are drawn like names."""
+    shared: bool = False
+    """Whether the numbers of all panels have one scale."""
     rule: str | float | None = None
-    """A line across for comparison: a number, or the field of the first row that holds it."""
+    """For comparison: a number, or the field that holds it. A line across, or a mark in each row
+    of a panel where they differ."""
+    hollow: str = ""
+    """The field that says of a dot that it may be chance."""
+    text: str = ""
+    """The field that is written into the cells of a matrix."""
+    weight: str = ""
+    """The field that says how often a number of a histogram is there; without it once."""
     rows: Callable[[Rows, Result], Rows] | None = None
     """The rows that are drawn, made from those of the table."""
+    whole: bool = False
+    """Whether all facets share one figure; else each has its own, below each other."""
     says: str = ""
     """What one sees in it, for those who cannot."""
     draw: Callable[[Result], Any] | None = None

@@ -189,9 +189,9 @@ class Result:
         # Half a surrogate pair cannot be written in UTF-8.
         write_atomically(target, form().encode("utf-8", "backslashreplace"))
 
-    def figure(self) -> Any:
-        """An Altair chart of the values with their intervals."""
-        return plugins.load("report.figures", "results").values_chart([self])
+    def figure(self, name: str | None = None) -> Any:
+        """An Altair chart by its name, such as `values`; without one the main one."""
+        return plugins.load("report.figures", "draw").figure(self, name)
 
 
 def panel_to_json(results: Sequence[Result], indent: int | None = 2) -> str:

@@ -33,6 +33,7 @@ from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
 from rote.measure._patterns import Rows, listed
 from rote.measure._sentences import Drop, sentences_of, whole
+from rote.measure._templates.charts import patterns, strongest_chart
 
 if TYPE_CHECKING:
     from rote.measure._neighbours.samples import Runs
@@ -257,6 +258,14 @@ METRIC = Metric(
     match=None,
     notes=notes,
     tables=tables,
+    charts=(
+        strongest_chart(
+            "patterns",
+            "What each source favours",
+            "Right: patterns that the source favours; left: patterns that only the reference has.",
+            patterns,
+        ),
+    ),
     permutations=199,
     tested=False,
     inputs=False,

@@ -28,6 +28,7 @@ from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._means import said_of
+from rote.measure._novelty_charts import CHARTS
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -346,6 +347,7 @@ METRIC = Metric(
     per_text=per_text,
     notes=notes,
     tables=tables,
+    charts=CHARTS,
     check=check,
     layout=_LAYOUT,
     heading="Novelty",

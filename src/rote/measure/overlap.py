@@ -28,6 +28,7 @@ from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
 from rote.measure._means import said_of
+from rote.measure._overlap.charts import CHARTS
 from rote.measure._overlap.layout import LAYOUT
 from rote.measure._overlap.partition import NO_BIN, Partition, Placebo, partition, placebo
 from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
@@ -345,6 +346,7 @@ METRIC = Metric(
     per_text=per_text,
     notes=notes,
     tables=tables,
+    charts=CHARTS,
     check=check,
     settle=settled,
     inputs=False,

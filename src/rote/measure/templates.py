@@ -31,6 +31,7 @@ from rote.core.sample import Take
 from rote.measure import compression
 from rote.measure._against import annotator_signature
 from rote.measure._means import said_of
+from rote.measure._templates.charts import CHARTS
 from rote.measure._templates.core import (
     Options,
     Rows,
@@ -178,6 +179,7 @@ METRIC = Metric(
     match="words",
     notes=notes,
     tables=tables,
+    charts=CHARTS,
     check=check,
     order_matters=True,
     layout=LAYOUT,

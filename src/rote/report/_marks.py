@@ -7,14 +7,14 @@ entry below: a template with how often it stands in the texts shown, or a stretc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from rote.report.report import Evidence, Mark
+from rote.report.report import Evidence
 from rote.report.tables.sheet import text_cell
 from rote.report.terminal import harmless, readable
-from rote.report.texts.highlight import Span, marked
+from rote.report.texts.marks import Mark, Piece, paragraphs
 
 KINDS = {
     "template": "a template",
@@ -116,8 +116,7 @@ def _kept(one: Evidence) -> list[Mark]:
     """The marks that lie in what is shown, from left to right."""
     end = min(len(one.text), _LONGEST)
     clipped = [
-        Mark(max(0, mark.start), min(mark.end, end), mark.label, mark.kind, mark.sources)
-        for mark in one.marks
+        replace(mark, start=max(0, mark.start), end=min(mark.end, end)) for mark in one.marks
     ]
     inside = [mark for mark in clipped if mark.start < mark.end]
     return sorted(inside, key=lambda mark: (mark.start, mark.end))[:_MARKS]
@@ -159,28 +158,20 @@ def _paragraphs(
     text: str, marks: Sequence[Mark], numbers: Mapping[int, int]
 ) -> list[dict[str, Any]]:
     """The runs of each paragraph, and how many lanes it needs."""
-    spans = [
-        Span(mark.start, mark.end, str(number), mark.kind) for number, mark in enumerate(marks)
-    ]
-    paragraphs: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
-    for run in marked(text, spans):
-        places: list[dict[str, Any]] = [
-            {
-                "number": numbers.get(int(place.span.label)),
-                "look": _look(place.span.kind, numbers.get(int(place.span.label), 0)),
-                "lane": min(place.lane, _LANES - 1),
-                "kind": place.span.kind,
-                "first": place.first,
-            }
-            for place in run.places
-        ]
-        for line, part in enumerate(readable(run.text).split("\n")):
-            if line:
-                paragraphs.append({"runs": [], "lanes": 0})
-            if not part:
-                continue
-            deepest = max((place["lane"] + 1 for place in places), default=0)
-            paragraphs[-1]["lanes"] = max(paragraphs[-1]["lanes"], deepest)
-            paragraphs[-1]["runs"].append({"text": part, "places": places})
-            places = [{**place, "first": False} for place in places]
-    return [paragraph for paragraph in paragraphs if paragraph["runs"]]
+    named = [replace(mark, label=str(number)) for number, mark in enumerate(marks)]
+
+    def shown(piece: Piece, first: bool) -> dict[str, Any]:
+        return {
+            "places": [
+                {
+                    "number": numbers.get(int(place.mark.label)),
+                    "look": _look(place.mark.kind, numbers.get(int(place.mark.label), 0)),
+                    "lane": min(place.lane, _LANES - 1),
+                    "kind": place.mark.kind,
+                    "first": place.first and first,
+                }
+                for place in piece.places
+            ]
+        }
+
+    return paragraphs(text, named, shown, lanes=_LANES)

@@ -19,7 +19,8 @@ from rote.core.result import Result, Row
 from rote.core.sample import Need
 from rote.measure._collect import Collected
 from rote.measure._prepare import hashed
-from rote.report.report import Evidence, Mark
+from rote.report.report import Evidence
+from rote.report.texts.marks import Mark
 
 LONGEST = 1_200
 """Characters of a text that are shown."""

@@ -17,6 +17,7 @@ from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.result import Result
+from rote.report.texts.marks import Mark
 
 SCHEMA = 1
 Form = Literal["html", "md", "folder", "json"]
@@ -52,19 +53,6 @@ class Tool:
     version: str
     licence: str
     use: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A stretch of a text (character offsets) and what it shows."""
-
-    start: int
-    end: int
-    label: str
-    kind: str
-    """template, cited, common, original, or copied (a run of words that the corpus holds)."""
-    sources: Sequence[Mapping[str, Any]] = ()
-    """Where it stands elsewhere: document, author, excerpt, ..."""
 
 
 @dataclass(frozen=True, slots=True)

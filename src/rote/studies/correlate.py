@@ -41,6 +41,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
 from rote.core.metric import option, unsigned
 from rote.core.record import Call, Findings, Study
+from rote.studies._correlate_charts import CHARTS
 from rote.studies._correlate_layout import LAYOUT
 from rote.studies._joined import table_of
 from rote.studies._quality import with_quality
@@ -304,4 +305,5 @@ STUDY = Study(
     run=run,
     section="others",
     layout=LAYOUT,
+    charts=CHARTS,
 )

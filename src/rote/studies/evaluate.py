@@ -29,6 +29,7 @@ from rote.corpus.items import ItemOptions, Record, fingerprint
 from rote.models.options import ModelOptions
 from rote.studies._evaluate import tables
 from rote.studies._evaluate.answers import ANSWERED, SOURCE, answer_all, row
+from rote.studies._evaluate.charts import CHARTS
 from rote.studies._evaluate.layout import LAYOUT
 from rote.studies._evaluate.prompts import VERSION
 from rote.studies._items import check_by, groups_of
@@ -146,4 +147,5 @@ STUDY = Study(
     citation="Gao et al., A framework for few-shot language model evaluation",
     section="items",
     layout=LAYOUT,
+    charts=CHARTS,
 )

@@ -30,6 +30,7 @@ from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
 from rote.studies._items import check_by, correctness, groups_of
 from rote.studies._memorization import known, tables
+from rote.studies._memorization.charts import CHARTS
 from rote.studies._memorization.layout import LAYOUT
 from rote.studies._memorization.scores import Scores, score
 
@@ -175,5 +176,6 @@ STUDY = Study(
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
     "Pre-training for LLM Performance",
     section="corpus",
+    charts=CHARTS,
     layout=LAYOUT,
 )

@@ -33,6 +33,7 @@ from rote.corpus.items import ItemOptions, Record
 from rote.curate.perturb import PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
+from rote.studies._perturb.charts import CHARTS
 from rote.studies._perturb.judge import JudgeOptions
 from rote.studies._perturb.layout import LAYOUT
 from rote.studies._perturb.study import CheckOptions
@@ -249,5 +250,6 @@ STUDY = Study(
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
     "Pre-training for LLM Performance",
     section="items",
+    charts=CHARTS,
     layout=LAYOUT,
 )

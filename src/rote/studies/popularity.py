@@ -39,6 +39,7 @@ from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
 from rote.studies._items import Floats, Groups, Labels, check_by, correctness, groups_of, halves
 from rote.studies._popularity import tables
+from rote.studies._popularity.charts import CHARTS
 from rote.studies._popularity.layout import LAYOUT
 from rote.studies._popularity.scores import Scale, Scored, score
 
@@ -232,4 +233,5 @@ STUDY = Study(
     method=method,
     report=report,
     lesser=shorter,
+    charts=CHARTS,
 )

@@ -31,6 +31,7 @@ from rote.measure._groups import in_order
 from rote.models.options import ModelOptions
 from rote.studies._items import described, grouped
 from rote.studies._style import tables
+from rote.studies._style.charts import CHARTS
 from rote.studies._style.completions import Completion, Cut, complete, cut_texts
 from rote.studies._style.layout import LAYOUT
 
@@ -207,4 +208,5 @@ STUDY = Study(
     "Generated Text (2024), section 8",
     section="items",
     layout=LAYOUT,
+    charts=CHARTS,
 )

@@ -19,8 +19,8 @@ from rote.core.record import main_values
 from rote.core.result import Result
 from rote.report._facets import split_panel
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid
-from rote.report.figures._looks import REFERENCE
-from rote.report.figures._ticks import round_ticks
+from rote.report.figures.looks import REFERENCE
+from rote.report.figures.ticks import round_ticks
 from rote.report.terminal import harmless
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
@@ -33,6 +33,8 @@ _ROLES = {
 }
 _SAID, _TASK = "#555", "#222"
 _WIDTH, _GAP, _LETTER = 132, 14, 6.2
+_PAGE, _SMALL = 1000, 6.0
+"""What is seen of a wide figure at first, and a letter of the caption."""
 _SAME = 1e-6
 
 
@@ -347,7 +349,7 @@ def _caption(
         said.append("Axes of ratios and repetition run from right to left.")
     return alt.TitleParams(
         "Right is more diverse",
-        subtitle=textwrap.wrap(" ".join(said), max(40, int(width / 5.2))),
+        subtitle=textwrap.wrap(" ".join(said), max(40, int(min(width, _PAGE) / _SMALL))),
         anchor="start",
         fontSize=14,
         subtitleFontSize=11,

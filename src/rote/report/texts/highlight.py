@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rote.report.tables.screen import plain_table
 from rote.report.terminal import harmless, readable
+from rote.report.texts.marks import Mark, Piece, in_lanes, paragraphs
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,42 +31,12 @@ _LABEL_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Characters `start` to `end` of a text; `kind` says whose pattern it is."""
-
-    start: int
-    end: int
-    label: str
-    kind: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """A line of the legend: a pattern, whose it is, how often it stands."""
 
     label: str
     kind: str
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A span where it passes under a run of characters, in its lane."""
-
-    span: Span
-    lane: int
-    first: bool
-    last: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Characters of a text that lie in the same spans; the runs together are the text."""
-
-    start: int
-    end: int
-    text: str
-    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +50,14 @@ class _Row:
     letters: Sequence[int]
 
 
-def marked(text: str, spans: Sequence[Span]) -> list[Run]:
-    """The text cut wherever a span begins or ends, each part with the spans it lies in."""
-    placed = _in_lanes(text, spans)
-    cuts = sorted({0, len(text), *(c for span, _ in placed for c in (span.start, span.end))})
-    runs, active, following = [], list[tuple[Span, int]](), 0
-    for start, end in pairwise(cuts):
-        active = [(span, lane) for span, lane in active if span.end > start]
-        while following < len(placed) and placed[following][0].start == start:
-            active.append(placed[following])
-            following += 1
-        places = (Place(s, lane, s.start == start, s.end == end) for s, lane in active)
-        runs.append(
-            Run(start, end, text[start:end], tuple(sorted(places, key=lambda place: place.lane)))
-        )
-    return runs
-
-
-def legend_of(spans: Iterable[Span]) -> list[Entry]:
+def legend_of(spans: Iterable[Mark]) -> list[Entry]:
     """The patterns of some spans, as often as they stand there, in order of first appearance."""
     counts = Counter((span.label, span.kind) for span in spans)
     return [Entry(label, kind, count) for (label, kind), count in counts.items()]
 
 
 def terminal(
-    text: str, spans: Sequence[Span], console: Any, legend: Sequence[Entry] | None = None
+    text: str, spans: Sequence[Mark], console: Any, legend: Sequence[Entry] | None = None
 ) -> None:
     """Print a text with its spans, and below it what the numbers mean."""
     for line in lines(text, spans, console.width, legend):
@@ -122,15 +75,15 @@ def terminal(
 
 
 def lines(
-    text: str, spans: Sequence[Span], width: int, legend: Sequence[Entry] | None = None
+    text: str, spans: Sequence[Mark], width: int, legend: Sequence[Entry] | None = None
 ) -> Iterator[Text]:
     """Lines of the given width: a line of the text, then its brackets, one line for each lane."""
     from rich.text import Text
 
     _, numbers = _numbered(spans, legend)
     kinds = _kinds(spans, legend)
-    placed = _in_lanes(text, [span for span in map(partial(_trimmed, text), spans) if span])
-    following, active = 0, list[tuple[Span, int]]()
+    placed = in_lanes(text, [span for span in map(partial(_trimmed, text), spans) if span])
+    following, active = 0, list[tuple[Mark, int]]()
     for row in _wrapped(text, max(1, width)):
         end = row.start + len(row.columns) - 1
         active = [(span, lane) for span, lane in active if span.end > row.start]
@@ -161,7 +114,7 @@ def lines(
 
 def html_page(
     title: str,
-    texts: Sequence[tuple[str, str, Sequence[Span]]],
+    texts: Sequence[tuple[str, str, Sequence[Mark]]],
     legend: Sequence[Entry] | None = None,
 ) -> str:
     """A page of its own: texts under their headings, and the legend; no script, no network."""
@@ -172,7 +125,7 @@ def html_page(
 
 
 def html_fragment(
-    texts: Sequence[tuple[str, str, Sequence[Span]]],
+    texts: Sequence[tuple[str, str, Sequence[Mark]]],
     legend: Sequence[Entry] | None = None,
     *,
     anchor: str = "template",
@@ -191,10 +144,22 @@ def html_fragment(
             "says": f"{number}: {readable(label)}" + (f" ({readable(kind)})" if kind else ""),
         }
 
+    def places(piece: Piece, first: bool) -> dict[str, Any]:
+        return {
+            "places": [
+                {
+                    **look(place.mark.label, place.mark.kind),
+                    "lane": place.lane,
+                    "first": place.first and first,
+                }
+                for place in piece.places
+            ]
+        }
+
     written = page_template("highlight.html").render(
         anchor=anchor,
         texts=[
-            {"heading": readable(heading), "paragraphs": _paragraphs(text, spans, look)}
+            {"heading": readable(heading), "paragraphs": paragraphs(text, spans, places)}
             for heading, text, spans in texts
         ],
         kinds=any(entry.kind for entry in entries.values()),
@@ -211,21 +176,8 @@ def html_fragment(
     return str(written)
 
 
-def _in_lanes(text: str, spans: Sequence[Span]) -> list[tuple[Span, int]]:
-    """The spans from left to right, each in the first lane that is free."""
-    for span in spans:
-        if not 0 <= span.start < span.end <= len(text):
-            raise ValueError(f"{span} is not a part of a text of {len(text)} characters")
-    placed, ends = [], list[int]()
-    for span in sorted(spans, key=lambda s: (s.start, -s.end, s.label, s.kind)):
-        lane = next((lane for lane, end in enumerate(ends) if end <= span.start), len(ends))
-        ends[lane : lane + 1] = [span.end]
-        placed.append((span, lane))
-    return placed
-
-
 def _numbered(
-    spans: Sequence[Span], legend: Sequence[Entry] | None
+    spans: Sequence[Mark], legend: Sequence[Entry] | None
 ) -> tuple[dict[int, Entry], dict[Key, int]]:
     """The entries that the spans need, by number, and the number of each pattern."""
     found = legend_of(sorted(spans, key=lambda span: (span.start, span.end)))
@@ -237,7 +189,7 @@ def _numbered(
     return {number: entries[number - 1] for number in used}, numbers
 
 
-def _kinds(spans: Sequence[Span], legend: Sequence[Entry] | None) -> dict[str, int]:
+def _kinds(spans: Sequence[Mark], legend: Sequence[Entry] | None) -> dict[str, int]:
     """The line style of each kind: two are told apart, the rest share the last."""
     kinds = dict.fromkeys([entry.kind for entry in legend or ()] + [span.kind for span in spans])
     return {kind: min(number, len(_STYLES) - 1) for number, kind in enumerate(kinds)}
@@ -248,7 +200,7 @@ def _named(label: str) -> str:
     return shown if len(label) <= _LABEL_WIDTH else shown + "…"
 
 
-def _trimmed(text: str, span: Span) -> Span | None:
+def _trimmed(text: str, span: Mark) -> Mark | None:
     """A span without the white space at its ends, which may fall between two lines."""
     part = text[span.start : span.end]
     start = span.start + len(part) - len(part.lstrip())
@@ -306,29 +258,6 @@ def _bracket(width: int, labels: Sequence[str], signs: str, whole: tuple[bool, b
     free = room - cell_len(label)
     inner = line * (free // 2) + label + line * (free - free // 2)
     return (left if whole[0] else _GOES_ON) + inner + (right if whole[1] else _GOES_ON)
-
-
-def _paragraphs(text: str, spans: Sequence[Span], look: Any) -> list[dict[str, Any]]:
-    """The runs of each paragraph, and how many lanes it needs."""
-    paragraphs: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
-    for run in marked(text, spans):
-        for number, part in enumerate(readable(run.text).split("\n")):
-            if number:
-                paragraphs.append({"runs": [], "lanes": 0})
-            if not part:
-                continue
-            places = [
-                {
-                    **look(place.span.label, place.span.kind),
-                    "lane": place.lane,
-                    "first": place.first and not number,
-                }
-                for place in run.places
-            ]
-            lanes = max((place.lane + 1 for place in run.places), default=0)
-            paragraphs[-1]["lanes"] = max(paragraphs[-1]["lanes"], lanes)
-            paragraphs[-1]["runs"].append({"text": part, "places": places})
-    return [paragraph for paragraph in paragraphs if paragraph["runs"]]
 
 
 def page_template(name: str) -> Any:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rote.report.terminal import harmless, readable
-from rote.report.texts.highlight import Span as Mark
-from rote.report.texts.highlight import marked, page_template
+from rote.report.texts.highlight import page_template
+from rote.report.texts.marks import BLANK_LINES, Mark, Piece, paragraphs, pieces
 from rote.search.trace.evidence import Source, Span
 from rote.search.trace.trace import Trace, TracedText
 
@@ -26,7 +25,6 @@ _SCREEN = 15
 """Spans that are printed on the terminal; JSON and the page have all that are listed."""
 _STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed"}
 _SHORT = 90
-_BLANK = re.compile(r"\n[^\S\n]*\n\s*")
 _SCRIPT = """
 (function () {
   "use strict";
@@ -201,11 +199,8 @@ def _line(name: str, parts: Sequence[tuple[str, bool]], after: str) -> Text:
 
 def _parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
     """A text cut at the edges of its runs, and whether each part is matched."""
-    parts, place = [], 0
-    for start, end in runs:
-        parts += [(text[place:start], False), (text[start:end], True)]
-        place = end
-    return [(part, matched) for part, matched in [*parts, (text[place:], False)] if part]
+    marks = [Mark(start, end) for start, end in runs if start < end]
+    return [(piece.text, bool(piece.places)) for piece in pieces(text, marks)]
 
 
 def documents_of(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
@@ -292,27 +287,18 @@ def paragraphs_of(
         for start, end in span.runs
     ]
     begun: set[str] = set()
-    paragraphs: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
-    for run in marked(text, marks):
-        new = [place.span.label for place in run.places if place.span.label not in begun]
+
+    def shown(piece: Piece, first: bool) -> dict[str, Any]:
+        numbers = [place.mark.label for place in piece.places]
+        new = [number for number in numbers if number not in begun]
         begun.update(new)
-        for line, part in enumerate(_BLANK.split(readable(run.text))):
-            if line:
-                paragraphs.append({"runs": [], "lanes": 0})
-            if not part:
-                continue
-            lanes: list[dict[str, Any]] = [
-                {"number": place.span.label, "lane": place.lane, "style": _STYLES[place.span.kind]}
-                for place in run.places
-            ]
-            deepest = max((place.lane + 1 for place in run.places), default=0)
-            paragraphs[-1]["lanes"] = max(paragraphs[-1]["lanes"], deepest)
-            paragraphs[-1]["runs"].append(
-                {
-                    "text": part,
-                    "lanes": lanes,
-                    "new": () if line else new,
-                    "best": min((int(lane["number"]) for lane in lanes), default=0),
-                }
-            )
-    return [paragraph for paragraph in paragraphs if paragraph["runs"]]
+        return {
+            "lanes": [
+                {"number": place.mark.label, "lane": place.lane, "style": _STYLES[place.mark.kind]}
+                for place in piece.places
+            ],
+            "new": new,
+            "best": min(map(int, numbers), default=0),
+        }
+
+    return paragraphs(text, marks, shown, between=BLANK_LINES)

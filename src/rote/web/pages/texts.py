@@ -8,7 +8,8 @@ from pathlib import Path
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.result import Result
-from rote.report.report import Evidence, Mark
+from rote.report.report import Evidence
+from rote.report.texts.marks import Mark
 from rote.web.files import batches, file_name
 from rote.web.workspace import Workspace
 

@@ -8,7 +8,6 @@ and every fragment that decides is named with its place.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,9 +20,7 @@ from rote.core.layer import Layer
 from rote.index.index import Index
 from rote.measure._against import longest_in
 from rote.measure.novelty import COVERING, covered_words
-from rote.report.terminal import readable
-from rote.report.texts.highlight import Span as Mark
-from rote.report.texts.highlight import marked
+from rote.report.texts.marks import BLANK_LINES, Mark, Piece, paragraphs
 from rote.report.texts.trace import documents_of, numbered, paragraphs_of, shown_span
 from rote.search.originality.edges import TAGS, Edges, edges_of_text, rule_for
 from rote.search.originality.generated import Spans, Verdicts, judge
@@ -37,7 +34,6 @@ from rote.web.indexes import OpenIndex
 from rote.web.pages.render import document_link
 
 KINDS = ("cited", "original", "common")
-_BLANK = re.compile(r"\n[^\S\n]*\n\s*")
 LAYER = "lower"
 MOST_CITED = 300
 """Fragments to be cited that are looked up; of further ones it is only said where they stand."""
@@ -85,27 +81,22 @@ def fragment_paragraphs(text: str, fragments: Sequence[Fragment]) -> list[list[d
         for start, end in _joined([one for one in fragments if one.kind == kind])
     ]
     cuts = [Mark(one.start, one.end, "edge", "edge") for one in owed]
-    paragraphs: list[list[dict[str, Any]]] = [[]]
     over: list[tuple[int, int]] = []
-    for run in marked(text, [*marks, *cuts]):
-        over = [pair for pair in over if pair[0] > run.start]
-        number = starts.get(run.start)
+
+    def shown(piece: Piece, first: bool) -> dict[str, Any]:
+        number = starts.get(piece.start) if first else None
+        over[:] = [pair for pair in over if pair[0] > piece.start]
         if number is not None:
             over.append((owed[number - 1].end, number))
-        kinds = {place.span.label for place in run.places} - {"edge"}
-        for part, piece in enumerate(_BLANK.split(readable(run.text))):
-            if part:
-                paragraphs.append([])
-            if piece:
-                paragraphs[-1].append(
-                    {
-                        "text": piece,
-                        "kinds": [kind for kind in KINDS if kind in kinds],
-                        "number": number if not part else None,
-                        "cited": over[-1][1] if over else None,
-                    }
-                )
-    return [paragraph for paragraph in paragraphs if paragraph]
+        kinds = {place.mark.label for place in piece.places}
+        return {
+            "kinds": [kind for kind in KINDS if kind in kinds],
+            "number": number,
+            "cited": over[-1][1] if over else None,
+        }
+
+    found = paragraphs(text, [*marks, *cuts], shown, between=BLANK_LINES)
+    return [paragraph["runs"] for paragraph in found]
 
 
 def cited(fragments: Sequence[Fragment]) -> list[Fragment]:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rote.core.errors import UnknownName
 from rote.index.index import Index
-from rote.report.texts.highlight import Span, marked
+from rote.report.texts.marks import Mark, pieces
 from rote.web.api import About, answered
 from rote.web.indexes import OpenIndex
 from rote.web.jobs.pool import bounded
@@ -122,7 +122,7 @@ def shown(
         "start": first,
         "end": last,
         "text": text,
-        "runs": [(run.text, bool(run.places)) for run in marked(text, marks)],
+        "runs": [(run.text, bool(run.places)) for run in pieces(text, marks)],
         "earlier": other(max(0, first - PART)) if first else None,
         "later": other(last) if after else None,
         "search": link("/search", index=key),
@@ -153,8 +153,8 @@ def _part(held: Any, number: int, first: int, length: int) -> tuple[int, str, bo
     return skipped, text[skipped:end], first + end < length
 
 
-def _marks(start: int | None, end: int | None, first: int, last: int) -> list[Span]:
+def _marks(start: int | None, end: int | None, first: int, last: int) -> list[Mark]:
     if start is None or end is None:
         return []
     low, high = max(start, first) - first, min(end, last) - first
-    return [Span(low, high, "hit")] if low < high else []
+    return [Mark(low, high, "hit")] if low < high else []

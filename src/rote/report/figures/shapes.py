@@ -1,0 +1,319 @@
+"""The shapes of charts, drawn with Altair: each takes a panel and gives what is drawn in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rote.core.chart import Chart
+from rote.report.figures.looks import (
+    DASHES,
+    LETTER,
+    PLAIN,
+    REFERENCE,
+    names_axis,
+    paint,
+)
+
+ROLE = "role"
+"""The field that tells the reference from other sources."""
+_DASHED: dict[str, Any] = {"strokeDash": [5, 3], "color": REFERENCE, "strokeWidth": 1.5}
+_STEP, _BAR, _HEIGHT = 44, 13, 220
+_BINS, _TICKS, _FEW_TICKS = 24, 5, 12
+_DARK = 0.6
+"""The colour from which on a number is written in white."""
+_TOLD_APART = 15
+"""Names with colours of their own; of more, nobody finds one in a legend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The rows of one panel, clean, with `low` and `high`; `names` are those of the colours in the
+    whole figure, `order` the values of a field in order."""
+
+    chart: Chart
+    rows: Sequence[Mapping[str, Any]]
+    names: Sequence[str]
+    reference: str | None
+    width: int
+    order: Callable[[str], list[Any]]
+
+    def said(self, what: str) -> str:
+        """A title, a format or a scale: itself, or what a field of this name holds, which is not
+        one of those drawn."""
+        drawn = (self.chart.x, self.chart.y)
+        return what if what in drawn else str(self.rows[0].get(what, what))
+
+    @property
+    def beside(self) -> bool:
+        """Whether several colours share a name, so that they stand side by side."""
+        along = self.chart.y if self.chart.shape == "dots" else self.chart.x
+        pairs = {(row[along], row.get(self.chart.colour)) for row in self.rows}
+        return len(pairs) > len({name for name, _ in pairs})
+
+    def base(self, rows: Sequence[Mapping[str, Any]] | None = None, *more: str) -> Any:
+        """The rows with the fields that are drawn, and `more`."""
+        import altair as alt
+
+        chart = self.chart
+        drawn = {chart.x, chart.y, chart.colour, chart.hollow, chart.text, chart.weight, *more}
+        drawn |= {"low", "high", ROLE}
+        shown = self.rows if rows is None else rows
+        return alt.Chart(
+            alt.Data(values=[{k: v for k, v in row.items() if k in drawn} for row in shown])
+        )
+
+    def number(self, channel: str, name: str, of: str = "", **more: Any) -> Any:
+        """An axis of numbers; the ends of an interval have that `of` their value."""
+        import altair as alt
+
+        chart, of = self.chart, of or name
+        kind = self.said(chart.scales.get(of, ""))
+        domain = chart.domain or ((0, 1) if chart.share else None)
+        scale: dict[str, Any] = {"domain": list(domain), "clamp": True} if domain else {}
+        if kind == "log":
+            scale = {"type": "log", "nice": False}
+        elif not domain:
+            scale = {"zero": chart.zero, "nice": True}
+        form = ".0%" if chart.share else self.said(chart.format) if chart.format else None
+        axis: dict[str, Any] = {"format": form} if form else {}
+        return getattr(alt, channel.upper())(
+            f"{name}:Q",
+            title=self.said(chart.titles.get(of, "")) or None,
+            scale=alt.Scale(**scale, **more),
+            axis=alt.Axis(tickCount=_TICKS, labelOverlap=True, **axis),
+        )
+
+    def named(self, channel: str, name: str, angle: int = 0) -> Any:
+        """An axis of names, or of numbers that are drawn like names."""
+        import altair as alt
+
+        title = self.said(self.chart.titles.get(name, "")) or None
+        kind = "O" if self.chart.scales.get(name) == "ordinal" else "N"
+        axis = names_axis(labelAngle=angle) if channel == "x" else names_axis()
+        order = [value for value in self.order(name) if value is not None]
+        return getattr(alt, channel.upper())(f"{name}:{kind}", sort=order, title=title, axis=axis)
+
+    def look(self, channel: str, *, legend: bool = True) -> Any:
+        """Colour, fill or shape; one where nothing is to be told apart."""
+        import altair as alt
+
+        chart = self.chart
+        known = {chart.names.get(name, name): colour for name, colour in chart.colours.items()}
+        if not chart.colour or not any(self.names):
+            return alt.value("circle" if channel == "shape" else PLAIN)
+        if channel == "shape" and known:
+            return alt.value("circle")
+        return paint(channel, chart.colour, self.names, self.reference, known, legend=legend)
+
+    def rules(self, channel: str, of: str) -> list[Any]:
+        """What the numbers are compared with: across the panel, or in each row."""
+        rule = self.chart.rule
+        if rule is None:
+            return []
+        own = [row for row in self.rows if row.get(str(rule)) is not None]
+        values = {row[rule] for row in own} if isinstance(rule, str) else {rule}
+        if len(values) == 1 and len(own) in (0, len(self.rows)):
+            across = self.base([{of: values.pop()}]).mark_rule(**_DASHED)
+            return [across.encode(**{channel: self.number(channel, of)})]
+        marks = self.base(own, str(rule)).mark_tick(color="#999", thickness=2, size=14)
+        return [marks.encode(**{channel: self.number(channel, str(rule), of)})] if values else []
+
+
+def dots(panel: Panel) -> Any:
+    """Names down, numbers across, with intervals; hollow dots may be chance."""
+    import altair as alt
+
+    chart, order = panel.chart, panel.order(panel.chart.y)
+    beside = panel.beside
+    base = {"y": panel.named("y", chart.y), "color": panel.look("color", legend=beside)}
+    if beside:
+        base["yOffset"] = alt.YOffset(f"{chart.colour}:N", sort=list(panel.names))
+    layers = [
+        rule.encode(**{k: v for k, v in base.items() if k != "color"})
+        if rule.mark.type == "tick"
+        else rule
+        for rule in panel.rules("x", chart.x)
+    ]
+    drawn = panel.base()
+    if chart.ends:
+        reach = drawn.mark_rule(strokeWidth=2, opacity=0.6 if chart.hollow else 1)
+        layers.append(reach.encode(x=panel.number("x", "low", chart.x), x2="high:Q", **base))
+    points = drawn.mark_point(filled=not chart.hollow, size=55, opacity=1)
+    more: dict[str, Any] = {"shape": panel.look("shape")} if beside else {}
+    if chart.hollow:
+        filled = alt.condition(f"datum.{chart.hollow}", alt.value(0), alt.value(1))
+        more |= {"fill": panel.look("fill", legend=False), "fillOpacity": filled}
+    layers.append(points.encode(x=panel.number("x", chart.x), **base, **more))
+    each = max(18, _BAR * len(panel.names) if beside else 0)
+    return alt.layer(*layers).properties(width=panel.width, height=each * len(order))
+
+
+def lines(panel: Panel) -> Any:
+    """A number over names, whose intervals stand side by side, or over numbers, with bands."""
+    import altair as alt
+
+    chart, steps = panel.chart, panel.chart.shape == "steps"
+    x, y = chart.x, chart.y
+    rows = [row for row in panel.rows if row[x] is not None]
+    level = [row for row in panel.rows if row[x] is None]
+    order = [value for value in panel.order(x) if value is not None]
+    named = chart.scales.get(x) == "ordinal" or any(isinstance(value, str) for value in order)
+    width = max(panel.width, _STEP * len(order)) if named else panel.width
+    base: dict[str, Any] = {"color": panel.look("color")}
+    if named:
+        wide = max(len(str(value)) for value in order) * LETTER > width / len(order)
+        base["x"] = panel.named("x", x, angle=-30 if wide else 0)
+        if chart.ends and panel.beside:
+            place = {name: number for number, name in enumerate(panel.names)}
+            rows = [{**row, "beside": place[row[chart.colour]]} for row in rows]
+            domain = alt.Scale(domain=[-2, len(place) + 1])
+            base["xOffset"] = alt.XOffset("beside:Q", scale=domain)
+    else:
+        base["x"] = _numbers_along(panel, order)
+    layers = [_level(panel, row) for row in level] + panel.rules("y", y)
+    drawn = panel.base(rows, "beside")
+    if chart.ends:
+        reach = drawn.mark_rule(opacity=0.5) if named else drawn.mark_area(opacity=0.15)
+        layers.append(reach.encode(y=panel.number("y", "low", y), y2="high:Q", **base))
+    line = drawn.mark_line(strokeWidth=2, **({"interpolate": "step-after"} if steps else {}))
+    if any(ROLE in row for row in rows):
+        scale = alt.Scale(domain=list(DASHES), range=list(DASHES.values()))
+        line = line.encode(strokeDash=alt.StrokeDash(f"{ROLE}:N", legend=None, scale=scale))
+    layers.append(line.encode(y=panel.number("y", y), **base))
+    if not steps:
+        points = drawn.mark_point(filled=True, size=40, opacity=1)
+        layers.append(points.encode(y=panel.number("y", y), shape=panel.look("shape"), **base))
+    return alt.layer(*layers).properties(width=width, height=_HEIGHT)
+
+
+def _level(panel: Panel, row: Mapping[str, Any]) -> Any:
+    y = panel.chart.y
+    return panel.base([row]).mark_rule(**_DASHED).encode(y=panel.number("y", y))
+
+
+def _numbers_along(panel: Panel, order: Sequence[float]) -> Any:
+    import altair as alt
+
+    chart = panel.chart
+    log = panel.said(chart.scales.get(chart.x, "")) == "log"
+    few = {"values": sorted(order)} if len(order) <= _FEW_TICKS else {"tickCount": _TICKS}
+    return alt.X(
+        f"{chart.x}:Q",
+        title=panel.said(chart.titles.get(chart.x, "")) or None,
+        scale=alt.Scale(type="log" if log else "linear", zero=False, nice=False, padding=8),
+        axis=alt.Axis(format="~s", labelOverlap=True, grid=False, **few),
+    )
+
+
+def bars(panel: Panel) -> Any:
+    """A bar for each name, those of one name side by side; upright where names are across."""
+    import altair as alt
+
+    chart = panel.chart
+    upright = isinstance(panel.rows[0][chart.x], str)
+    name, value = (chart.x, chart.y) if upright else (chart.y, chart.x)
+    along, across = ("x", "y") if upright else ("y", "x")
+    order, several = panel.order(name), len(panel.names) if chart.colour else 1
+    size = max(panel.width, (20 + 20 * several) * len(order)) if upright else panel.width
+    tight = max(len(str(one)) for one in order) * LETTER > size / len(order)
+    base = {along: panel.named(along, name, angle=-30 if tight else 0)}
+    if chart.colour:
+        offset = alt.XOffset if upright else alt.YOffset
+        base[f"{along}Offset"] = offset(f"{chart.colour}:N", sort=list(panel.names))
+    drawn = panel.base().mark_bar(opacity=0.85)
+    layers = [
+        drawn.encode(**{across: panel.number(across, value)}, **base, color=panel.look("color"))
+    ]
+    if chart.ends:
+        reach = drawn.mark_rule(color="#333", strokeWidth=1.5)
+        ends = {across: panel.number(across, "low", value), f"{across}2": "high:Q"}
+        layers.append(reach.encode(**ends, **base))
+    layers += panel.rules(across, value)
+    height = _HEIGHT if upright else max(18, 11 * several) * len(order)
+    return alt.layer(*layers).properties(width=size, height=height)
+
+
+def matrix(panel: Panel) -> Any:
+    """Two names, a number as colour: a share from 0, anything else from -1 to 1."""
+    import altair as alt
+
+    chart = panel.chart
+    value = chart.colour
+    top = max((abs(row[value]) for row in panel.rows if row[value] is not None), default=1) or 1
+    if chart.share:
+        scale, above = alt.Scale(scheme="blues", domain=[0, top]), _DARK * top
+    else:
+        ends = [REFERENCE, "#f7f7f7", PLAIN]
+        scale, above = alt.Scale(domain=[-1, 0, 1], range=ends, clamp=True), _DARK
+    order = list(dict.fromkeys([*panel.order(chart.y), *panel.order(chart.x)]))
+    same = replace(panel, order=lambda field: order)
+    base = {"x": same.named("x", chart.x, angle=-40), "y": same.named("y", chart.y)}
+    legend = alt.Legend(format=".0%") if chart.share else alt.Legend()
+    shade = alt.Color(f"{value}:Q", title=chart.titles.get(value), scale=scale, legend=legend)
+    drawn = panel.base()
+    squares = drawn.mark_rect(stroke="white").encode(color=shade, **base)
+    text = alt.Text(f"{chart.text}:N") if chart.text else alt.Text(f"{value}:Q", format=".0%")
+    light = alt.condition(f"abs(datum.{value}) > {above}", alt.value("white"), alt.value("#222"))
+    numbers = drawn.mark_text(fontSize=11).encode(text=text, color=light, **base)
+    return alt.layer(squares, numbers).properties(width=alt.Step(44), height=alt.Step(30))
+
+
+def boxes(panel: Panel) -> Any:
+    """How the numbers of each name are spread."""
+    chart = panel.chart
+    few = {"size": 8, "opacity": 0.3}
+    return (
+        panel.base()
+        .mark_boxplot(color=PLAIN, size=14, outliers=few)
+        .encode(x=panel.number("x", chart.x), y=panel.named("y", chart.y))
+        .properties(width=panel.width, height=24 * len(panel.order(chart.y)))
+    )
+
+
+def histogram(panel: Panel) -> Any:
+    """How often a number is there, the colours over each other."""
+    import altair as alt
+
+    chart = panel.chart
+    title = chart.titles.get(chart.x)
+    return (
+        panel.base()
+        .mark_bar(opacity=0.55)
+        .encode(
+            x=alt.X(f"{chart.x}:Q", bin=alt.Bin(maxbins=_BINS), title=title),
+            y=alt.Y(
+                f"sum({chart.weight}):Q" if chart.weight else "count():Q",
+                stack=None,
+                title=chart.titles.get(chart.y),
+            ),
+            color=panel.look("color"),
+        )
+        .properties(width=panel.width, height=_HEIGHT)
+    )
+
+
+def points(panel: Panel) -> Any:
+    """Two numbers; of many colours, the name is told on the screen alone."""
+    import altair as alt
+
+    chart = panel.chart
+    look = {channel: panel.look(channel) for channel in ("color", "shape")}
+    if len(panel.names) > _TOLD_APART:
+        look = {"color": alt.value(PLAIN), "tooltip": alt.Tooltip(f"{chart.colour}:N")}
+    drawn = panel.base().mark_point(filled=True, size=60, opacity=1)
+    axes = {channel: panel.number(channel, channel, padding=12) for channel in ("x", "y")}
+    return drawn.encode(**axes, **look).properties(width=panel.width, height=200)
+
+
+SHAPES: Mapping[str, Callable[[Panel], Any]] = {
+    "dots": dots,
+    "lines": lines,
+    "steps": lines,
+    "bars": bars,
+    "matrix": matrix,
+    "boxes": boxes,
+    "histogram": histogram,
+    "points": points,
+}
