@@ -39,6 +39,7 @@ _LACKS = {
     "corpus": "no corpus: --corpus names an index of texts that the texts may repeat",
     "train": "no training set: --train names an index, or files, of the texts that were learned "
     "from",
+    "model": "no model: --model names those that are asked",
 }
 LINES = (".jsonl", ".ndjson")
 """Endings of files that hold a record in each line, for `option(writes=...)`."""
@@ -72,8 +73,9 @@ class Asked:
     train: str | None = None
     sentences: int = 2_000
     embedder: str = ""
+    model: Any = ()
 
-    def lacks(self, name: Literal["reference", "corpus", "train"]) -> str:
+    def lacks(self, name: Literal["reference", "corpus", "train", "model"]) -> str:
         """Why what needs this is left out; nothing where it is there."""
         return "" if getattr(self, name) else _LACKS[name]
 

@@ -18,6 +18,7 @@ from rote.core.errors import OptionError, RoteError
 from rote.core.metric import Metric
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
+from rote.core.saved import read_results
 from rote.corpus import Corpus, Input, ReadOptions
 from rote.measure import Settings
 from rote.measure._collect import Collected
@@ -135,6 +136,8 @@ def make_report(
         _measure_items(call, benchmark)
     else:
         _measure_texts(call, read, own or {})
+    for path in options.results:
+        call.results += [(_kept(result, call.notes), {}) for result in read_results(path)]
     if not call.results:
         reasons = "; ".join(f"{one.section}: {one.reason}" for one in call.omitted)
         raise OptionError(f"nothing could be measured. {reasons}")

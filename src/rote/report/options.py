@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from rote.annotate import embeddings
@@ -42,6 +43,17 @@ class ReportOptions:
         None,
         "Training set, an index or files of texts: how much of the texts or references it holds",
         metavar="TRAIN",
+    )
+    model: tuple[str, ...] = option(
+        (),
+        "Models that are asked about test items (memorization, accuracy), as in `rote evaluate`",
+        metavar="M,...",
+        opened=True,
+    )
+    results: tuple[Path, ...] = option(
+        (),
+        "Results that other commands wrote with -o FILE.json, shown as parts of the report",
+        metavar="FILE,...",
     )
     measures: tuple[str, ...] = option(
         (), "Only these measures  [default: all that the inputs allow]", metavar="NAME,..."

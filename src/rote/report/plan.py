@@ -47,6 +47,7 @@ def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str
         options.train,
         options.sentences,
         options.embedder,
+        options.model,
     )
 
 

@@ -178,4 +178,5 @@ STUDY = Study(
     section="corpus",
     charts=CHARTS,
     layout=LAYOUT,
+    report=lambda asked: asked.lacks("model") or {"model": asked.model, "corpus": asked.corpus},
 )
