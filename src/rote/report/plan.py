@@ -21,8 +21,7 @@ from rote.report.options import PERMUTATIONS, ReportOptions
 from rote.report.report import Omission
 
 _OF_ITEMS = (
-    "{} is that of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its "
-    "own"
+    "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
 )
 
 
@@ -79,9 +78,9 @@ def planned(
             if metric.settle:
                 own = metric.settle(own, fields)
             found.append((_quicker(metric), own))
-    for name in (study.name for study in of_items()):
-        if not options.measures or name in options.measures:
-            omitted.append(Omission(name, _OF_ITEMS.format(name)))
+    names = [study.name for study in of_items()]
+    if lacking := [name for name in names if not options.measures or name in options.measures]:
+        omitted.append(Omission(", ".join(lacking), _OF_ITEMS))
     return found, omitted
 
 

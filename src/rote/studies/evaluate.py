@@ -148,4 +148,5 @@ STUDY = Study(
     section="items",
     layout=LAYOUT,
     charts=CHARTS,
+    report=lambda asked: asked.lacks("model") or {"model": asked.model},
 )

@@ -104,5 +104,5 @@ LAYOUT = (
             _SHORT,
         ),
     ),
-    Table("items", "Scores of each item", limit=0),
+    Table("items", "Scores of each item", limit=0, page=False),
 )
