@@ -20,9 +20,7 @@ from rote.measure._flow import Chosen
 from rote.report.options import PERMUTATIONS, ReportOptions
 from rote.report.report import Omission
 
-_OF_ITEMS = (
-    "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
-)
+_OF_ITEMS = "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
 
 
 def offered() -> list[str]:
