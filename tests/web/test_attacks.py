@@ -26,7 +26,7 @@ from fastapi.testclient import TestClient
 
 from rote.core.errors import InputError, OptionError
 from rote.core.result import Interval, Result, Signature, SourceResult
-from rote.report.tables.cells import inert, rows_as_csv
+from rote.report.tables.written import inert, rows_as_csv
 from rote.web import files as glimpses
 from rote.web.app import make_app
 from rote.web.errors import Busy

@@ -59,7 +59,7 @@ def as_json(held: Mapping[str, Any]) -> str:
 
 def as_csv(listing: Listing) -> str:
     """One line per row; lists of items are separated by spaces, what is not known is empty."""
-    from rote.report.tables.cells import rows_as_csv, unrounded
+    from rote.report.tables.written import rows_as_csv, unrounded
 
     def cell(value: Any) -> Any:
         return " ".join(value) if isinstance(value, (list, tuple)) else unrounded(value)

@@ -3,12 +3,19 @@
 A CSV has one heading for all: the column `table` says which table a row belongs to (`values` has
 one row per measure, source and value; the others are those of the JSON), and a column that a table
 does not have is empty there.
+
+A cell that begins with `=` is run when a spreadsheet opens the file, and ids and names of sources
+come from whoever wrote the texts. Such a cell gets an apostrophe before it, which spreadsheets read
+as "this is text"; `report.js` does the same for what it copies. Every CSV of rote is written here.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
@@ -16,7 +23,6 @@ from rote.core.result import Result
 from rote.core.table import Rows
 from rote.report._facets import split
 from rote.report._grid import grid
-from rote.report.tables.cells import rows_as_csv, unrounded
 from rote.report.tables.sheet import Sheet
 
 VALUES = "values"
@@ -124,3 +130,43 @@ def as_pandas(result: Result, table: str = VALUES) -> Any:
             "pandas is not installed: install it (pip install pandas), or take .to_polars()"
         ) from None
     return pd.DataFrame(as_polars(result, table).to_dicts())
+
+
+# Cells and rows of a CSV
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def inert(cell: Any) -> Any:
+    """The cell, so that it cannot be run."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return "'" + cell
+    return cell
+
+
+def rows_as_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows of cells, the first one being their headings."""
+    out = io.StringIO()
+    plain = csv.writer(out, lineterminator="\n")
+    # A carriage return ends a row for most readers, and Python's writer lets it pass.
+    quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in rows:
+        cells = [inert(cell) for cell in row]
+        turned = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+        (quoted if turned else plain).writerow(cells)
+    return out.getvalue()
+
+
+def unrounded(value: Any) -> Any:
+    """As it stands in a cell: nothing where it is undefined, lists and objects as JSON."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, (list, tuple, Mapping)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return repr(value) if isinstance(value, float) else value

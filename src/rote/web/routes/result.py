@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
-from rote.report.tables.cells import rows_as_csv
+from rote.report.tables.written import rows_as_csv
 from rote.web.forms.kinds import address_of
 from rote.web.jobs.pool import bounded
 from rote.web.pages.render import page

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from rote.core.errors import RoteError
-from rote.report.tables.cells import rows_as_csv
+from rote.report.tables.written import rows_as_csv
 from rote.search.rows.matches import COLUMNS, Sort
 from rote.web import api
 from rote.web.errors import AnyJSON
