@@ -94,7 +94,7 @@ def pages(world: World) -> dict[str, str]:
         patch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
         app = App(world)
         try:
-            for part in (_before, _comparing, _searching, _tracing, _templates, _after):
+            for part in (_before, _comparing, _running, _searching, _tracing, _templates, _after):
                 part(app)
         finally:
             app.jobs.stop()
@@ -104,7 +104,8 @@ def pages(world: World) -> dict[str, str]:
 def _before(app: App) -> None:
     for address in ("/", "/compare", "/trace", "/search", "/templates", "/history", "/jobs"):
         app.get(address)
-    app.get("/api")
+    for address in ("/run", "/run/lexical", "/run/memorization", "/api"):
+        app.get(address)
     app.get("/nowhere")
     app.get("/compare", file="answers.jsonl", measure="lexical", seed="x")
 
@@ -125,6 +126,19 @@ def _comparing(app: App) -> None:
     app.get("/history/compare", id=ids)
     app.post("/history/delete", {"id": ids[1]})
     app.get(f"/api/results/{ids[0]}/texts", place=0, limit=2)
+
+
+def _running(app: App) -> None:
+    """One command by itself, what is said of a job, and what is left of a deleted result."""
+    asked = {"input": "texts.jsonl", "by": "source", "permutations": "0", "matched": "no"}
+    app.post("/run/lexical", {**asked, "window": "many"})
+    job = app.post("/run/lexical", {**asked, "window": "9"})
+    place = app.worked(job, "run")
+    app.get(place)
+    app.get(f"{job}?stay=true")
+    app.client.post("/history/delete", data={"id": place.rpartition("/")[2], "sure": "yes"})
+    app.get(f"{place}?gone")
+    app.get("/history", q="window:20")
 
 
 def _searching(app: App) -> None:

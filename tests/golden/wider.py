@@ -85,7 +85,7 @@ def templates(world: World) -> Sections:
     return {
         **drawn("templates", *ANSWERS, *few, *corpus),
         **forms("templates", *ANSWERS, *few, *corpus, only=["json", "csv", "latex"]),
-        **forms("templates", *ANSWERS, *few, "--templates-from", "model-like", only=BOTH),
+        **forms("templates", *ANSWERS, *few, "--templates-from", "model-like", only=["text"]),
         **drawn("templates", *ANSWERS, *few, *model),
         **forms("templates", *ANSWERS, *few, *model, only=["json"]),
         **forms(*marked, only=BOTH),
