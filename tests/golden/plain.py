@@ -13,7 +13,7 @@ from typing import Any
 
 import rote
 
-SHOWN = 8
+SHOWN = 5
 """Rows of a table that are kept as they are; those after them as sums and checksums."""
 _ONE_LINE = 300
 _CHANGING = (
