@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import rote
 from rote import templates
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
@@ -399,3 +400,19 @@ def test_the_headline_counts_the_texts_that_were_measured(texts: Path) -> None:
         texts, ReportOptions(measures=("lexical",)), settings=replace(settings, sample=None)
     )
     assert lead(everything)[0].startswith(f"{read:,} texts")
+
+
+def test_models_are_asked_about_items_and_saved_results_are_parts(tmp_path: Path) -> None:
+    from tests.cli.calls import World
+
+    world = World(tmp_path)
+    model = world.model.partition("=")[2]
+    saved = rote.correlate(world.results, values="all", quality=world.quality)
+    saved.save(tmp_path / "correlate.json")
+    made = rote.report(world.items, model=model, results=tmp_path / "correlate.json")
+    assert [one.measure for one in made.results] == ["evaluate", "memorization", "correlate"]
+    assert [one.section for one in made.omitted] == ["diversity", "popularity"]
+    page = made.markdown()
+    assert "### Memorization" in page
+    assert "Accuracy of the halves" in page
+    assert saved.signature.settings[0] in made.results[2].signature.settings
