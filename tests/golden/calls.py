@@ -27,7 +27,9 @@ def _result(name: str) -> Case:
     def asked(world: World) -> Sections:
         words = world.call(name)
         draws = any(parameter.name == "figures" for parameter in commands()[name].params)
-        shown = drawn(*words) if draws else forms(*words, only=["text"])
+        # All figures of the panel are those of its measures, and the panel.
+        one = name == "diversity"
+        shown = drawn(*words, one=one) if draws else forms(*words, only=["text"])
         return shown | forms(*words, only=["json", "csv", "latex"])
 
     return asked

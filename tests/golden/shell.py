@@ -79,15 +79,17 @@ def held(path: str) -> Sections:
     return found
 
 
-def drawn(*words: str) -> Sections:
-    """The table on the terminal, and the figures that are drawn beside it: what they are made
-    from, since drawing takes long and the same library draws everywhere."""
+def drawn(*words: str, one: bool = False) -> Sections:
+    """The table on the terminal, and the figures that are drawn beside it, or the first one: what
+    they are made from, since drawing takes long and the same library draws everywhere."""
+    to = ("--figure", "figures/one.svg") if one else ("--figures", "figures")
     shutil.rmtree("figures", ignore_errors=True)
+    Path("figures").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vl_convert.vegalite_to_svg", lambda spec, **_: plain.of_figure(spec))
-        printed = plain.of_text(done(*words, "--figures", "figures"))
+        printed = plain.of_text(done(*words, *to))
     found = {f"text rote {shlex.join(words)}": printed}
     for file in sorted(Path("figures").glob("*.svg")):
-        assert file.with_suffix(".png").is_file()
+        assert one or file.with_suffix(".png").is_file()
         found[f"figure {file.stem} of rote {shlex.join(words)}"] = file.read_text("utf-8")
     return found

@@ -80,15 +80,13 @@ def rouge(world: World) -> Sections:
 def templates(world: World) -> Sections:
     few = ("--permutations", "0", "--no-matched", "-n", "4", "--top", "10", "--lengths", "4,5")
     marked = ("templates", *ANSWERS, *few, "--highlight", "model-like/a walk")
-    corpus = ("--corpus", f"small={world.index}")
-    model = ("--perplexity", "--model", world.model)
+    asked = ("templates", *ANSWERS, *few, "--corpus", f"small={world.index}", "--perplexity")
+    asked += ("--model", world.model)
     return {
-        **drawn("templates", *ANSWERS, *few, *corpus),
-        **forms("templates", *ANSWERS, *few, *corpus, only=["json", "csv", "latex"]),
+        **drawn(*asked),
+        **forms(*asked, only=["json", "csv", "latex"]),
         **forms("templates", *ANSWERS, *few, "--templates-from", "model-like", only=["text"]),
-        **drawn("templates", *ANSWERS, *few, *model),
-        **forms("templates", *ANSWERS, *few, *model, only=["json"]),
-        **forms(*marked, only=BOTH),
+        **forms(*marked, only=["text"]),
         **written(*marked, path="marked.html"),
         **written("templates", *ANSWERS, *few, to="--all-matches", path="matches.jsonl"),
     }
