@@ -1,7 +1,8 @@
 """Write the generated pages, or with --check say whether they are up to date.
 
 `docs/cli.md` holds the help of every command, `src/rote/__init__.pyi` the types of every function.
-The check also fails for a measure without a page and for a link that leads nowhere.
+The check also fails for a measure without a page, a study that no guide shows, and a link that
+leads nowhere.
 """
 
 from __future__ import annotations
@@ -78,6 +79,13 @@ def problems() -> list[str]:
     for name in plugins.members("measure"):
         if not (DOCS / "measures" / f"{name}.md").exists():
             found.append(f"the measure {name} has no page docs/measures/{name}.md")
+    guides = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    guides = guides.replace(REFERENCE.read_text(encoding="utf-8"), "")
+    for name in plugins.members("studies"):
+        python = f"rote.{name.replace('-', '_')}("
+        found += [
+            f"no guide shows `{call}`" for call in (f"rote {name} ", python) if call not in guides
+        ]
     for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
         for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
             if not (page.parent / target).exists():

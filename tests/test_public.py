@@ -138,3 +138,19 @@ def test_a_list_of_numbers_may_be_a_string_or_a_number(tmp_path: Path) -> None:
     assert made.to_polars("subsets").height == 1
     with pytest.raises(rote.OptionError, match="most takes whole numbers"):
         rote.limit(texts, most="two", output=tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", ["novelty", "contamination", "originality", "trace"])
+def test_a_corpus_is_a_name_a_path_or_an_opened_index(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "IDX"
+    rote.build_index(["They left by the back gate as it rained."], path, layers=("lower", "pos"))
+    texts = ["We left by the back gate as it rained, she said.", "No."]
+    more = {"min_words": 3, "min_bits": 1} if name == "trace" else {"matched": False}
+    found = [
+        getattr(rote, name)(texts, against=against, **more)
+        for against in (str(path), path, rote.open_index(path))
+    ]
+    assert found[0].to_dict() == found[1].to_dict() == found[2].to_dict()
+    made = rote.index_texts(["They left by the back gate as it rained."])
+    if name == "trace":
+        assert rote.trace(texts, against=made, **more).tables["spans"]

@@ -33,7 +33,7 @@ WITHOUT = "no corpus to hold the texts against: --against names an index, or a f
 
 
 def check_against(
-    against: str, layers: Sequence[str], signature: str, flag: str = "against"
+    against: str | Index, layers: Sequence[str], signature: str, flag: str = "against"
 ) -> None:
     """Refuse a corpus that cannot be compared; cheap enough to be asked before any text is read.
 
@@ -44,6 +44,10 @@ def check_against(
     from rote.index.folders.manifest import is_index
 
     own = annotator_signature(signature)
+    if not isinstance(against, str):
+        made = against.manifest.signature if against.manifest else against.recipe.signature
+        _check(str(against.path or "in memory"), made, against.sorted_layers, layers, own)
+        return
     if is_index(Path(against)):
         check_index(Path(against), layers, own)
         return
@@ -60,27 +64,37 @@ def check_index(path: Path, layers: Sequence[str], signature: str) -> None:
     from rote.index.folders.manifest import read_manifest
 
     manifest = read_manifest(path)
-    if manifest.signature != signature:
+    _check(str(path), manifest.signature, manifest.sorted_layers, layers, signature)
+
+
+def _check(
+    name: str, made: str, sorted_layers: Sequence[str], layers: Sequence[str], signature: str
+) -> None:
+    if made != signature:
         raise OptionError(
-            f"the index {path} was made by {manifest.signature}, and the measured texts by "
-            f"{signature}: their layers do not compare. Measure with the annotator that made the "
-            "index (--annotator), or build the index again"
+            f"the index {name} was made by {made}, and the measured texts by {signature}: their "
+            "layers do not compare. Measure with the annotator that made the index (--annotator), "
+            "or build the index again"
         )
     for layer in layers:
-        if layer not in manifest.sorted_layers:
+        if layer not in sorted_layers:
             raise OptionError(
-                f"the index {path} cannot count over the layer '{layer}', only over "
-                f"{', '.join(manifest.sorted_layers)}. "
-                f"`rote index add-layer {shlex.quote(str(path))} {layer}` adds it"
+                f"the index {name} cannot count over the layer '{layer}', only over "
+                f"{', '.join(sorted_layers)}. "
+                f"`rote index add-layer {shlex.quote(name)} {layer}` adds it"
             )
 
 
-def open_against(against: str, layers: Sequence[str], reporter: Reporter | None = None) -> Index:
-    """The index, or one in memory of a file's texts."""
+def open_against(
+    against: str | Index, layers: Sequence[str], reporter: Reporter | None = None
+) -> Index:
+    """The index, or one in memory of a file's texts; from Python one that is open already."""
     from rote.corpus import open_corpus
     from rote.index.folders.manifest import is_index
     from rote.index.opening import open_index
 
+    if not isinstance(against, str):
+        return against
     if is_index(Path(against)):
         return open_index(Path(against), reporter)
     # Every facet asks again: texts that are still the same are not annotated again.
@@ -91,13 +105,17 @@ def open_against(against: str, layers: Sequence[str], reporter: Reporter | None 
     return _IN_MEMORY[key]
 
 
-def signed_against(against: str | None) -> str | None:
+def signed_against(against: str | Index | None) -> str | None:
     """What the signature says of a corpus: its name, and which documents it holds."""
     from rote.corpus import open_corpus
     from rote.index.folders.manifest import is_index, read_manifest
 
-    if not against:
+    if against is None or against == "":
         return None
+    if not isinstance(against, str):
+        from rote.search.backends.rote import signed_index
+
+        return signed_index(against)
     path = Path(against)
     if is_index(path):
         return f"{path.resolve().name}={read_manifest(path).fingerprint[:12]}"

@@ -49,7 +49,7 @@ _CONTEXT = 60
 class Options:
     """Settings of `contamination`."""
 
-    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against)
+    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against, opened=True)
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(
         (8, 13), "the two lengths of n-grams that are looked up, the shorter first", short="-n"

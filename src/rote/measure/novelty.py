@@ -48,7 +48,7 @@ _ITEMS = {"novel": "words", "tags": "tags"}
 class Options:
     """Settings of `novelty`."""
 
-    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against)
+    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against, opened=True)
     layer: str = option("lower", "layer of words")
     tags: str = option("pos", "layer of tags, for syntactic novelty; '' leaves it out")
     n: tuple[int, ...] = option(

@@ -63,7 +63,7 @@ class Options:
     """Settings of `originality`."""
 
     variant: Literal["exact", "paper"] = option("exact", "as defined, or Algorithm 1 as printed")
-    against: str = option("", HELP, metavar="IDX", sign=signed_against)
+    against: str = option("", HELP, metavar="IDX", sign=signed_against, opened=True)
     relax: int = option(1, "a fragment of at most this many sources needs a citation", least=1)
     layer: str = option("lower", "layer of words in which fragments are looked up")
     document_field: str | None = option(

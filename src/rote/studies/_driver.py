@@ -77,7 +77,7 @@ def _built(kind: type, given: Mapping[str, Any]) -> Any:
 
 
 def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
-    """`by="a,b"` is as good as `by=("a", "b")`, and a string as good as a Path."""
+    """`by="a,b"` is as good as `by=("a", "b")`; of a string and a Path either will do."""
     union = get_origin(hint) in (Union, types.UnionType)
     kind = next(k for k in get_args(hint) if k is not types.NoneType) if union else hint
     if get_origin(kind) is tuple:
@@ -98,6 +98,8 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
         if isinstance(value, Sequence):
             paths = item is Path
             return tuple(Path(one) if paths and isinstance(one, str) else one for one in value)
+    if kind is str and isinstance(value, Path):
+        return str(value)
     return Path(value) if kind is Path and isinstance(value, str) else value
 
 

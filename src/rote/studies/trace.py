@@ -74,7 +74,7 @@ def run(call: Call) -> Findings:
         tables={"spans": [_row(span, traced) for span in traced.spans]},
         notes=traced.notes,
         about={
-            "against": str(getattr(options.against, "path", options.against)),
+            "against": str(getattr(options.against, "path", options.against) or "in memory"),
             "signature": "",
             "settings": asdict(traced.options),
             "notes": list(traced.notes),
