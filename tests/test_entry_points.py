@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import rote
 from rote.cli.main import rote as shell
 from rote.core import plugins
-from rote.core.record import find, names
+from rote.core.registry import find, names
 from rote.report.markdown import markdown
 
 ROOT = Path(__file__).resolve().parent.parent

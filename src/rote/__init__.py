@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return __dir__()
     if not name.startswith("_"):
-        from rote.core.record import names
+        from rote.core.registry import names
 
         if name == "diversity" or name.replace("_", "-") in names():
             from rote.studies._functions import function
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from rote.core.record import names
+    from rote.core.registry import names
 
     functions = (name.replace("-", "_") for name in names())
     return sorted([*_HOME, "__version__", "diversity", "report", *functions])

@@ -9,7 +9,7 @@ import pytest
 
 import rote
 from rote.core import plugins
-from rote.core.record import main_values
+from rote.core.registry import main_values
 from rote.measure import Settings, panel
 from rote.report.make import make_report
 from rote.report.markdown import markdown

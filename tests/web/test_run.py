@@ -16,7 +16,7 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
-from rote.core import plugins, record
+from rote.core import plugins, registry
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.progress import Silent
 from rote.web.forms.options import from_json
@@ -55,7 +55,7 @@ def test_every_record_is_listed_with_what_it_says(app: TestClient) -> None:
     assert set(listed) == set(NAMES)
     for name, one in listed.items():
         assert f'href="/run/{name}"' in page
-        assert one["title"] == record.find(name).title
+        assert one["title"] == registry.find(name).title
         assert one["says"]
 
 
@@ -78,7 +78,7 @@ def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -
 @pytest.mark.parametrize("name", NAMES)
 def test_no_option_names_a_file_or_a_model_that_was_not_given(held: Workspace, name: str) -> None:
     """Whatever stands in an address, only what the app was started with is read."""
-    found = record.find(name)
+    found = registry.find(name)
     kinds = [found.options, *getattr(found, "more", ())]
     every = [(one.name, "/etc/passwd") for kind in kinds for one in fields(kind)]
     offered = {field.name for field in fields_of(name)}
@@ -93,8 +93,8 @@ def test_no_option_names_a_file_or_a_model_that_was_not_given(held: Workspace, n
 
 
 def test_what_writes_a_data_set_is_left_to_the_shell(app: TestClient) -> None:
-    written = set(record.names()) - set(NAMES)
-    assert all(getattr(record.find(name), "output", "result") != "result" for name in written)
+    written = set(registry.names()) - set(NAMES)
+    assert all(getattr(registry.find(name), "output", "result") != "result" for name in written)
     for name in written:
         assert app.get(f"/run/{name}").status_code == 404
 
@@ -199,7 +199,7 @@ def test_a_measure_of_another_package_is_in_the_app_by_itself(
 
 
 def test_results_that_are_kept_can_go_in(held: Workspace) -> None:
-    studies = [name for name in NAMES if takes_of(record.find(name)) == "results"]
+    studies = [name for name in NAMES if takes_of(registry.find(name)) == "results"]
     history = History(held.store)
     id = history.add([made()], title="kept")
     assert {"correlate", "factors"} <= set(studies)

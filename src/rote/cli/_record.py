@@ -17,7 +17,8 @@ from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import Metric
-from rote.core.record import LINES, find, module_of
+from rote.core.record import LINES
+from rote.core.registry import find, module_of
 from rote.core.result import Result
 
 

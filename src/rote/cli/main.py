@@ -9,7 +9,7 @@ import click
 
 from rote.core import plugins
 from rote.core.errors import RoteError, UnknownName
-from rote.core.record import names, room_of
+from rote.core.registry import names, room_of
 
 COMMANDS = "cli.commands"
 

@@ -13,20 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from rote.core import plugins
 from rote.core.chart import Chart
-from rote.core.errors import UnknownName
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Row, SourceResult
 from rote.core.table import Table
 
-if TYPE_CHECKING:
-    from rote.core.metric import Metric
-
-ROOMS = ("measure", "studies")
-"""Whose files are records."""
 Effort: TypeAlias = Literal["light", "medium", "heavy"]
 Section: TypeAlias = Literal["diversity", "patterns", "corpus", "references", "items", "others"]
 """The part of a report that a result belongs to."""
@@ -186,45 +179,3 @@ class Study(Record):
     output: Literal["result", "listing", "data"] = "result"
     """What a call gives: values with tables and figures; rows of one table; or a data set, written
     to the option `output`, with an account of it."""
-
-
-def names() -> list[str]:
-    """Every record there is, ours and those of other packages; nothing is imported."""
-    return list(dict.fromkeys(name for room in ROOMS for name in plugins.members(room)))
-
-
-def find(name: str) -> Metric | Study:
-    """The record of this name."""
-    module = module_of(name)
-    found: Metric | Study = getattr(module, "METRIC", None) or module.STUDY
-    return found
-
-
-def summary(name: str) -> str:
-    """The first line of what its file says, read without importing it."""
-    room = next((room for room in ROOMS if name in plugins.members(room)), ROOMS[0])
-    return plugins.summary(room, name)
-
-
-def module_of(name: str) -> Any:
-    """The module that holds the record; its docstring is the help of the command."""
-    return plugins.load(room_of(name), name)
-
-
-def room_of(name: str) -> str:
-    for room in ROOMS:
-        if name in plugins.members(room):
-            return room
-    raise UnknownName("command", name, names())
-
-
-def of_result(measure: str) -> Metric | Study | None:
-    """The record behind a result; None where the package that measured it is not installed."""
-    return find(measure) if measure in names() else None
-
-
-def main_values(measure: str, values: Sequence[str]) -> list[str]:
-    """Which of these values stand for a measure: those that its record names, else the first."""
-    record = of_result(measure)
-    usual = [name for name in record.main if name in values] if record else []
-    return usual or list(values[:1])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from rote.measure._sentences import Sentences
 if TYPE_CHECKING:
     from rote.measure._neighbours.samples import Runs
     from rote.measure._templates.windows import Chosen, Windows
-    from rote.measure.favoured import Options
 
 _EXAMPLES = 3
 # A pattern one item further along is the same habit, unless it stands clearly more often alone.
@@ -50,7 +49,7 @@ class Rows:
     reference: str | None
 
 
-def listed(rows: Rows, options: Options, reporter: Reporter) -> list[Row]:
+def listed(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
     """The patterns of both sides, for every source."""
     from rote.measure._templates.windows import windows_by_length
 
@@ -92,7 +91,7 @@ class _Counting:
     """The patterns of one length and of one source beside the reference."""
 
     def __init__(
-        self, rows: Rows, windows: Windows, by_sentence: Layer, options: Options, source: str
+        self, rows: Rows, windows: Windows, by_sentence: Layer, options: Any, source: str
     ) -> None:
         self.rows, self.windows, self.options = rows, windows, options
         self.by_sentence, self.source = by_sentence, source

@@ -24,9 +24,11 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Work, option
 from rote.core.record import Headline
+from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Table, defined, distinct
+from rote.core.table import Rows as TableRows
 from rote.measure._means import per_text, reduce, said_of, standard_errors
-from rote.measure._overlap.layout import TYPES
 
 _EXPLAINED = {
     "entity_recall": "entities of reference and document that the text has",
@@ -271,6 +273,35 @@ def says_something(word: str) -> bool:
     return word.lower() not in STOP_WORDS and any(map(str.isalnum, word))
 
 
+def _shown_types(rows: TableRows, result: Result) -> TableRows:
+    """A type that only references have is a miss, which recall shows."""
+    found = [row for row in rows if row["tokens"] or defined(row["entity_recall"])]
+    held = set(distinct(found, "source"))
+    return found + [
+        {"source": source, "type": "no entities"}
+        for source in distinct(rows, "source")
+        if source not in held
+    ]
+
+
+_SHORT = {"entity_recall": "E_Rec", "entity_precision": "E_Prc", "entity_remembered": "E_Rem"}
+LAYOUT = (
+    Table(
+        "types",
+        "By type of entity",
+        (
+            *(Column("source"), Column("type")),
+            *(Column("texts", kind="count"), Column("tokens", kind="count")),
+            *(Column(name, title, "number", 3, optional=True) for name, title in _SHORT.items()),
+        ),
+        said="means over the texts that have the type",
+        rows=_shown_types,
+        by="source",
+        limit=40,
+    ),
+)
+
+
 METRIC = Metric(
     name="entity-scores",
     title="Entities of a text, its reference and its document",
@@ -290,7 +321,7 @@ METRIC = Metric(
     notes=notes,
     tables=tables,
     inputs=False,
-    layout=TYPES,
+    layout=LAYOUT,
     heading="Names and numbers",
     says="How many names and numbers of a text are in its document, and how many are remembered.",
     section="corpus",

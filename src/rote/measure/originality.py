@@ -31,16 +31,14 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
-from rote.core.sample import Need, RawText, Sample, Take
+from rote.core.sample import Need, Sample, Take
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._originality.layout import LAYOUT
-from rote.measure._sentences import Sentences, sentences_of
+from rote.measure._originality.tables import Rows
+from rote.measure._sentences import sentences_of
 
 if TYPE_CHECKING:
     from rote.index.index import Index
-    from rote.search.originality.edges import Rule
-    from rote.search.originality.generated import Verdicts
-    from rote.search.originality.reach import GroundTruth
 
 # Words and tags say where a fragment may begin and end, whatever layer it is looked up in.
 _WORDS, _TAGS = Need("word"), Need("pos")
@@ -104,24 +102,6 @@ class Options:
         for name in given if self.variant == "paper" else ():
             if given[name]:
                 raise OptionError(f"Algorithm 1 knows no {name}: leave it out, or variant 'paper'")
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The verdict on every sentence, sums per text, and what the tables read from.
-
-    `sums` has one row per text, sums over its sentences: how many, original ones, failing ones,
-    those that hold fragments, of these the share of original fragments and of cited ones; words,
-    bits; then BLEU's found (4), total (4), nearest length.
-    """
-
-    layer: Layer
-    raw: RawText
-    sentences: Sentences
-    sums: Floats
-    verdicts: Verdicts | None = None
-    ground: GroundTruth | None = None
-    rule: Rule = "tags"
 
 
 SENTENCES, ORIGINAL, FAILING, HOLDING, NEW, CITED, WORDS, BITS = range(8)

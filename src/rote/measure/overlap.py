@@ -30,9 +30,10 @@ from rote.measure._against import signed_against
 from rote.measure._means import said_of
 from rote.measure._overlap.charts import CHARTS
 from rote.measure._overlap.layout import LAYOUT
-from rote.measure._overlap.partition import NO_BIN, Partition, Placebo, partition, placebo
+from rote.measure._overlap.partition import NO_BIN, partition, placebo
 from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
 from rote.measure._overlap.scores import needs as score_needs
+from rote.measure._overlap.tables import Rows
 from rote.measure._overlap.training import WITHOUT, Reading, check_train, held
 
 TEXT = "text"
@@ -83,27 +84,6 @@ class Options:
         check_options(self)
         if self.placebo and not self.train:
             raise OptionError("--placebo stands beside a training set: --train names one")
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Of every text: its item, how many n-grams are held of how many, its bin and its scores.
-
-    `others` are the groups that --control and --normalize-to name.
-    """
-
-    item: Integers
-    base: Integers
-    """Texts with the same number belong together: they have one doc_id, or are one item."""
-    found: Integers
-    every: Integers
-    overlap: Floats
-    bin: Integers
-    partition: Partition
-    scores: Mapping[str, Floats]
-    others: Mapping[str, str]
-    trained: bool
-    placebo: Placebo | None
 
 
 def settled(options: Options, fields: Collection[str]) -> Options:

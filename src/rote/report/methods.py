@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rote.core.record import SECTIONS, of_result
+from rote.core.record import SECTIONS
+from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.report.citations import Bibliography
 from rote.report.report import Material, Report

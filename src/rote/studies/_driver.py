@@ -17,7 +17,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Metric, check_types
 from rote.core.progress import Reporter, Silent
-from rote.core.record import Call, Findings, Study, find
+from rote.core.record import Call, Findings, Study
+from rote.core.registry import find
 from rote.core.result import Interval, Result
 from rote.core.saved import read_results
 from rote.core.signature import Signature, option_settings

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from rote.compare.levels import Levels
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.studies._source_table import Column, SourceTable
-
-if TYPE_CHECKING:
-    from rote.studies.factors import Options
 
 Scale = Literal["auto", "linear", "log"]
 WIDE = 20
@@ -82,7 +79,7 @@ def reference_field(table: SourceTable) -> str | None:
 class Trends:
     """The rows of one factor, column by column."""
 
-    def __init__(self, table: SourceTable, levels: Levels, options: Options) -> None:
+    def __init__(self, table: SourceTable, levels: Levels, options: Any) -> None:
         self.table, self.levels, self.options = table, levels, options
         self.scale = _scale(levels, options.scale)
         self.numbers = dict(zip(levels.names, levels.numbers))

@@ -16,7 +16,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rote.core.errors import InputError
 from rote.core.metric import Metric
-from rote.core.record import Study, find, module_of, names
+from rote.core.record import Study
+from rote.core.registry import find, module_of, names
 from rote.core.result import Result
 from rote.studies._driver import default_of, kinds, options_of, run
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from rote.compare.intervals import quantile
 from rote.core.errors import OptionError
 from rote.core.facets import JOINT
-from rote.core.record import Call, main_values
+from rote.core.record import Call
+from rote.core.registry import main_values
 from rote.core.result import Result
 from rote.studies._source_table import Column, SourceTable, TableOptions, chosen
 

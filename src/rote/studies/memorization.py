@@ -14,17 +14,15 @@ al. 2026); with --corpus, against how often an item occurs in the training data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, option, unsigned
 from rote.core.record import Call, Findings, Study
-from rote.corpus.items import Item, ItemOptions, fingerprint
+from rote.corpus.items import ItemOptions, fingerprint
 from rote.measure._groups import in_order
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
@@ -32,7 +30,8 @@ from rote.studies._items import check_by, correctness, groups_of
 from rote.studies._memorization import known, tables
 from rote.studies._memorization.charts import CHARTS
 from rote.studies._memorization.layout import LAYOUT
-from rote.studies._memorization.scores import Scores, score
+from rote.studies._memorization.scores import score
+from rote.studies._memorization.tables import Scoring
 
 METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
 
@@ -96,24 +95,6 @@ class Options:
         check_by(self.by)
         if not self.model:
             raise OptionError("who is asked? --model names one or more models")
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """What the tables are made from. Groups are those of the items, the same for every model."""
-
-    items: Sequence[Item]
-    groups: Mapping[str, NDArray[np.int64]]
-    scores: Mapping[str, Scores]
-    """By the name of the model."""
-    correct: NDArray[np.float64]
-    member: NDArray[np.float64]
-    frequencies: known.Frequencies | None
-    bases: NDArray[np.int64]
-    """Items with the same number are made from one another."""
-    order: NDArray[np.int64]
-    """The place of each item in an order that is not that of the file."""
-    options: Options
 
 
 def run(call: Call) -> Findings:

@@ -37,11 +37,12 @@ from rote.core.metric import check_options, option, unsigned
 from rote.core.record import Asked, Call, Findings, Study
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
-from rote.studies._items import Floats, Groups, Labels, check_by, correctness, groups_of, halves
+from rote.studies._items import Floats, Groups, check_by, correctness, groups_of, halves
 from rote.studies._popularity import tables
 from rote.studies._popularity.charts import CHARTS
 from rote.studies._popularity.layout import LAYOUT
 from rote.studies._popularity.scores import Scale, Scored, score
+from rote.studies._popularity.tables import Scoring
 
 _LONGEST, _SHORTEST = 7, 2
 """N-grams that a report may look at: those of the paper first."""
@@ -98,26 +99,6 @@ class Options:
         check_by(self.by)
         if self.corpus is None:
             raise OptionError("popular where? --corpus names the index that counts")
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """All that the tables are made from: per item its scores, its half, whether it was right."""
-
-    items: Sequence[Item]
-    instances: Scored
-    first: Labels
-    """Which instance is the first of each item."""
-    right: Floats
-    wrong: Floats
-    bases: Labels
-    """Items with the same number are made from one another."""
-    scores: Floats
-    half: Labels
-    tenth: Labels
-    correct: Floats
-    groups: Groups
-    options: Options
 
 
 def run(call: Call) -> Findings:

@@ -13,7 +13,7 @@ holds it (--frequency), by how often the model saw the text:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -34,6 +34,7 @@ from rote.studies._style import tables
 from rote.studies._style.charts import CHARTS
 from rote.studies._style.completions import Completion, Cut, complete, cut_texts
 from rote.studies._style.layout import LAYOUT
+from rote.studies._style.tables import Recall
 
 METHOD = "Wilson (shares), jackknife over texts (means)"
 
@@ -85,16 +86,6 @@ class Options:
             raise OptionError(
                 f"there is no layer '{self.layer}': one of {', '.join(annotators.get().gives)}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """What the tables are made from: completions by group, and how often each text was seen."""
-
-    groups: Mapping[str, Sequence[Completion]]
-    frequency: Mapping[tuple[str, str], float]
-    """By the key of the text; empty where nobody says it."""
-    options: Options
 
 
 def run(call: Call) -> Findings:

@@ -7,19 +7,22 @@ listed with all that decides them. The verdicts alone can be had of all sentence
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rote.compare.intervals import around, left_out_error, shares
-from rote.core.array_types import Flags, Integers
+from rote.core.array_types import Flags, Floats, Integers
+from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row
-from rote.measure._sentences import drawn
+from rote.core.sample import RawText
+from rote.measure._sentences import Sentences, drawn
 
 if TYPE_CHECKING:
     from rote.core.sample import Take
-    from rote.measure.originality import Options, Rows
+    from rote.search.originality.edges import Rule
     from rote.search.originality.generated import Spans, Verdicts
     from rote.search.originality.reach import GroundTruth
 
@@ -30,7 +33,25 @@ _AROUND = 60
 _LENGTHS = range(2, 9)
 
 
-def all_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str, Sequence[Row]]:
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The verdict on every sentence, sums per text, and what the tables read from.
+
+    `sums` has one row per text, sums over its sentences: how many, original ones, failing ones,
+    those that hold fragments, of these the share of original fragments and of cited ones; words,
+    bits; then BLEU's found (4), total (4), nearest length.
+    """
+
+    layer: Layer
+    raw: RawText
+    sentences: Sentences
+    sums: Floats
+    verdicts: Verdicts | None = None
+    ground: GroundTruth | None = None
+    rule: Rule = "tags"
+
+
+def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Sequence[Row]]:
     """`counts`, `sentences`, `citations`, `lengths`, those of the ground truth, `verdicts`."""
     assert rows.ground is not None
     assert rows.verdicts is not None
@@ -218,7 +239,7 @@ _LONGEST_SHOWN = 12
 
 
 def ground_tables(
-    ground: GroundTruth, comparison: Comparison, options: Options
+    ground: GroundTruth, comparison: Comparison, options: Any
 ) -> dict[str, Sequence[Row]]:
     """`ground_truth`, `merged_authors`, and `incompleteness` if asked for."""
     from rote.search.originality.edges import rule_for
@@ -256,7 +277,7 @@ def ground_tables(
     return found
 
 
-def _incompleteness(ground: GroundTruth, comparison: Comparison, options: Options) -> list[Row]:
+def _incompleteness(ground: GroundTruth, comparison: Comparison, options: Any) -> list[Row]:
     """Good and Turing's estimate, by length: the share of fragments to come that is not yet held.
 
     Of all occurrences of fragments, those that stand once; a ground truth in which nothing is

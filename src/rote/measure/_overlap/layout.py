@@ -1,5 +1,5 @@
-"""The tables of `overlap` and `entity-scores` as they are shown: bin by bin, from the most novel
-items to the most similar, and entities by type."""
+"""The tables of `overlap` as they are shown: bin by bin, from the most novel items to the most
+similar."""
 
 from __future__ import annotations
 
@@ -99,17 +99,6 @@ def _beside(rows: Rows, result: Result) -> Rows:
     return [row for row in _scored(rows, result) if "over_placebo" in row]
 
 
-def _types(rows: Rows, result: Result) -> Rows:
-    """A type that only references have is a miss, which recall shows."""
-    found = [row for row in rows if row["tokens"] or defined(row["entity_recall"])]
-    held = set(distinct(found, "source"))
-    return found + [
-        {"source": source, "type": "no entities"}
-        for source in distinct(rows, "source")
-        if source not in held
-    ]
-
-
 LAYOUT = (
     Table(
         "partition",
@@ -159,24 +148,5 @@ LAYOUT = (
         "difference of the correlations",
         rows=_beside,
         by="source",
-    ),
-)
-TYPES = (
-    Table(
-        "types",
-        "By type of entity",
-        (
-            *(Column("source"), Column("type")),
-            *(Column("texts", kind="count"), Column("tokens", kind="count")),
-            *(
-                Column(name, title, "number", 3, optional=True)
-                for name, title in _TITLES.items()
-                if name.startswith("entity_")
-            ),
-        ),
-        said="means over the texts that have the type",
-        rows=_types,
-        by="source",
-        limit=_MANY,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from rote.core.array_types import Floats, Integers
 from rote.core.sample import Take
 from rote.measure._overlap.partition import (
     NO_BIN,
+    Partition,
+    Placebo,
     clustered_rank_test,
     log_ratio,
     paired_log_ratio,
@@ -25,11 +27,29 @@ from rote.measure._overlap.partition import (
 )
 from rote.measure._overlap.scores import is_made
 
-if TYPE_CHECKING:
-    from rote.measure.overlap import Rows
-
 TOO_SHORT, ALL = "too short", "all"
 _UNDEFINED = Estimate(math.nan, np.zeros(0), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Of every text: its item, how many n-grams are held of how many, its bin and its scores.
+
+    `others` are the groups that --control and --normalize-to name.
+    """
+
+    item: Integers
+    base: Integers
+    """Texts with the same number belong together: they have one doc_id, or are one item."""
+    found: Integers
+    every: Integers
+    overlap: Floats
+    bin: Integers
+    partition: Partition
+    scores: Mapping[str, Floats]
+    others: Mapping[str, str]
+    trained: bool
+    placebo: Placebo | None
 
 
 @dataclass(frozen=True, slots=True)

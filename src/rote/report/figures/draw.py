@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rote.core import record
+from rote.core import registry
 from rote.core.chart import Chart, defined
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
@@ -100,7 +100,7 @@ def charts(measure: str) -> list[Chart]:
     """All charts of a measure, the main one first: the values of a measure of texts, and what its
     record declares. A study draws values where it says so."""
     try:
-        known = record.find(measure)
+        known = registry.find(measure)
     except UnknownName:
         return [VALUES, CURVE]
     return [*([VALUES, CURVE] if isinstance(known, Metric) else []), *known.charts]

@@ -15,7 +15,7 @@ from typing import Any
 
 from rote.core.errors import OptionError
 from rote.core.facets import is_input
-from rote.core.record import main_values
+from rote.core.registry import main_values
 from rote.core.result import Result
 from rote.report._facets import split_panel
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rote.core.record import Section, of_result
+from rote.core.record import Section
+from rote.core.registry import of_result
 from rote.core.result import Result
 
 

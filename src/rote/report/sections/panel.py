@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rote.core.record import main_values, of_result
+from rote.core.registry import main_values, of_result
 from rote.core.result import Result
 from rote.report._grid import GridRow, grid
 from rote.report.blocks import Block, Group, Listed, Said, Section

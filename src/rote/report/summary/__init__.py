@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rote.core.record import Study, of_result
+from rote.core.record import Study
+from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.measure._correct import UNTESTED
 from rote.report._grid import SIGNIFICANT

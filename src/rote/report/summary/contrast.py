@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from rote.core.record import Headline, of_result
+from rote.core.record import Headline
+from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.report._grid import Cell, GridRow, grid
 

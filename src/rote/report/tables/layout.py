@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rote.core import record
+from rote.core import registry
 from rote.core.errors import UnknownName
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table
@@ -53,7 +53,7 @@ def on_page(result: Result) -> list[Sheet]:
 
 def _declared(measure: str) -> Sequence[Table]:
     try:
-        return record.find(measure).layout
+        return registry.find(measure).layout
     except UnknownName:
         return ()
 

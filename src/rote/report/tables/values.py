@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from rote.core.record import of_result
+from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.core.table import Column
 from rote.report._facets import split, split_panel

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,14 @@ from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.intervals import around
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
+from rote.corpus.items import Item
 from rote.studies._items import HALVES, Share, described, halves, mean_of, named, repeated
+from rote.studies._memorization import known
 from rote.studies._memorization.attacks import ATTACKS
 from rote.studies._memorization.known import overlap_of_groups
 from rote.studies._memorization.membership import separation
 from rote.studies._memorization.prediction import SPLITS, Predicted, Splits, predict
-
-if TYPE_CHECKING:
-    from rote.studies.memorization import Scoring
+from rote.studies._memorization.scores import Scores
 
 Floats = NDArray[np.float64]
 _HALVED = ("tde_likelihood", "neighbours")
@@ -30,6 +31,24 @@ would say nothing."""
 _FREQUENCIES = ("copies", "ips", "held")
 _FEW = 4
 EVERY = "all items"
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What the tables are made from. Groups are those of the items, the same for every model."""
+
+    items: Sequence[Item]
+    groups: Mapping[str, NDArray[np.int64]]
+    scores: Mapping[str, Scores]
+    """By the name of the model."""
+    correct: NDArray[np.float64]
+    member: NDArray[np.float64]
+    frequencies: known.Frequencies | None
+    bases: NDArray[np.int64]
+    """Items with the same number are made from one another."""
+    order: NDArray[np.int64]
+    """The place of each item in an order that is not that of the file."""
+    options: Any
 
 
 def sources(scored: Scoring) -> dict[str, SourceResult]:

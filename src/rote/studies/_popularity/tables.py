@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,14 @@ from rote.compare.exact_tests import sign_flip
 from rote.compare.intervals import around
 from rote.compare.permutation import holm
 from rote.core.result import Row, SourceResult
+from rote.corpus.items import Item
 from rote.studies._items import (
     HALVES,
     HIGH,
     LOW,
     NEITHER,
     Floats,
+    Groups,
     Labels,
     Share,
     described,
@@ -28,10 +31,7 @@ from rote.studies._items import (
     of_tasks,
     repeated,
 )
-from rote.studies._popularity.scores import PARTS, Deciles
-
-if TYPE_CHECKING:
-    from rote.studies.popularity import Scoring
+from rote.studies._popularity.scores import PARTS, Deciles, Scored
 
 VALUES = {
     "ips": "popularity of the right instance",
@@ -49,6 +49,26 @@ _PAPER = "advantage"
 """Given with variant paper alone."""
 _MANY_TIED = 0.1
 """From this share of items on the median on, the halves are said to be uneven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """All that the tables are made from: per item its scores, its half, whether it was right."""
+
+    items: Sequence[Item]
+    instances: Scored
+    first: Labels
+    """Which instance is the first of each item."""
+    right: Floats
+    wrong: Floats
+    bases: Labels
+    """Items with the same number are made from one another."""
+    scores: Floats
+    half: Labels
+    tenth: Labels
+    correct: Floats
+    groups: Groups
+    options: Any
 
 
 def sources(scored: Scoring) -> dict[str, SourceResult]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,6 @@ from rote.studies._items import named
 from rote.studies._popularity.scores import PARTS, Deciles
 from rote.studies._style.completions import Completion
 
-if TYPE_CHECKING:
-    from rote.studies.style_memorization import Recall
-
 VALUES = {
     "exact": "memorized word for word",
     "style": "memorized in style (the same tags)",
@@ -27,6 +25,16 @@ VALUES = {
     "tags_agree": "tags that agree",
 }
 _SHARES = ("exact", "style", "style_only")
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What the tables are made from: completions by group, and how often each text was seen."""
+
+    groups: Mapping[str, Sequence[Completion]]
+    frequency: Mapping[tuple[str, str], float]
+    """By the key of the text; empty where nobody says it."""
+    options: Any
 
 
 def sources(recall: Recall) -> dict[str, SourceResult]:

@@ -13,7 +13,8 @@ from urllib.parse import quote, urlencode
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
-from rote.core.record import Study, find, names
+from rote.core.record import Study
+from rote.core.registry import find, names
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.studies._driver import kinds, options_of, run

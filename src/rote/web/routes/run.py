@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
-from rote.core import record as records
+from rote.core import registry as records
 from rote.core.errors import RoteError
 from rote.web.errors import status_of
 from rote.web.forms.compare import guessed

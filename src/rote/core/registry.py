@@ -1,0 +1,56 @@
+"""Which records there are: the files of `measure/` and `studies/`, and entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rote.core import plugins
+from rote.core.errors import UnknownName
+from rote.core.metric import Metric
+from rote.core.record import Study
+
+ROOMS = ("measure", "studies")
+"""Whose files are records."""
+
+
+def names() -> list[str]:
+    """Every record there is, ours and those of other packages; nothing is imported."""
+    return list(dict.fromkeys(name for room in ROOMS for name in plugins.members(room)))
+
+
+def find(name: str) -> Metric | Study:
+    """The record of this name."""
+    module = module_of(name)
+    found: Metric | Study = getattr(module, "METRIC", None) or module.STUDY
+    return found
+
+
+def summary(name: str) -> str:
+    """The first line of what its file says, read without importing it."""
+    room = next((room for room in ROOMS if name in plugins.members(room)), ROOMS[0])
+    return plugins.summary(room, name)
+
+
+def module_of(name: str) -> Any:
+    """The module that holds the record; its docstring is the help of the command."""
+    return plugins.load(room_of(name), name)
+
+
+def room_of(name: str) -> str:
+    for room in ROOMS:
+        if name in plugins.members(room):
+            return room
+    raise UnknownName("command", name, names())
+
+
+def of_result(measure: str) -> Metric | Study | None:
+    """The record behind a result; None where the package that measured it is not installed."""
+    return find(measure) if measure in names() else None
+
+
+def main_values(measure: str, values: Sequence[str]) -> list[str]:
+    """Which of these values stand for a measure: those that its record names, else the first."""
+    record = of_result(measure)
+    usual = [name for name in record.main if name in values] if record else []
+    return usual or list(values[:1])
