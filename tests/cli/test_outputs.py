@@ -26,7 +26,7 @@ RESULTS = writing("result")
 LISTS = {"count": "counts", "search": "places", "top": "ngrams", "trace": "spans"}
 LISTS |= {"index originals": "lengths"}
 ODD = (".xlsx", ".md", ".parquet", ".pdf", ".html", ".jsonl", ".docx", ".v2")
-HONOURED = {"trace": (".html",), "evaluate": (".jsonl",)}
+HONOURED = {"trace": (".html",), "evaluate": (".jsonl",), "perturb": (".jsonl",)}
 NAMING = [name for name in RESULTS if name not in LISTS]
 KEPT: dict[str, Any] = {}
 OF_ITEMS = ("evaluate", "memorization", "perturb", "popularity")
@@ -201,7 +201,7 @@ def test_models_and_tasks_of_several_kinds_stand_side_by_side(world: World) -> N
     assert "x[b]:" in shown
     found = Found.from_json(done([*asked, "--json"]))
     assert found.table().index("small[b]:") < found.table().index(" lambada ")
-    assert "small[b]|lambada" in str(found.figure().to_dict())
+    assert "small[b]" in str(found.figure().to_dict())
 
 
 CHANGES = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
 
 from rote.core import plugins
 from rote.core.metric import Metric
+from rote.core.registry import find
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature, option_settings
 from rote.report.citations import Bibliography, works
@@ -16,7 +18,8 @@ from rote.report.plan import offered
 from rote.report.report import Tool
 from tests.report.made_results import result, study
 
-OF_TEXTS = [name for name in offered() if name != "popularity"]
+OF_TEXTS = [name for name in offered() if name in plugins.members("measure")]
+OF_ITEMS = [name for name in offered() if name not in OF_TEXTS]
 
 
 def signed(name: str, **more: object) -> Result:
@@ -40,8 +43,17 @@ def test_every_measure_is_described_and_all_its_works_are_listed(name: str) -> N
             assert work.short.split(" ")[0] in said
 
 
+@pytest.mark.parametrize("name", OF_ITEMS)
+def test_every_study_of_a_report_is_described_and_cited(name: str) -> None:
+    record = find(name)
+    settings = defaultdict(lambda: "7", neighbours="none", variant="exact", count="documents")
+    assert record.method is not None
+    assert record.method(settings)[0].isupper()
+    assert works(record.citation)
+
+
 def test_every_work_has_a_title() -> None:
-    books = Bibliography(plugins.load("measure", name).METRIC.citation for name in OF_TEXTS)
+    books = Bibliography(find(name).citation for name in offered())
     assert all(entry.count(". ") >= 1 and len(entry) > 40 for entry in books.entries())
 
 

@@ -144,9 +144,13 @@ STUDY = Study(
     options=Options,
     more=(ItemOptions, ModelOptions),
     run=run,
-    citation="Gao et al., A framework for few-shot language model evaluation",
+    citation="Gao et al. (2023), A Framework for Few-Shot Language Model Evaluation",
     section="items",
     layout=LAYOUT,
     charts=CHARTS,
+    method=lambda settings: (
+        "Each model answers by the option with the highest log-likelihood, without examples before "
+        f"the question (prompts: {settings['prompts']})"
+    ),
     report=lambda asked: asked.lacks("model") or {"model": asked.model},
 )

@@ -159,5 +159,11 @@ STUDY = Study(
     section="corpus",
     charts=CHARTS,
     layout=LAYOUT,
+    method=lambda settings: (
+        "Memorization is scored on the instance with the right option: whether its second half is "
+        "completed word for word, loss per token, loss less that of neighbours "
+        f"({settings['neighbours']}), loss per compressed byte, Min-K% and Min-K%++ "
+        f"(k = {settings['k']})"
+    ),
     report=lambda asked: asked.lacks("model") or {"model": asked.model, "corpus": asked.corpus},
 )
