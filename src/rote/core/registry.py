@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rote.core import plugins
 from rote.core.errors import UnknownName
-from rote.core.metric import Metric
-from rote.core.record import Study
+
+if TYPE_CHECKING:  # `rote --help` imports this file, and must not wait for numpy
+    from rote.core.metric import Metric
+    from rote.core.record import Study
 
 ROOMS = ("measure", "studies")
 """Whose files are records."""
