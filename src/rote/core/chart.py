@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rote.core.table import Rows
 
@@ -94,5 +94,3 @@ class Chart:
     """Whether all facets share one figure; else each has its own, below each other."""
     says: str = ""
     """What one sees in it, for those who cannot."""
-    draw: Callable[[Result], Any] | None = None
-    """For a figure of another shape: the Altair chart, or None where there is nothing to draw."""

@@ -250,3 +250,9 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     `most`, `below`: bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
+
+
+def handle(default: Any, help: str, metavar: str) -> Any:
+    """An option that names a model, a corpus or files, or from Python is one; the study signs what
+    it was, not how it was named."""
+    return option(default, help, metavar=metavar, opened=True, sign=unsigned)

@@ -53,3 +53,8 @@ class Once:
         own = object()
         if self._said.setdefault(line, own) is own:  # one step: only one thread comes first
             self.reporter.say(line)
+
+
+def several(number: int, noun: str) -> str:
+    """1 segment, 2,000 segments."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

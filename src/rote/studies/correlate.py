@@ -39,7 +39,7 @@ from rote.compare.permutation import holm
 from rote.core.array_types import Floats
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
-from rote.core.metric import option, unsigned
+from rote.core.metric import handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.studies._correlate_charts import CHARTS
 from rote.studies._correlate_layout import LAYOUT
@@ -75,12 +75,8 @@ class Part:
 class Options(TableOptions):
     """What is correlated, over which sources, and how p-values are corrected."""
 
-    quality: tuple[Path, ...] = option(
-        (),
-        "Tables (.csv, .tsv, .jsonl) with a column `source` and columns of numbers",
-        metavar="FILE,...",
-        opened=True,
-        sign=unsigned,
+    quality: tuple[Path, ...] = handle(
+        (), "Tables (.csv, .tsv, .jsonl) with a column `source` and columns of numbers", "FILE,..."
     )
     quality_columns: tuple[str, ...] = option(
         (), "Columns of these tables to take; default: all that hold numbers alone", sign=unsigned

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus.items import ItemOptions, Record, fingerprint
 from rote.models.options import ModelOptions
@@ -41,13 +41,11 @@ METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twi
 class Options:
     """Who is asked, how answers are grouped, and where they go."""
 
-    model: tuple[str, ...] = option(
+    model: tuple[str, ...] = handle(
         (),
         "Models that answer: numpy:FOLDER, transformers:NAME, openai:URL#NAME, index:FOLDER; "
         "NAME=MODEL gives one a name of its own",
-        metavar="M1,M2,...",
-        opened=True,
-        sign=unsigned,
+        "M1,M2,...",
     )
     by: tuple[str, ...] = option(
         ("task",),

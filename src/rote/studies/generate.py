@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.model import Model
-from rote.core.progress import Asking, Reporter
+from rote.core.progress import Asking, Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
@@ -51,12 +51,8 @@ class Options:
     """Who writes, and where it goes."""
 
     SECTION: ClassVar[str] = "Models and output"
-    model: tuple[str, ...] = option(
-        (),
-        "The models; NAME=MODEL gives one a name of its own",
-        metavar="MODEL,...",
-        opened=True,
-        sign=unsigned,
+    model: tuple[str, ...] = handle(
+        (), "The models; NAME=MODEL gives one a name of its own", "MODEL,..."
     )
     output: Path = option(
         Path("generated.jsonl"),
@@ -121,10 +117,6 @@ def _announced(plan: Plan) -> str:
     kept = " (one sample where nothing is drawn)" if once else ""
     texts = several(len(plan), "text")
     return f"{' x '.join(parts)}{kept}: {texts}, at most {plan.tokens:,} tokens"
-
-
-def several(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _alike(plan: Plan) -> str | None:

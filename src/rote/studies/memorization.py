@@ -20,7 +20,7 @@ import numpy as np
 
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.corpus.items import ItemOptions, fingerprint
 from rote.measure._groups import in_order
@@ -40,28 +40,20 @@ METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong togethe
 class Options:
     """Who is asked, what is scored, and what is known of the items."""
 
-    model: tuple[str, ...] = option(
+    model: tuple[str, ...] = handle(
         (),
         "Models: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER; NAME=MODEL gives one "
         "a name of its own",
-        metavar="M,...",
-        opened=True,
-        sign=unsigned,
+        "M,...",
     )
-    corpus: str | None = option(
-        None,
-        "Where the training data are counted: an index, or infini-gram:NAME",
-        metavar="IDX",
-        opened=True,
-        sign=unsigned,
+    corpus: str | None = handle(
+        None, "Where the training data are counted: an index, or infini-gram:NAME", "IDX"
     )
-    neighbours: str = option(
+    neighbours: str = handle(
         "none",
         "Who makes neighbours: wordnet, index (words that --corpus has in the same place), "
         "masked:NAME (a masked model, extra lm), none",
-        metavar="KIND",
-        opened=True,
-        sign=unsigned,
+        "KIND",
     )
     neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned)
     k: float = option(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++", short="-k")

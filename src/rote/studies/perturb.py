@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus.items import ItemOptions, Record
 from rote.curate.perturb import PerturbOptions
@@ -64,12 +64,8 @@ class Options:
         writes=LINES,
         sign=unsigned,
     )
-    perturbed: tuple[Path, ...] = option(
-        (),
-        "Items that were perturbed before: compare, and replace nothing",
-        metavar="FILE,...",
-        opened=True,
-        sign=unsigned,
+    perturbed: tuple[Path, ...] = handle(
+        (), "Items that were perturbed before: compare, and replace nothing", "FILE,..."
     )
     answers: Path | None = option(
         None,
@@ -78,21 +74,17 @@ class Options:
         writes=LINES,
         sign=unsigned,
     )
-    corpus: str | None = option(
+    corpus: str | None = handle(
         None,
         "Where popularity and frequency are counted: an index of rote, a folder of infini-gram, "
         "infini-gram:NAME",
-        metavar="IDX",
-        opened=True,
-        sign=unsigned,
+        "IDX",
     )
-    model: tuple[str, ...] = option(
+    model: tuple[str, ...] = handle(
         (),
         "Models that answer the items before and after, as in `rote evaluate`; NAME=MODEL gives "
         "one a name of its own",
-        metavar="M1,M2,...",
-        opened=True,
-        sign=unsigned,
+        "M1,M2,...",
     )
     each_pos: bool = option(
         True,

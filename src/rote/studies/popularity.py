@@ -33,7 +33,7 @@ import numpy as np
 
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Asked, Call, Findings, Study
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
@@ -53,12 +53,10 @@ METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins
 class Options:
     """Where n-grams are counted, what is scored, and how items are grouped."""
 
-    corpus: str | None = option(
+    corpus: str | None = handle(
         None,
         "Where n-grams are counted: an index of rote, a folder of infini-gram, infini-gram:NAME",
-        metavar="IDX",
-        opened=True,
-        sign=unsigned,
+        "IDX",
     )
     n: int = option(7, "Tokens in an n-gram", short="-n")
     correct: str | None = option(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.corpus import ReadOptions
 from rote.index.index import Index
@@ -43,13 +43,11 @@ METHOD = "Wilson (shares), jackknife over texts (means)"
 class Options:
     """Who is asked, how texts are cut, and how they are grouped."""
 
-    model: tuple[str, ...] = option(
+    model: tuple[str, ...] = handle(
         (),
         "Models: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER; NAME=MODEL gives one "
         "a name of its own",
-        metavar="M,...",
-        opened=True,
-        sign=unsigned,
+        "M,...",
     )
     corpus: str | None = option(
         None, "Index of the training data", metavar="IDX", opened=True, sign=unsigned

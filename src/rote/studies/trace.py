@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
@@ -37,12 +37,8 @@ class Options:
     """What the texts are held against."""
 
     SECTION: ClassVar[str] = "Corpus"
-    against: str | None = option(
-        None,
-        "The corpus: an index, or a file of texts if they are few",
-        metavar="IDX",
-        opened=True,
-        sign=unsigned,
+    against: str | None = handle(
+        None, "The corpus: an index, or a file of texts if they are few", "IDX"
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rote.cli._listing import SummaryOptions
 from rote.cli._record import Further, Given, account, record_command
+from rote.core.progress import several
 from rote.core.result import Result
-from rote.studies.generate import several
 
 
 def said(result: Result, given: Given) -> str:

@@ -12,6 +12,7 @@ import click
 
 from rote.cli._listing import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
+from rote.core.progress import several as several
 
 if TYPE_CHECKING:
     from rote.index.folders.build import Written
@@ -118,11 +119,6 @@ def size(number: float) -> str:
         if number >= unit:
             return f"{number / unit:.3g} {name}"
     return f"{number} bytes"
-
-
-def several(number: int, noun: str) -> str:
-    """1 segment, 2,000 segments."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _layer(index: Index, name: str, held: int) -> dict[str, Any]:
