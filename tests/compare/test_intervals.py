@@ -73,6 +73,19 @@ def test_half_samples_do_not_depend_on_the_number_of_jobs() -> None:
     assert one == two != other
 
 
+def test_halves_at_once_are_halves_one_by_one() -> None:
+    data = np.random.default_rng(1).normal(size=21)
+
+    def reduce(take, rng):  # type: ignore[no-untyped-def]
+        return {"largest": float(data[take].max())}
+
+    def many(takes):  # type: ignore[no-untyped-def]
+        return {"largest": np.array([data[take].max() for take in takes])}
+
+    one = half_sample_errors(reduce, np.arange(21), seed=3, purpose="p")
+    assert half_sample_errors(reduce, np.arange(21), seed=3, purpose="p", many=many, jobs=2) == one
+
+
 def test_one_text_has_no_half() -> None:
     assert half_sample_errors(lambda take, rng: {"v": 1.0}, np.arange(1), seed=0, purpose="p") == {}
 

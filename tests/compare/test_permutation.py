@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,9 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
+from rote.core.array_types import Floats
+from rote.core.metric import Values
+from rote.core.sample import Take
 
 
 def mean_test(a, b, strata=None, count=499, seed=0, jobs=1):  # type: ignore[no-untyped-def]
@@ -38,6 +43,25 @@ def mean_test(a, b, strata=None, count=499, seed=0, jobs=1):  # type: ignore[no-
         jobs=jobs,
     )
     return p_value(found["mean"], float(data[left].mean() - data[right].mean()))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_many_groups_at_once_are_the_groups_one_by_one(jobs: int) -> None:
+    data = np.random.default_rng(2).normal(size=30)
+    how: Any = {"strata": np.repeat(np.arange(15), 2), "count": 120, "seed": 4, "purpose": "t"}
+    left, right = np.arange(0, 30, 2), np.arange(1, 30, 2)
+
+    def many(takes: Sequence[Take]) -> dict[str, Floats]:
+        return {"first": np.array([float(data[take[0]]) for take in takes])}
+
+    one = permuted_differences(lambda take, rng: {"first": data[take[0]]}, left, right, **how)
+    found = permuted_differences(one_by_one, left, right, **how, many=many, jobs=jobs)
+    assert found.keys() == one.keys()
+    assert found["first"].tolist() == one["first"].tolist()
+
+
+def one_by_one(take: Take, rng: np.random.Generator) -> Values:
+    raise AssertionError("many groups are taken at once")
 
 
 def test_a_clear_difference_gets_the_smallest_p() -> None:

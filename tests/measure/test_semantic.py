@@ -142,6 +142,14 @@ def test_values_are_those_of_the_matrix_of_all_pairs(variant: str, split: Split)
     assert METRIC.resample is not None
     again = METRIC.resample(rows, np.array(split.take, np.int64), Options(variant=variant), RNG)  # type: ignore[arg-type]
     assert again == pytest.approx(found, nan_ok=True)
+    own = Options(variant=variant)  # type: ignore[arg-type]
+    takes = [np.array(split.take, np.int64), *split.groups.values()]
+    at_once = semantic.many(rows, takes, set(found), own)
+    for number, take in enumerate(takes):
+        alone = METRIC.resample(rows, take, own, RNG)
+        together = {name: float(column[number]) for name, column in at_once.items()}
+        assert together == pytest.approx(alone, nan_ok=True, abs=1e-12)
+    assert list(semantic.many(rows, takes, {"nearest"}, own)) == ["nearest"]
 
 
 @given(split=splits(), listed=st.integers(1, 4), at_once=st.integers(1, 30))

@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
-from rote.compare._resample import draws
+from rote.compare._resample import Many, draws, draws_of_groups
 from rote.core.array_types import Array, Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -34,20 +35,26 @@ def half_sample_errors(
     purpose: str,
     jobs: int = 1,
     advance: Advance = lambda amount: None,
+    many: Many | None = None,
 ) -> Values:
     """Standard error of each value by the delete-half jackknife.
 
     The standard deviation over 200 half-samples without replacement; for an odd
-    number of texts scaled by sqrt(m / (n - m)), which is 1 when n is even.
+    number of texts scaled by sqrt(m / (n - m)), which is 1 when n is even. `many` takes the place
+    of `reduce`, and many groups at once.
     """
     n, m = len(take), len(take) // 2
     if m < 1:
         return {}
 
-    def one(rng: np.random.Generator) -> Values:
-        return reduce(np.sort(rng.choice(take, m, replace=False)), rng)
+    def half(rng: np.random.Generator) -> Take:
+        return np.sort(rng.choice(take, m, replace=False))
 
-    table = draws(one, count=HALF_SAMPLES, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
+    how: dict[str, Any] = {"count": HALF_SAMPLES, "seed": seed, "purpose": purpose, "jobs": jobs}
+    if many is None:
+        table = draws(lambda rng: reduce(half(rng), rng), **how, advance=advance)
+    else:
+        (table,) = draws_of_groups(many, lambda rng: [half(rng)], **how, advance=advance)
     scale = math.sqrt(m / (n - m))
     return {name: scale * _deviation(column) for name, column in table.items()}
 

@@ -16,10 +16,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rote.compare._resample import draws
+from rote.compare._resample import Many, draws, draws_of_groups
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -77,16 +78,24 @@ def permuted_differences(
     jobs: int = 1,
     advance: Advance = lambda amount: None,
     among: Groups | None = None,
+    many: Many | None = None,
 ) -> dict[str, Floats]:
-    """value(a) - value(b) for every value, `count` times with the labels permuted."""
+    """value(a) - value(b) for every value, `count` times with the labels permuted.
+
+    `many`: takes the place of `reduce`, and many groups at once.
+    """
     exchange = exchanges(a, b, strata, among)
+    how: dict[str, Any] = {"count": count, "seed": seed, "purpose": purpose}
+    if many is not None:
+        sides = draws_of_groups(many, exchange, **how, jobs=jobs, advance=advance)
+        return {name: left - sides[1][name] for name, left in sides[0].items()} if sides else {}
 
     def one(rng: np.random.Generator) -> Values:
         ours, theirs = exchange(rng)
         left, right = reduce(ours, rng), reduce(theirs, rng)
         return {name: left[name] - right[name] for name in left}
 
-    return draws(one, count=count, seed=seed, purpose=purpose, jobs=jobs, advance=advance)
+    return draws(one, **how, jobs=jobs, advance=advance)
 
 
 def exchanges(

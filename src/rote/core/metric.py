@@ -140,6 +140,10 @@ class Metric(Record):
     notes           (rows, take, options) -> what a reader of the numbers must know
     resample        like `reduce`, for half-samples, permutations and draws of equal size; leaves
                     out values that would take too long to resample (a note must say so)
+    many            (rows, takes, names, options) -> value name -> one number for each of these
+                    groups: `resample` for many groups at once, where that is quicker than one by
+                    one. `names` are the values that somebody looks at (intervals: those without a
+                    closed form; tests: those that are tested); nothing may be left to chance
     tables          (rows, comparison, options) -> name -> rows of further tables
     check           (options, signature of the layers) -> None; refuses, before any text is read,
                     what could not work
@@ -162,6 +166,9 @@ class Metric(Record):
     per_text: Callable[[Any, Any], Mapping[str, NDArray[np.float64]]] | None = None
     notes: Callable[[Any, Take, Any], list[str]] | None = None
     resample: Callable[[Any, Take, Any, np.random.Generator], Values] | None = None
+    many: (
+        Callable[[Any, Sequence[Take], Collection[str], Any], dict[str, NDArray[np.float64]]] | None
+    ) = None
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
     check: Callable[[Any, str], None] | None = None
     settle: Callable[[Any, Collection[str]], Any] | None = None

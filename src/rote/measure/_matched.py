@@ -81,6 +81,21 @@ class Matched:
         ]
         return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
+    def many(self, takes: Sequence[Take]) -> dict[str, NDArray[np.float64]]:
+        """The same of many groups at once, and of the values that are tested alone."""
+        metric, options, plan = self.source.metric, self.source.options, self.plan
+        tested = {value.name for value in metric.values(options) if value.tested}
+        counts = [plan.draws if len(take) > plan.windows else 1 for take in takes]
+        drawn = [
+            self._numbers(self.source.order.first(take, plan.windows, draw))
+            for take, count in zip(takes, counts)
+            for draw in range(count)
+        ]
+        assert metric.many is not None
+        found = metric.many(self.rows, drawn, tested & set(self.names), options)
+        firsts = np.cumsum([0, *counts[:-1]])
+        return {name: np.add.reduceat(column, firsts) / counts for name, column in found.items()}
+
     def by_source(self) -> dict[str, Values]:
         """The values that are compared."""
         return {
@@ -106,6 +121,7 @@ class Matched:
             purpose=f"test {source} {reference}",
             jobs=work.jobs,
             advance=advance,
+            many=self.many if self.source.metric.many else None,
             among=(canonical(work.groups[source]), canonical(work.groups[reference])),
         )
 
@@ -167,11 +183,16 @@ class Matched:
             f"{self.plan.unit}; texts left out because they are shorter: {listed}"
         ]
 
+    def _numbers(self, take: Take) -> Take:
+        """Of texts, as windows are numbered."""
+        return np.searchsorted(self.plan.texts, take) if self.plan.size is not None else take
+
     def _of(self, rows: Any, take: Take, rng: np.random.Generator) -> Values:
         """The values of the windows of these texts."""
         metric = self.source.metric
-        numbers = np.searchsorted(self.plan.texts, take) if self.plan.size is not None else take
-        found = (metric.resample or metric.reduce)(rows, numbers, self.source.options, rng)
+        found = (metric.resample or metric.reduce)(
+            rows, self._numbers(take), self.source.options, rng
+        )
         return {name: found[name] for name in self.names if name in found}
 
     def _drawn_again(self) -> list[dict[str, Values]]:

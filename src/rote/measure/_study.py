@@ -8,7 +8,7 @@ numbers given to the measure's `reduce`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import generator
+from rote.compare._resample import Many, generator
 from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors, wilson
 from rote.compare.permutation import (
     PermutedTest,
@@ -123,6 +123,12 @@ class _Run:
         again = self.metric.resample or self.metric.reduce
         return again(self.rows, take, self.options, rng)
 
+    def many(self, names: Collection[str]) -> Many | None:
+        """`resample` for many groups, and these values alone, where the measure has it."""
+        if (many := self.metric.many) is None:
+            return None
+        return lambda takes: many(self.rows, takes, names, self.options)
+
     def result(self) -> Result:
         found = self.found_values()
         errors = self.standard_errors() if self.settings.interval else {}
@@ -219,6 +225,7 @@ class _Run:
         errors: dict[str, Values] = {source: {} for source in groups}
         if closed != {value.name for value in self.values}:
             total = HALF_SAMPLES * len(groups)
+            many = self.many({value.name for value in self.values} - closed)
             with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
                 for source, take in self.study.drawn_from.items():
                     errors[source] = half_sample_errors(
@@ -228,6 +235,7 @@ class _Run:
                         purpose=f"interval {source}",
                         jobs=self.settings.jobs,
                         advance=advance,
+                        many=many,
                     )
         if self.metric.standard_errors is not None:
             for source, take in groups.items():
@@ -323,6 +331,7 @@ class _Run:
             purpose=f"test {source} {reference}",
             jobs=self.settings.jobs,
             advance=advance,
+            many=self.many({value.name for value in self.values if value.tested}),
         )
 
     # Equal sizes

@@ -122,6 +122,7 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         rows=lambda sample, options, work: table,
         reduce=reduce,
         resample=None,
+        many=None,
         standard_errors=standard_errors,
         intervals=None,
         per_text=per_text,

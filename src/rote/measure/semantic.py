@@ -17,7 +17,7 @@ unrounded here, and with the embedder chosen here (the package's own is Qwen3-Em
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -172,6 +172,32 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
     return _linear(rows, take, rows.numbers[rows.sentences.of(take)], options)
 
 
+def many(
+    rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """`resample` of many groups: those means that follow from sums of vectors in one product."""
+    members = np.zeros((len(takes), len(rows.counts)))
+    for group, take in enumerate(takes):
+        members[group, take] = 1
+    counts = (members @ rows.counts).astype(np.int64)
+    whole = members @ rows.sums
+    squares = np.einsum("gd,gd->g", whole, whole)
+    apart = np.array([_distance(*of) for of in zip(squares.tolist(), counts.tolist())])
+    chosen = [rows.numbers[rows.sentences.of(take)] for take in takes]
+    found: dict[str, Callable[[], Floats]] = {
+        # Each text is paired with itself too, at distance 0.
+        "mean_distance": lambda: apart * (counts - 1) / np.maximum(counts, 1),
+        "semantic": lambda: apart / 2,
+        "nearest": lambda: np.array([_nearest(rows, own) for own in chosen]),
+        "vendi": lambda: np.array([vendi(rows.embedded.vectors[own]) for own in chosen]),
+    }
+    return {
+        value.name: found[value.name]()
+        for value in values(options)
+        if value.name in names and (value.name != "vendi" or rows.few)
+    }
+
+
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Of the mean over pairs, leaving out one text at a time."""
     if options.variant == "package":
@@ -216,11 +242,15 @@ def _linear(rows: Rows, take: Take, chosen: Integers, options: Options) -> Value
     count = len(chosen)
     whole = rows.sums[take].sum(axis=0)
     apart = _distance(float(whole @ whole), count)
-    nearest = float(rows.neighbours.distances(chosen).mean()) if count > 1 else math.nan
+    nearest = _nearest(rows, chosen)
     if options.variant == "package":
         # Each text is paired with itself too, at distance 0.
         return {"mean_distance": apart * (count - 1) / max(count, 1), "nearest": nearest}
     return {"semantic": apart / 2, "nearest": nearest}
+
+
+def _nearest(rows: Rows, chosen: Integers) -> float:
+    return float(rows.neighbours.distances(chosen).mean()) if len(chosen) > 1 else math.nan
 
 
 def _distance(square: float, count: int) -> float:
@@ -254,6 +284,7 @@ METRIC = Metric(
     per_text=per_text,
     notes=notes,
     resample=resample,
+    many=many,
     check=check,
     sizes=sizes,
     cut=cut,
