@@ -50,15 +50,16 @@ def test_random_numbers_are_splitmix64() -> None:
 
 
 @relaxed
-@given(st.integers(1, 300) | st.integers(1025, 9000), st.data())
+@given(st.integers(1, 300), st.data())
 def test_draw_equals_its_twin(total: int, data: st.DataObject) -> None:
-    # Few out of many are marked in a hash table, others in a bitmap.
-    count = data.draw(st.integers(0, min(total, 8 if total > 1024 else 300)))
+    count = data.draw(st.integers(0, total))
     seed = data.draw(st.integers(0, 2**64 - 1))
     drawn = _lexical_kernels.draw(total, count, np.uint64(seed)).tolist()
     assert drawn == twin_draw(total, count, seed)
     assert len(set(drawn)) == count
     assert all(0 <= number < total for number in drawn)
+    marks = _lexical_kernels.marked(total, count, np.uint64(seed))
+    assert np.flatnonzero(marks).tolist() == sorted(drawn)
 
 
 def test_draw_gives_all_subsets_equally_often() -> None:
@@ -95,6 +96,24 @@ def test_distinct_rows(width: int, data: st.DataObject) -> None:
     rows = data.draw(st.lists(row, max_size=40))
     array = np.array(rows, np.int32).reshape(len(rows), width)
     assert _lexical_kernels.distinct_rows(array) == len({tuple(row) for row in rows})
+
+
+@relaxed
+@given(texts_and_take(), st.integers(1, 40), st.integers(0, 2**64 - 1))
+def test_distinct_among_drawn(drawn: tuple[Texts, list[int]], limit: int, seed: int) -> None:
+    texts, take = drawn
+    ids, starts, ends = columns(texts)
+    chosen = np.array(take, np.int64)
+    for n, numbers, repeated, _ in _ngram_kernels.number_ngrams(ids, starts, ends, 4, 3):
+        where = (starts, ends, chosen, n, limit, np.uint64(seed))
+        every = [gram for text in take for gram in ngrams(texts[text], n)]
+        ranks = twin_draw(len(every), limit, seed) if len(every) > limit else range(len(every))
+        grams = [every[rank] for rank in ranks]
+        expected = len(set(grams)) / len(grams) if grams else math.nan
+        found = _lexical_kernels.distinct_share(ids, *where)
+        assert found == pytest.approx(expected, nan_ok=True)
+        by_number = _lexical_kernels.numbered_share(numbers, repeated, *where)
+        assert by_number == pytest.approx(expected, nan_ok=True)
 
 
 def twin_mattr(text: list[int], window: int) -> float:
@@ -155,14 +174,17 @@ def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
     texts, take = drawn
     pooled = Counter(word for text in take for word in texts[text])
     total = pooled.total() if hasattr(pooled, "total") else sum(pooled.values())
-    ttr, entropy = _lexical_kernels.ttr_and_entropy(*columns(texts), np.array(take, np.int64), 4)
+    bits = _lexical_kernels.bits_of_counts(3)
+    ttr, entropy = _lexical_kernels.ttr_and_entropy(
+        *columns(texts), np.array(take, np.int64), 4, bits
+    )
     if not total:
         assert math.isnan(ttr)
         assert math.isnan(entropy)
         return
     assert ttr == len(pooled) / total
-    bits = -sum(c / total * math.log2(c / total) for c in pooled.values())
-    assert entropy == pytest.approx(bits, abs=1e-12)
+    expected = -sum(c / total * math.log2(c / total) for c in pooled.values())
+    assert entropy == pytest.approx(expected, abs=1e-12)
 
 
 @relaxed

@@ -35,6 +35,9 @@ from rote.measure._means import said_of
 UNIQUE_LENGTHS = (1, 2, 3)
 SHORT_FOR_MTLD = 50
 TEXTS_AT_A_TIME = 20_000
+NUMBERED = 4_000_000
+"""Up to so many words all n-grams that Unique-n draws have numbers, 12 bytes a word."""
+_COUNTS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,11 @@ class NgramSets:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The words of all texts as they came, values per text, sets for n = 2, 3, ..."""
+    """The words of all texts as they came, values per text, sets for n = 2, 3, ...
+
+    `numbers`: for n = 1, 2, 3 those of `number_ngrams` by place, and how many there are; none where
+    there are too many words. `bits`: what counts of words add to the entropy.
+    """
 
     ids: Ids
     starts: Offsets
@@ -90,6 +97,8 @@ class Rows:
     kinds: int
     texts: Mapping[str, Floats]
     sets: tuple[NgramSets, ...]
+    numbers: tuple[tuple[Ids, int], ...]
+    bits: Floats
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -138,13 +147,15 @@ def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
 def _rows(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
 ) -> Rows:
+    from rote.measure._lexical_kernels import bits_of_counts
+
     if options.variant == "package":
-        return Rows(ids, starts, ends, kinds, {}, ())
+        return Rows(ids, starts, ends, kinds, {}, (), (), np.empty(0))
     share = 0.5 if options.ngram_max > 1 else 1.0
     texts = _texts(ids, starts, ends, kinds, options, lambda done: progress(share * done))
-    sets = _sets(ids, starts, ends, kinds, options.ngram_max)
+    sets, numbers = _numbered(ids, starts, ends, kinds, options.ngram_max)
     progress(1.0)
-    return Rows(ids, starts, ends, kinds, texts, sets)
+    return Rows(ids, starts, ends, kinds, texts, sets, numbers, bits_of_counts(_COUNTS))
 
 
 def _words_alone(
@@ -157,18 +168,16 @@ def _words_alone(
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._lexical_kernels import distinct_share, ttr_and_entropy
+    from rote.measure._lexical_kernels import ttr_and_entropy
 
     if options.variant == "package":
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
     found: Values = {}
     for n in UNIQUE_LENGTHS:
         seed = rng.integers(0, 2**64, dtype=np.uint64)
-        found[f"unique_{n}"] = float(
-            distinct_share(rows.ids, rows.starts, rows.ends, take, n, options.sample_ngrams, seed)
-        )
+        found[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
     found["unique"] = sum(found.values()) / len(UNIQUE_LENGTHS)
-    ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds)
+    ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits)
     found["ttr"] = float(ttr)
     if options.ngram_max:
         found["ngram_diversity"] = float(ttr) + _diversity_beyond_words(rows, take)
@@ -237,20 +246,35 @@ def _texts(
     return found
 
 
-def _sets(
+def _numbered(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, longest: int
-) -> tuple[NgramSets, ...]:
-    """The sets of 2-grams, 3-grams, ... up to `longest`."""
+) -> tuple[tuple[NgramSets, ...], tuple[tuple[Ids, int], ...]]:
+    """The sets of 2-grams, 3-grams, ... up to `longest`; the numbers of those that are drawn."""
     from rote.measure._ngram_kernels import number_ngrams, shared_sets
 
-    if longest < 2:
-        return ()
-    found = []
-    for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, longest):
-        if n > 1:
+    kept = UNIQUE_LENGTHS if len(ids) <= NUMBERED else ()
+    last = max(longest if longest > 1 else 0, *kept, 0)
+    if not last:
+        return (), ()
+    sets, by_place = [], []
+    for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, last):
+        if 1 < n <= longest:
             own, shared, _, shared_ends, several = shared_sets(numbers, starts, ends, n, repeated)
-            found.append(NgramSets(own, shared, shared_ends, several))
-    return tuple(found)
+            sets.append(NgramSets(own, shared, shared_ends, several))
+        if n in kept:
+            by_place.append((numbers.copy(), repeated))  # the next n overwrites them
+    return tuple(sets), tuple(by_place)
+
+
+def _unique(rows: Rows, take: Take, n: int, limit: int, seed: np.uint64) -> float:
+    """The share of different n-grams among those drawn."""
+    from rote.measure._lexical_kernels import distinct_share, numbered_share
+
+    texts = (rows.starts, rows.ends, take)
+    if rows.numbers:
+        numbers, kinds = rows.numbers[n - 1]
+        return float(numbered_share(numbers, kinds, *texts, n, limit, seed))
+    return float(distinct_share(rows.ids, *texts, n, limit, seed))
 
 
 def _diversity_beyond_words(rows: Rows, take: Take) -> float:
