@@ -128,6 +128,36 @@ def test_pairs_scored_when_asked_for_are_the_pairs_kept(
     assert len(asked.scored) == 3
 
 
+@pytest.mark.parametrize("settings", [{}, {"variant": "package"}, {"max_texts": 5}])
+def test_many_groups_at_once_are_the_groups_one_by_one(settings: dict[str, Any]) -> None:
+    options = Options(**settings)
+    texts = [*words(11, [12, 30, 7, 9] * 5), [], ["alone"], ["apart"]]
+    rows = rows_of(texts, options)
+    takes = [np.arange(23), np.arange(0, 23, 2), np.array([20, 21]), np.array([21, 22])]
+    takes += [np.array([3]), np.empty(0, np.int64)]
+    rng = np.random.default_rng(0)
+    found = homogenization.many(rows, takes, {"rouge_l", "bleu"}, options)
+    for group, take in enumerate(takes):
+        one = METRIC.reduce(rows, take, options, rng)
+        assert {name: column[group] for name, column in found.items()} == pytest.approx(
+            one, rel=1e-12, nan_ok=True
+        )
+    assert set(homogenization.many(rows, takes, {"rouge_l"}, options)) == {"rouge_l"}
+
+
+def test_only_pairs_that_meet_in_a_group_are_scored() -> None:
+    options = Options()
+    sample = sample_of(words(12, [10] * 12), *METRIC.needs(options))
+    groups = {source: np.arange(12)[n::3] for n, source in enumerate("abc")}
+    every = homogenization.rows(sample, options, Work())
+    some = homogenization.rows(sample, options, Work(groups=groups, reference="b"))
+    rng = np.random.default_rng(0)
+    for take in (groups["a"], np.array([0, 1, 3, 4]), np.array([1, 2, 5, 7])):
+        assert METRIC.reduce(some, take, options, rng) == METRIC.reduce(every, take, options, rng)
+    with pytest.raises(ValueError, match="several sources"):
+        METRIC.reduce(some, np.array([0, 2]), options, rng)
+
+
 @pytest.mark.parametrize("limit", [10, 1000])
 def test_threads_change_nothing(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homogenization, "KEPT_TEXTS", limit)

@@ -58,11 +58,22 @@ def upper(texts: Texts, score: object) -> np.ndarray:
     return table
 
 
+def rouge(texts: Texts, words: int, first: int = 0, last: int | None = None) -> np.ndarray:
+    last = len(texts) if last is None else last
+    one_source = (np.zeros(len(texts), np.int64), -1)
+    return _pair_kernels.rouge_rows(*columns(texts), words, *one_source, first, last)
+
+
 @relaxed
-@given(texts_of_ids(words=6, longest=20))
-def test_rouge_of_short_texts(texts: Texts) -> None:
-    found = _pair_kernels.rouge_rows(*columns(texts), 6, 0, len(texts))
-    assert np.allclose(found, upper(texts, twin_rouge), rtol=1e-14)
+@given(texts_of_ids(words=6, longest=20), st.integers(-1, 2), st.integers(0, 99))
+def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
+    expected = upper(texts, twin_rouge)
+    assert np.allclose(rouge(texts, 6), expected, rtol=1e-14)
+    sources = np.random.default_rng(seed).integers(0, 3, len(texts))
+    found = _pair_kernels.rouge_rows(*columns(texts), 6, sources, reference, 0, len(texts))
+    of_reference = sources == reference
+    meet = (sources[:, None] == sources) | of_reference[:, None] | of_reference
+    assert np.allclose(found, np.where(meet, expected, 0.0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("words", [2, 5, 60, 1000])
@@ -70,15 +81,13 @@ def test_rouge_at_block_edges(words: int) -> None:
     rng = np.random.default_rng(words)
     lengths = (63, 64, 65, 127, 128, 255, 256, 257, 320, 511, 513, 600)
     texts = [rng.integers(0, words, length).tolist() for length in lengths]
-    found = _pair_kernels.rouge_rows(*columns(texts), words, 0, len(texts))
-    assert np.allclose(found, upper(texts, twin_rouge), rtol=1e-14)
+    assert np.allclose(rouge(texts, words), upper(texts, twin_rouge), rtol=1e-14)
 
 
 def test_rouge_rows_of_a_part_are_those_of_the_whole() -> None:
     rng = np.random.default_rng(1)
     texts = [rng.integers(0, 9, length).tolist() for length in (5, 0, 30, 12, 7)]
-    whole = _pair_kernels.rouge_rows(*columns(texts), 9, 0, 5)
-    assert np.array_equal(_pair_kernels.rouge_rows(*columns(texts), 9, 2, 4), whole[2:4])
+    assert np.array_equal(rouge(texts, 9, 2, 4), rouge(texts, 9)[2:4])
 
 
 @relaxed
@@ -126,7 +135,12 @@ def test_row_sums(texts: int, data: st.DataObject) -> None:
     take = take[take < texts]
     both = matrix + matrix.T
     expected = both[np.ix_(take, take)].sum(axis=1)
-    assert np.allclose(_pair_kernels.row_sums(triangle, texts, take), expected, rtol=1e-13)
+    found = _pair_kernels.row_sums(triangle, texts, take)
+    assert np.allclose(found, expected, rtol=1e-13)
+    members = np.stack((np.ones(len(take)), np.arange(len(take)) % 2), axis=1)
+    of_groups = _pair_kernels.pair_sums(triangle, texts, take, members)
+    some = _pair_kernels.row_sums(triangle, texts, take[1::2])
+    assert np.allclose(of_groups, [found.sum() / 2, some.sum() / 2], rtol=1e-13)
 
 
 @relaxed

@@ -53,6 +53,8 @@ class Source:
             groups={s: np.searchsorted(texts, take) for s, take in plan.groups.items()},
             ids=[self.work.ids[text] for text in texts],
             strata=self.work.strata[texts],
+            # Labels are exchanged with the reference's among the windows of the first draw alone.
+            reference=None if draw else self.work.reference,
             permutations=0,
             progress=lambda share: None,
             reporter=Silent(),

@@ -17,6 +17,8 @@ from rote.core.layer import items_of, starts_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+TWO = np.uint64(2)
+THREE = np.uint64(3)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -45,33 +47,79 @@ def _zeros(cells: np.uint64) -> int:
 def common(masks: Array, rows: Array, carries: Array) -> int:
     """Length of the longest common subsequence.
 
-    `masks[g, r]` marks where row r's word stands among the words 256 g to 256 g + 255
-    of one text; `rows` are the words of the other. Four words of cells stay in
-    registers while the other text passes; longer texts take several passes, and
-    `carries` brings each word's carry from one pass to the next.
+    `masks[g, r]` and the three behind it mark where the word of row r stands among the words 256 g
+    to 256 g + 255 of one text, with r a multiple of four; `rows` are the words of the other. Four
+    words of cells stay in registers while the other text passes; longer texts take several passes,
+    and `carries` brings each word's carry from one pass to the next.
     """
     common = 0
-    several = len(masks) > 1
     carries[: len(rows)] = 0
     for part in masks:
         first, second, third, fourth = ALL, ALL, ALL, ALL
         for number in range(len(rows)):
-            mask = part[rows[number]]
-            carry = np.uint64(carries[number]) if several else ZERO
-            first, carry = step(first, mask[0], carry)
-            second, carry = step(second, mask[1], carry)
-            third, carry = step(third, mask[2], carry)
-            fourth, carry = step(fourth, mask[3], carry)
-            if several:
-                carries[number] = carry
+            row = np.uint64(rows[number])  # not signed: an index from the end costs a test
+            carry = np.uint64(carries[number])
+            first, carry = step(first, part[row], carry)
+            second, carry = step(second, part[row + ONE], carry)
+            third, carry = step(third, part[row + TWO], carry)
+            fourth, carry = step(fourth, part[row + THREE], carry)
+            carries[number] = carry
         # Cells beyond the text's end never match, and so stay 1.
         common += _zeros(first) + _zeros(second) + _zeros(third) + _zeros(fourth)
     return common
 
 
 @njit(cache=True, nogil=True)
-def rouge_rows(ids: Array, starts: Array, ends: Array, kinds: int, first: int, last: int) -> Array:
-    """ROUGE-L F of the texts `first` to `last` with every later text; 0 elsewhere.
+def marks(words: Array, row_of: Array) -> Array:
+    """What `common` needs of a text. Its words get rows in `row_of`, which `forget` takes back."""
+    rows = 0
+    for word in words:
+        if row_of[word] < 0:
+            row_of[word] = rows
+            rows += 4
+    found = np.zeros(((len(words) + 255) // 256, rows), np.uint64)
+    for place in range(len(words)):
+        row = row_of[words[place]] + ((place >> 6) & 3)
+        found[place >> 8, row] |= ONE << np.uint64(place & 63)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def forget(words: Array, row_of: Array) -> None:
+    for word in words:
+        row_of[word] = -1
+
+
+@njit(cache=True, nogil=True)
+def held(words: Array, row_of: Array, rows: Array) -> Array:
+    """The rows of those of these words that the other text holds, in `rows`."""
+    found = 0
+    for word in words:
+        row = row_of[word]
+        rows[found] = row  # overwritten by the next unless it counts: no branch
+        found += row >= 0
+    return rows[:found]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def compared(one: int, other: int, reference: int) -> bool:
+    """Whether texts of these two sources ever meet in a group: of one source, or a source and the
+    reference, whose labels are exchanged."""
+    return one == other or reference in (one, other)
+
+
+@njit(cache=True, nogil=True)
+def rouge_rows(
+    ids: Array,
+    starts: Array,
+    ends: Array,
+    kinds: int,
+    sources: Array,
+    reference: int,
+    first: int,
+    last: int,
+) -> Array:
+    """ROUGE-L F of the texts `first` to `last` with every later text that is compared; 0 elsewhere.
 
     F = 2 * LCS / (length + length), and 0 if one of the two is empty.
     """
@@ -83,27 +131,17 @@ def rouge_rows(ids: Array, starts: Array, ends: Array, kinds: int, first: int, l
     carries = np.zeros(longest + 1, np.uint8)
     row_of = np.full(kinds, -1, np.int32)
     for one in range(first, last):
-        length = ends[one] - starts[one]
-        distinct = 0
-        for place in range(starts[one], ends[one]):
-            if row_of[ids[place]] < 0:
-                row_of[ids[place]] = distinct
-                distinct += 1
-        masks = np.zeros(((length + 255) // 256, distinct, 4), np.uint64)
-        for place in range(length):
-            row = row_of[ids[starts[one] + place]]
-            masks[place >> 8, row, (place >> 6) & 3] |= ONE << np.uint64(place & 63)
+        words = ids[starts[one] : ends[one]]
+        masks = marks(words, row_of)
         for other in range(one + 1, len(starts)):
-            found = 0
-            for place in range(starts[other], ends[other]):
-                row = row_of[ids[place]]
-                rows[found] = row  # overwritten by the next unless it counts: no branch
-                found += row >= 0
-            if found:
-                shared = common(masks, rows[:found], carries)
-                scores[one - first, other] = 2.0 * shared / (length + ends[other] - starts[other])
-        for place in range(starts[one], ends[one]):
-            row_of[ids[place]] = -1
+            if not compared(sources[one], sources[other], reference):
+                continue
+            others = ids[starts[other] : ends[other]]
+            found = held(others, row_of, rows)
+            if len(found):
+                shared = common(masks, found, carries)
+                scores[one - first, other] = 2.0 * shared / (len(words) + len(others))
+        forget(words, row_of)
     return scores
 
 
@@ -204,4 +242,24 @@ def row_sums(triangle: Array, texts: int, take: Array) -> Array:
             score = triangle[begin + take[later]]
             sums[number] += score
             sums[later] += score
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def pair_sums(triangle: Array, texts: int, take: Array, members: Array) -> Array:
+    """For each of many groups the sum of the scores of its pairs.
+
+    `members[i, g]` is 1 where group g holds text `take[i]`, else 0: all groups in one pass.
+    """
+    sums = np.zeros(members.shape[1])
+    with_one = np.zeros(members.shape[1])
+    for number in range(len(take)):
+        one = take[number]
+        begin = one * texts - one * (one + 1) // 2 - one - 1
+        with_one[:] = 0.0
+        for later in range(number + 1, len(take)):
+            score, held = triangle[begin + take[later]], members[later]
+            for group in range(len(sums)):
+                with_one[group] += score * held[group]
+        sums += with_one * members[number]
     return sums

@@ -12,7 +12,7 @@ import numpy as np
 from rote.core.array_types import Array
 from rote.core.kernels import njit
 from rote.measure._ngram_kernels import ONCE
-from rote.measure._pair_kernels import ALL, ONE, ZERO, common, step
+from rote.measure._pair_kernels import ALL, ONE, ZERO, common, forget, held, marks, step
 
 NEW_LINE = 1
 NEW_TEXT = 2
@@ -106,7 +106,7 @@ def _one_line(begins: Array, run: tuple[int, int]) -> bool:
 
 @njit(cache=True, nogil=True)
 def _number_rows(ids: Array, row_of: Array, run: tuple[int, int]) -> int:
-    """Give the words of a run rows, which `_forget_rows` takes back; how many there are."""
+    """Give the words of a run rows, which `forget` takes back; how many there are."""
     rows = 0
     for place in range(run[0], run[1]):
         if row_of[ids[place]] < 0:
@@ -116,27 +116,13 @@ def _number_rows(ids: Array, row_of: Array, run: tuple[int, int]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _forget_rows(ids: Array, row_of: Array, run: tuple[int, int]) -> None:
-    for place in range(run[0], run[1]):
-        row_of[ids[place]] = -1
-
-
-@njit(cache=True, nogil=True)
 def _longest(ids: Array, row_of: Array, text: tuple[int, int], other: tuple[int, int]) -> int:
     """Length of the longest common subsequence of two runs."""
-    length = other[1] - other[0]
-    masks = np.zeros(((length + 255) // 256, _number_rows(ids, row_of, other), 4), np.uint64)
-    for place in range(length):
-        row = row_of[ids[other[0] + place]]
-        masks[place >> 8, row, (place >> 6) & 3] |= ONE << np.uint64(place & 63)
-    rows = np.empty(text[1] - text[0], np.int32)
-    held = 0
-    for place in range(text[0], text[1]):
-        if row_of[ids[place]] >= 0:
-            rows[held] = row_of[ids[place]]
-            held += 1
-    _forget_rows(ids, row_of, other)
-    return common(masks, rows[:held], np.zeros(held, np.uint8)) if held else 0
+    words, others = ids[text[0] : text[1]], ids[other[0] : other[1]]
+    masks = marks(others, row_of)
+    found = held(words, row_of, np.empty(len(words) + 1, np.int32))
+    forget(others, row_of)
+    return common(masks, found, np.empty(len(found), np.uint8)) if len(found) else 0
 
 
 @njit(cache=True, nogil=True)
@@ -201,7 +187,7 @@ def _on_paths(
             place += 1
         _walk_back(ids, columns, on_path, first, place, line[0])
         first = place
-    _forget_rows(ids, row_of, line)
+    forget(ids[line[0] : line[1]], row_of)
     return on_path
 
 

@@ -24,7 +24,7 @@ the number of pairs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
@@ -36,7 +36,7 @@ from rote.compare.intervals import pair_mean_error
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import said_of
@@ -91,9 +91,15 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The scores of all pairs, or what is needed to score the pairs of a group."""
+    """The scores of the pairs that groups may hold, or what is needed to score those of a group.
+
+    `sources`: by text the number of its source. A group holds texts of one source, or of one and
+    of the `reference`; no other pairs are scored.
+    """
 
     texts: Texts
+    sources: Integers
+    reference: int
     pairs: dict[str, Floats]
     resamplable: bool
     threads: int
@@ -127,17 +133,19 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     ngrams = _ngrams(layer.ids, starts, ends, kinds) if "bleu" in names else ()
     texts = Texts(layer.ids, starts, ends, kinds, ngrams)
     count = len(layer)
+    sources = owners(work.sources(count), count)
+    reference = -1 if work.reference is None else list(work.groups).index(work.reference)
     if count > KEPT_TEXTS:
         work.progress(1.0)
-        return Rows(texts, {}, resamplable=False, threads=work.jobs)
+        return Rows(texts, sources, reference, {}, resamplable=False, threads=work.jobs)
     pairs = {name: np.empty(count * (count - 1) // 2) for name in names}
-    everything = np.arange(count, dtype=np.int64)
-    for first, found in _scored_blocks(texts, everything, names, work.jobs):
+    score = _scorer(texts, np.arange(count), names, sources, reference)
+    for first, found in _scored_blocks(score, count, work.jobs):
         for name, scores in found.items():
             keep_rows(pairs[name], scores, first)
         left = max(count - first - ROWS_AT_A_TIME, 0)
         work.progress(1.0 - (left / count) ** 2)
-    return Rows(texts, pairs, resamplable=True, threads=work.jobs)
+    return Rows(texts, sources, reference, pairs, resamplable=True, threads=work.jobs)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -151,6 +159,27 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     }
     if options.variant == "package" and found["rouge_l"] == 0:
         found["rouge_l"] = 1.0
+    return found
+
+
+def many(
+    rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """`reduce` of many groups: each pair is looked at once for all of them."""
+    from rote.measure._pair_kernels import pair_sums
+
+    chosen = [_chosen(rows, take, options) for take in takes]
+    every = np.unique(np.concatenate(chosen))
+    members = np.zeros((len(every), len(chosen)))
+    for group, own in enumerate(chosen):
+        members[np.searchsorted(every, own), group] = 1
+    counts = members.sum(axis=0)
+    pairs = np.where(counts > 1, counts * (counts - 1) / 2, np.nan)
+    found = {}
+    for name in (name for name in given(options) if name in names):
+        found[name] = pair_sums(rows.pairs[name], len(rows.sources), every, members) / pairs
+        if options.variant == "package":
+            found[name][found[name] == 0] = 1.0
     return found
 
 
@@ -192,6 +221,9 @@ def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngram
 
 def _chosen(rows: Rows, take: Take, options: Options) -> Take:
     """The texts of a group that are compared."""
+    own = np.unique(rows.sources[take])
+    if np.count_nonzero(own != rows.reference) > 1:
+        raise ValueError("a group of several sources: their pairs are not scored")
     chosen = take if options.variant == "package" else take[rows.texts.lengths[take] > 0]
     if len(chosen) <= options.max_texts:
         return chosen
@@ -210,7 +242,8 @@ def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
     with rows.lock:  # the value and its error ask for the same sums: score the pairs once
         if key not in rows.scored:
             sums = {name: np.zeros(len(chosen)) for name in given(options)}
-            for first, found in _scored_blocks(rows.texts, chosen, tuple(sums), rows.threads):
+            score = _scorer(rows.texts, chosen, tuple(sums), rows.sources, rows.reference)
+            for first, found in _scored_blocks(score, len(chosen), rows.threads):
                 for name, scores in found.items():
                     sums[name][first : first + len(scores)] += scores.sum(axis=1)
                     sums[name] += scores.sum(axis=0)
@@ -219,11 +252,10 @@ def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
 
 
 def _scored_blocks(
-    texts: Texts, chosen: Take, names: tuple[str, ...], threads: int
+    score: Callable[[int], dict[str, Floats]], count: int, threads: int
 ) -> Iterator[tuple[int, dict[str, Floats]]]:
     """Blocks of rows of the pair matrix in order, whatever the number of threads."""
-    score = _scorer(texts, chosen, names)
-    firsts = list(range(0, len(chosen), ROWS_AT_A_TIME))
+    firsts = list(range(0, count, ROWS_AT_A_TIME))
     with ThreadPoolExecutor(threads) as pool:
         # A few blocks ahead of the reader, so that memory does not fill with rows.
         for begin in range(0, len(firsts), 4 * threads):
@@ -232,19 +264,20 @@ def _scored_blocks(
 
 
 def _scorer(
-    texts: Texts, chosen: Take, names: tuple[str, ...]
+    texts: Texts, chosen: Take, names: tuple[str, ...], sources: Integers, reference: int
 ) -> Callable[[int], dict[str, Floats]]:
     """A function that scores the block of rows that starts at the given text."""
     from rote.measure._pair_kernels import bleu_rows, invert, match_rows, rouge_rows
 
-    starts, ends = texts.starts[chosen], texts.ends[chosen]
+    starts, ends, own = texts.starts[chosen], texts.ends[chosen], sources[chosen]
     lists = [invert(*ngrams, chosen) for ngrams in texts.ngrams]
 
     def score(first: int) -> dict[str, Floats]:
         last = min(first + ROWS_AT_A_TIME, len(chosen))
         found = {}
         if "rouge_l" in names:
-            found["rouge_l"] = rouge_rows(texts.ids, starts, ends, texts.kinds, first, last)
+            words = (texts.ids, starts, ends, texts.kinds)
+            found["rouge_l"] = rouge_rows(*words, own, reference, first, last)
         if "bleu" in names:
             matches = np.stack([match_rows(*part, first, last) for part in lists])
             found["bleu"] = bleu_rows(matches, ends - starts, first)
@@ -268,6 +301,7 @@ METRIC = Metric(
     ),
     match="words",
     standard_errors=standard_errors,
+    many=many,
     notes=notes,
     says="How alike the texts of a source are, pair by pair.",
     section="diversity",
