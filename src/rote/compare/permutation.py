@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,58 @@ class PermutedTest:
     observed: float
     permuted: Floats
     least: float = 0.0
+    middle: float = 0.0
+    """What was taken off both."""
+
+    @classmethod
+    def of(cls, source: str, observed: float, permuted: Floats, least: float) -> PermutedTest:
+        """A difference and permuted ones as they were found."""
+        middle = expected_difference(permuted, observed)
+        return cls(source, observed - middle, permuted - middle, least, middle)
+
+    @property
+    def p(self) -> float:
+        """Two-sided, not corrected."""
+        return _as_large(self.permuted[~np.isnan(self.permuted)], self.observed)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The values of each source, and what is computed of groups that are drawn from them.
+
+    That is the values again, or a quicker stand-in, which is scaled to them.
+    """
+
+    values: Mapping[str, Values]
+    drawn: Mapping[str, Values]
+
+    def difference(self, name: str, source: str, reference: str) -> float:
+        return self.values[source][name] - self.values[reference][name]
+
+    def scale(self, *sources: str) -> Values:
+        """By value: what turns numbers of the stand-in into values of these sources."""
+        scale = {}
+        for name in self.drawn[sources[0]]:
+            value = sum(self.values[source][name] for source in sources)
+            drawn = sum(self.drawn[source][name] for source in sources)
+            scale[name] = 1.0 if value == drawn or not drawn else value / drawn
+        return scale
+
+    def tests(
+        self, source: str, reference: str, permuted: Mapping[str, Floats], least: float
+    ) -> dict[str, PermutedTest]:
+        """By value: the test of a source against the reference."""
+        scale, own, theirs = (
+            self.scale(source, reference),
+            self.drawn[source],
+            self.drawn[reference],
+        )
+        return {
+            name: PermutedTest.of(
+                source, scale[name] * (own[name] - theirs[name]), scale[name] * column, least
+            )
+            for name, column in permuted.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)

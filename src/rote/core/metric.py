@@ -144,6 +144,9 @@ class Metric(Record):
                     groups: `resample` for many groups at once, where that is quicker than one by
                     one. `names` are the values that somebody looks at (intervals: those without a
                     closed form; tests: those that are tested); nothing may be left to chance
+    stand_in        what `resample` computes in place of the values, where that is something else:
+                    quicker, and moving with them. The driver scales it to the values, and the
+                    signature and the method of the intervals name it
     tables          (rows, comparison, options) -> name -> rows of further tables
     check           (options, signature of the layers) -> None; refuses, before any text is read,
                     what could not work
@@ -169,6 +172,7 @@ class Metric(Record):
     many: (
         Callable[[Any, Sequence[Take], Collection[str], Any], dict[str, NDArray[np.float64]]] | None
     ) = None
+    stand_in: str = ""
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
     check: Callable[[Any, str], None] | None = None
     settle: Callable[[Any, Collection[str]], Any] | None = None

@@ -7,9 +7,10 @@ compared: windows, as many on each side as the values rest on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,7 @@ from numpy.typing import NDArray
 
 from rote.compare._resample import generator
 from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
-from rote.compare.permutation import (
-    PermutedTest,
-    expected_difference,
-    least_p,
-    permuted_differences,
-)
+from rote.compare.permutation import Found, PermutedTest, least_p, permuted_differences
 from rote.core.metric import Metric, Value, Values, Work
 from rote.core.progress import Advance, Silent
 from rote.core.sample import Sample, Take
@@ -74,11 +70,14 @@ class Matched:
     compared: bool
     """Whether sources differ in size at all; if not, there is only a curve."""
 
-    def values(self, take: Take, rng: np.random.Generator) -> Values:
-        """Mean over the draws of as many windows from these texts as every source gives."""
+    def values(self, take: Take, rng: np.random.Generator, *, drawn: bool = False) -> Values:
+        """Mean over the draws of as many windows from these texts as every source gives.
+
+        `drawn`: what is computed for groups that are drawn.
+        """
         windows = self.plan.windows
         found = [
-            self._of(self.rows, self.source.order.first(take, windows, draw), rng)
+            self._of(self.rows, self.source.order.first(take, windows, draw), rng, drawn=drawn)
             for draw in range(self.plan.draws if len(take) > windows else 1)
         ]
         return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
@@ -98,23 +97,35 @@ class Matched:
         firsts = np.cumsum([0, *counts[:-1]])
         return {name: np.add.reduceat(column, firsts) / counts for name, column in found.items()}
 
-    def by_source(self) -> dict[str, Values]:
+    def by_source(self) -> Found:
         """The values that are compared."""
-        return {
-            source: self.values(take, generator(self.source.work.seed, f"match {source}"))
-            for source, take in self.plan.groups.items()
-        }
+        groups, seed = self.plan.groups, self.source.work.seed
 
-    def permuted(
-        self, source: str, reference: str, count: int, advance: Advance
-    ) -> dict[str, NDArray[np.float64]]:
-        """value(source) - value(reference), `count` times with the labels permuted.
+        def one(source: str, drawn: bool) -> Values:
+            return self.values(groups[source], generator(seed, f"match {source}"), drawn=drawn)
+
+        def every(drawn: bool) -> dict[str, Values]:
+            with ThreadPoolExecutor(self.source.work.jobs) as pool:
+                return dict(zip(groups, pool.map(partial(one, drawn=drawn), groups)))
+
+        values = every(drawn=False)
+        return Found(values, every(drawn=True) if self.source.metric.stand_in else values)
+
+    def test(
+        self,
+        source: str,
+        reference: str,
+        found: Found,
+        count: int,
+        advance: Advance,
+    ) -> dict[str, PermutedTest]:
+        """value(source) - value(reference), and that `count` times with the labels permuted.
 
         The draws are those of the test of all texts: both are corrected as one family.
         """
         work, canonical = self.source.work, self.source.order.canonical
-        return permuted_differences(
-            self.values,
+        permuted = permuted_differences(
+            partial(self.values, drawn=True),
             canonical(self.plan.groups[source]),
             canonical(self.plan.groups[reference]),
             strata=work.strata,
@@ -126,53 +137,57 @@ class Matched:
             many=self.many if self.source.metric.many else None,
             among=(canonical(work.groups[source]), canonical(work.groups[reference])),
         )
+        groups = self.plan.groups
+        least = least_p(groups[source], groups[reference], work.strata)
+        return found.tests(source, reference, permuted, least)
 
-    def test(
-        self, source: str, reference: str, gap: float, permuted: NDArray[np.float64]
-    ) -> PermutedTest:
-        """A difference and its permuted ones, to be corrected with those of all values."""
-        groups, middle = self.plan.groups, expected_difference(permuted, gap)
-        least = least_p(groups[source], groups[reference], self.source.work.strata)
-        return PermutedTest(source, gap - middle, permuted - middle, least)
-
-    def table(self, found: Mapping[str, Values]) -> list[dict[str, Any]]:
+    def table(self, found: Found) -> list[dict[str, Any]]:
         """The values of `by_source`, and how far those of other draws spread."""
         drawn = self._drawn_again()
-        return [
-            {
-                "source": source,
-                "value": name,
-                **self.plan.row(source, self.plan.windows),
-                "mean": value,
-                "sd": float(np.std([one[source][name] for one in drawn], ddof=1)),
-                "draws": len(drawn),
-            }
-            for source, values in found.items()
-            for name, value in values.items()
-        ]
-
-    def curve(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """These values over numbers of windows, for every source that has so many."""
-        work, order = self.source.work, self.source.order
-        for source, take in self.plan.groups.items():
-            for windows in self.plan.curve():
-                if windows > len(take):
-                    continue
-                rng = generator(work.seed, f"curve {source} {windows}")
-                found = [
-                    self._of(self.rows, order.first(take, windows, draw), rng)
-                    for draw in range(DRAWS)
-                ]
-                for name in (name for name in names if name in found[0]):
-                    column = np.array([one[name] for one in found])
-                    yield {
+        rows = []
+        for source, values in found.values.items():
+            scale = found.scale(source)
+            for name, value in values.items():
+                spread = float(np.std([one[source][name] for one in drawn], ddof=1))
+                rows.append(
+                    {
                         "source": source,
                         "value": name,
-                        **self.plan.row(source, windows),
-                        "mean": float(column.mean()),
-                        "sd": float(column.std(ddof=1)),
-                        "draws": DRAWS,
+                        **self.plan.row(source, self.plan.windows),
+                        "mean": value,
+                        "sd": scale[name] * spread,
+                        "draws": len(drawn),
                     }
+                )
+        return rows
+
+    def curve(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """These values over numbers of windows, for every source that has so many."""
+
+        def point(source: str, windows: int) -> list[dict[str, Any]]:
+            found = self._draws(source, windows)
+            columns = {name: np.array([one[name] for one in found]) for name in found[0]}
+            return [
+                {
+                    "source": source,
+                    "value": name,
+                    **self.plan.row(source, windows),
+                    "mean": float(columns[name].mean()),
+                    "sd": float(columns[name].std(ddof=1)),
+                    "draws": DRAWS,
+                }
+                for name in names
+                if name in columns
+            ]
+
+        points = [
+            (source, windows)
+            for source, take in self.plan.groups.items()
+            for windows in self.plan.curve()
+            if windows <= len(take)
+        ]
+        with ThreadPoolExecutor(self.source.work.jobs) as pool:
+            return [row for rows in pool.map(lambda at: point(*at), points) for row in rows]
 
     def notes(self) -> list[str]:
         """Which texts are left out."""
@@ -189,12 +204,27 @@ class Matched:
         """Of texts, as windows are numbered."""
         return np.searchsorted(self.plan.texts, take) if self.plan.size is not None else take
 
-    def _of(self, rows: Any, take: Take, rng: np.random.Generator) -> Values:
-        """The values of the windows of these texts."""
+    def _draws(self, source: str, windows: int) -> list[Values]:
+        """The values of several draws of so many windows of a source."""
+        take = self.plan.groups[source]
+        rng = generator(self.source.work.seed, f"curve {source} {windows}")
+        fresh, found = rng.bit_generator.state, list[Values]()
+        for draw in range(DRAWS):
+            # Where all windows are drawn and nothing is left to chance, one draw is like the next.
+            if found and windows >= len(take) and rng.bit_generator.state == fresh:
+                return found * DRAWS
+            drawn = self.source.order.first(take, windows, draw)
+            found.append(self._of(self.rows, drawn, rng))
+        return found
+
+    def _of(
+        self, rows: Any, take: Take, rng: np.random.Generator, *, drawn: bool = False
+    ) -> Values:
+        """The values of the windows of these texts, or (`drawn`) what stands in for them."""
         metric = self.source.metric
-        found = (metric.resample or metric.reduce)(
-            rows, self._numbers(take), self.source.options, rng
-        )
+        own = metric.stand_in and not drawn
+        reduce = metric.reduce if own else metric.resample or metric.reduce
+        found = reduce(rows, self._numbers(take), self.source.options, rng)
         return {name: found[name] for name in self.names if name in found}
 
     def _drawn_again(self) -> list[dict[str, Values]]:
@@ -208,6 +238,7 @@ class Matched:
                     rows,
                     order.first(take, self.plan.windows, draw),
                     generator(work.seed, f"spread {source}", draw),
+                    drawn=True,
                 )
                 for source, take in self.plan.groups.items()
             }

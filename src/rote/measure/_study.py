@@ -8,7 +8,7 @@ numbers given to the measure's `reduce`.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from rote.compare._resample import Many, generator
 from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors, wilson
 from rote.compare.permutation import (
+    Found,
     PermutedTest,
-    expected_difference,
     least_p,
-    p_value,
     permuted_differences,
     shared_strata,
 )
@@ -35,6 +34,7 @@ from rote.measure._correct import Tests, enough
 from rote.measure._matched import Matched, matched
 from rote.measure._settings import Settings
 
+Reduce = Callable[[Take, np.random.Generator], Values]
 _FEW_TEXTS = 10
 _MOVES = ("moves_with_texts", "moves_with_length")
 
@@ -130,10 +130,11 @@ class _Run:
         return lambda takes: many(self.rows, takes, names, self.options)
 
     def result(self) -> Result:
-        found = self.found_values()
-        errors = self.standard_errors() if self.settings.interval else {}
-        equal_values, equal, notes = self.at_equal_sizes()
-        comparisons, said = self.comparisons(found, equal_values)
+        values = self.found_values(self.reduce)
+        found = Found(values, self.found_values(self.resample) if self.metric.stand_in else values)
+        errors = self.standard_errors(found) if self.settings.interval else {}
+        matched, equal, notes = self.at_equal_sizes()
+        comparisons, said = self.comparisons(found, matched)
         texts = self.text_table()
         if self.settings.per_text and not texts:
             said = [*said, f"{self.metric.name} has no values of single texts for --per-text"]
@@ -145,7 +146,7 @@ class _Run:
             interval=self.interval() if self.settings.interval else None,
             sources={
                 source: self.source_result(source, values, errors.get(source, {}))
-                for source, values in found.items()
+                for source, values in found.values.items()
             },
             comparisons=comparisons,
             tables={
@@ -157,12 +158,12 @@ class _Run:
             notes=(*notes, *said),
         )
 
-    def found_values(self) -> dict[str, Values]:
+    def found_values(self, reduce: Reduce) -> dict[str, Values]:
         """The values of every source, side by side: compressing, for one, leaves Python alone."""
         groups = self.study.groups
 
         def one(source: str) -> Values:
-            values = self.reduce(groups[source], generator(self.settings.seed, f"value {source}"))
+            values = reduce(groups[source], generator(self.settings.seed, f"value {source}"))
             advance(1)
             return values
 
@@ -184,6 +185,8 @@ class _Run:
             settings["within"] = self.settings.within
         settings["sample"] = self.settings.sample or "all"
         settings["seed"] = self.settings.seed
+        if self.metric.stand_in:
+            settings["draws"] = self.metric.stand_in
         settings["texts"] = self.study.fingerprint[:12]
         settings["groups"] = self.study.grouping
         if self.settings.reference:
@@ -213,6 +216,8 @@ class _Run:
             method = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement"
             if closed:
                 method += f"; jackknife over texts for {', '.join(closed)}"
+            if self.metric.stand_in:
+                method += f", by {self.metric.stand_in}"
         for value in self.values:
             method += f"; Wilson for {value.title}" if self.counts_texts(value) else ""
         return Interval(self.settings.interval, method)
@@ -220,7 +225,7 @@ class _Run:
     def counts_texts(self, value: Value) -> bool:
         return value.of_texts and not self.settings.within
 
-    def standard_errors(self) -> dict[str, Values]:
+    def standard_errors(self, found: Found) -> dict[str, Values]:
         groups, closed = self.study.groups, self.closed_form()
         errors: dict[str, Values] = {source: {} for source in groups}
         if closed != {value.name for value in self.values}:
@@ -228,7 +233,7 @@ class _Run:
             many = self.many({value.name for value in self.values} - closed)
             with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
                 for source, take in self.study.drawn_from.items():
-                    errors[source] = half_sample_errors(
+                    own = half_sample_errors(
                         self.resample,
                         take,
                         seed=self.settings.seed,
@@ -237,6 +242,8 @@ class _Run:
                         advance=advance,
                         many=many,
                     )
+                    scale = found.scale(source)
+                    errors[source] = {name: scale[name] * error for name, error in own.items()}
         if self.metric.standard_errors is not None:
             for source, take in groups.items():
                 errors[source] |= self.metric.standard_errors(self.rows, take, self.options)
@@ -276,7 +283,7 @@ class _Run:
         return max(self.metric.permutations, enough(len(self.study.groups) - 1))
 
     def comparisons(
-        self, found: Mapping[str, Values], equal_values: Mapping[str, Values]
+        self, found: Found, matched: Found | None
     ) -> tuple[list[dict[str, Any]], list[str]]:
         """One row per source and value, and what has to be said about the tests."""
         reference, count = self.study.reference, self.permutations()
@@ -286,35 +293,30 @@ class _Run:
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
         others = [source for source in self.study.groups if source != reference]
         rows = []
-        equal = self.equal if equal_values else None
-        total = count * len(others) * (2 if equal else 1)
+        total = count * len(others) * (2 if matched else 1)
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
             for source in others:
-                permuted = self.permuted(source, reference, advance)
                 pair = self.study.groups[source], self.study.groups[reference], self.study.strata
-                shared, least = shared_strata(*pair), least_p(*pair)
-                windows = equal.permuted(source, reference, count, advance) if equal else {}
-                for name in (v.name for v in self.values if v.tested and v.name in permuted):
+                permuted = self.permuted(source, reference, advance)
+                tests = found.tests(source, reference, permuted, least_p(*pair))
+                shared, windows = shared_strata(*pair), dict[str, PermutedTest]()
+                if matched and self.equal:
+                    windows = self.equal.test(source, reference, matched, count, advance)
+                for name in (v.name for v in self.values if v.tested and v.name in tests):
                     row: dict[str, Any] = {
                         "source": source,
                         "reference": reference,
                         "value": name,
-                        "difference": found[source][name] - found[reference][name],
+                        "difference": found.difference(name, source, reference),
                         "permutations": count,
                         "shared_doc_ids": shared,
                     }
-                    middle = expected_difference(permuted[name], row["difference"])
-                    row["expected"] = middle
-                    row["p"] = p_value(permuted[name], row["difference"])
-                    self.tests[source, name, "p"] = PermutedTest(
-                        source, row["difference"] - middle, permuted[name] - middle, least
-                    )
-                    if equal and name in windows:
-                        gap = equal_values[source][name] - equal_values[reference][name]
-                        row["matched_difference"] = gap
-                        row["matched_p"] = p_value(windows[name], gap)
-                        test = equal.test(source, reference, gap, windows[name])
-                        self.tests[source, name, "matched_p"] = test
+                    row["expected"], row["p"] = tests[name].middle, tests[name].p
+                    self.tests[source, name, "p"] = tests[name]
+                    if matched and name in windows:
+                        row["matched_difference"] = matched.difference(name, source, reference)
+                        row["matched_p"] = windows[name].p
+                        self.tests[source, name, "matched_p"] = windows[name]
                     rows.append(row)
         return rows, []
 
@@ -338,14 +340,14 @@ class _Run:
 
     def at_equal_sizes(
         self,
-    ) -> tuple[dict[str, Values], dict[str, list[dict[str, Any]]], list[str]]:
+    ) -> tuple[Found | None, dict[str, list[dict[str, Any]]], list[str]]:
         """The values at equal size by source, their tables, and what has to be said of them."""
         if self.equal is None:
-            return {}, {}, self.unmatched
-        found: dict[str, Values] = {}
+            return None, {}, self.unmatched
+        found = None
         with self.study.reporter.stage(f"{self.metric.name}: equal sizes", 2) as advance:
             moving = [value.name for value in self.values if value.moves_with_texts]
-            tables = {"curve": list(self.equal.curve(moving))}
+            tables = {"curve": self.equal.curve(moving)}
             advance(1)
             if self.equal.compared:
                 found = self.equal.by_source()
