@@ -140,3 +140,108 @@ def test_senseless_options_are_refused() -> None:
     ):
         with pytest.raises(OptionError):
             Options(**wrong)
+
+
+def stories(seed: int, texts: int, habits: int) -> list[str]:
+    """Texts over one vocabulary, each of its own mixture, with the writer's few set phrases."""
+    rng = np.random.default_rng(seed)
+    known = [f"w{number}" for number in range(600)]
+    phrases = [" ".join(rng.choice(known, 6)) for _ in range(5)]
+    found = []
+    for _ in range(texts):
+        weights = rng.gamma(0.4, size=len(known))
+        drawn = list(rng.choice(known, rng.integers(60, 180), p=weights / weights.sum()))
+        for _ in range(rng.poisson(habits)):
+            drawn.insert(int(rng.integers(len(drawn))), phrases[int(rng.integers(5))])
+        found.append(" ".join(drawn))
+    return found
+
+
+def rows_of(texts: list[str], options: Options) -> Any:
+    sample = sample_of([text.split() for text in texts], *METRIC.needs(options))
+    return METRIC.rows(sample, options, Work())
+
+
+@pytest.mark.parametrize("layer", ["text", "lower"])
+def test_draws_are_measured_by_a_quick_codec_with_settings_of_its_own(layer: str) -> None:
+    texts, take = stories(1, 20, 2), np.array([1, 4, 5, 9])
+    joined = "\n".join(texts[text] for text in take).encode()
+    settings = zstandard.ZstdCompressionParameters.from_level(1, source_size=1 << 20)
+    quick = zstandard.ZstdCompressor(compression_params=settings).compress(joined)
+    options = Options(layer=layer, codecs=("gzip", "xz"))
+    found = compression.quick_ratio(
+        rows_of(texts, options), take, options, np.random.default_rng(0)
+    )
+    assert set(found) == {compression.value_name(codec, layer) for codec in ("gzip", "xz")}
+    assert list(found.values()) == pytest.approx([len(joined) / len(quick)] * 2, rel=1e-3)
+
+
+def test_few_items_are_compressed_as_a_byte_each() -> None:
+    texts = words(3)
+    options = Options(layer="lower")
+    rows = rows_of([" ".join(text) for text in texts], options)
+    codes = {word: number for number, word in enumerate({word: 0 for text in texts for word in text})}
+    joined = b"\n".join(bytes(codes[word] for word in text) for text in texts)
+    spelled = sum(len(" ".join(text).encode()) + 1 for text in texts) - 1
+    settings = zstandard.ZstdCompressionParameters.from_level(2, source_size=1 << 20)
+    size = len(zstandard.ZstdCompressor(compression_params=settings).compress(joined))
+    found = compression.quick_ratio(rows, np.arange(len(texts)), options, np.random.default_rng(0))
+    # Which byte an item has is the vocabulary's order, which moves the size by a byte or two.
+    assert found["gzip_lower"] == pytest.approx(spelled / size, rel=0.02)
+
+
+def test_the_standard_error_is_that_of_texts_drawn_again() -> None:
+    # The spread of the ratio over new texts by the same writer against the formula's.
+    ratios, errors = [], []
+    for seed in range(60):
+        options = Options()
+        rows, take = rows_of(stories(seed, 60, 1), options), np.arange(60)
+        ratios.append(METRIC.reduce(rows, take, options, np.random.default_rng(0))["gzip"])
+        errors.append(compression.standard_errors(rows, take, options)["gzip"])
+    assert 0.75 < np.mean(errors) / np.std(ratios, ddof=1) < 1.35
+    inside = np.abs(np.array(ratios) - np.mean(ratios)) < 1.96 * np.array(errors)
+    assert inside.mean() >= 0.87
+
+
+def test_half_samples_give_the_same_standard_error() -> None:
+    from rote.compare.intervals import half_sample_errors
+
+    options, take = Options(), np.arange(120)
+    rows = rows_of(stories(7, 120, 1), options)
+    halves = half_sample_errors(
+        lambda own, rng: METRIC.reduce(rows, own, options, rng), take, seed=0, purpose="test"
+    )
+    found = compression.standard_errors(rows, take, options)
+    assert found["gzip"] == pytest.approx(halves["gzip"], rel=0.35)
+
+
+def test_tests_by_the_stand_in_find_differences_and_hold_their_level() -> None:
+    import rote
+
+    def p(seed: int, habits: int) -> float:
+        found = rote.compression(
+            {"human": stories(seed, 16, 1), "model": stories(seed + 1000, 16, habits)},
+            reference="human",
+            permutations=39,
+            matched=False,
+            interval=0,
+        )
+        return float(found.comparisons[0]["p"])
+
+    assert np.mean([p(seed, 12) <= 0.05 for seed in range(5)]) == 1
+    alike = np.array([p(seed, 1) for seed in range(40)])
+    assert (alike <= 0.1).mean() <= 0.225  # 4 of 40 expected; 9 or fewer in 99 of 100 such rounds
+    assert 0.3 < alike.mean() < 0.7
+
+
+def test_the_stand_in_is_named_and_the_difference_is_that_of_the_codec() -> None:
+    import rote
+
+    texts = {"human": stories(1, 12, 1), "model": stories(2, 12, 6)}
+    found = rote.compression(texts, reference="human", permutations=39)
+    assert "draws:zstd" in str(found.signature)
+    row = found.comparisons[0]
+    own, theirs = (found.sources[source].values["gzip"] for source in ("model", "human"))
+    assert row["difference"] == own - theirs
+    assert found.interval is not None
+    assert found.interval.method == "successive differences of texts"

@@ -210,14 +210,11 @@ class _Run:
 
     def interval(self) -> Interval:
         closed = [value.title for value in self.values if value.name in self.closed_form()]
-        if len(closed) == len(self.values):
-            method = self.metric.interval_method or "jackknife over texts"
-        else:
-            method = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement"
-            if closed:
-                method += f"; jackknife over texts for {', '.join(closed)}"
-            if self.metric.stand_in:
-                method += f", by {self.metric.stand_in}"
+        method = self.metric.interval_method or "jackknife over texts"
+        if len(closed) < len(self.values):
+            by = f" by {self.metric.stand_in}" * bool(self.metric.stand_in)
+            halves = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement{by}"
+            method = f"{halves}; {method} for {', '.join(closed)}" if closed else halves
         for value in self.values:
             method += f"; Wilson for {value.title}" if self.counts_texts(value) else ""
         return Interval(self.settings.interval, method)
@@ -244,9 +241,13 @@ class _Run:
                     )
                     scale = found.scale(source)
                     errors[source] = {name: scale[name] * error for name, error in own.items()}
-        if self.metric.standard_errors is not None:
-            for source, take in groups.items():
-                errors[source] |= self.metric.standard_errors(self.rows, take, self.options)
+        if (closed_errors := self.metric.standard_errors) is not None:
+            with ThreadPoolExecutor(self.settings.jobs) as pool:
+                every = pool.map(
+                    lambda take: closed_errors(self.rows, take, self.options), groups.values()
+                )
+                for source, by_formula in zip(groups, every):
+                    errors[source] |= by_formula
         return errors
 
     def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
