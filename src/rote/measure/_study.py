@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -195,23 +196,34 @@ class _Run:
 
     # Intervals
 
-    def closed_form(self) -> set[str]:
-        """Names of the values whose standard error or interval has a formula."""
-        nothing, found = np.empty(0, np.int64), set()
-        if self.metric.standard_errors is not None:
-            found |= set(self.metric.standard_errors(self.rows, nothing, self.options))
-        return found | set(self.own_intervals(nothing))
+    @cached_property
+    def formulas(self) -> dict[str, Values]:
+        """By source: the standard errors that have a formula."""
+        groups, formula = self.study.groups, self.metric.standard_errors
+        if formula is None or not self.settings.interval:
+            return {source: {} for source in groups}
+        with ThreadPoolExecutor(self.settings.jobs) as pool:
+            found = pool.map(lambda take: formula(self.rows, take, self.options), groups.values())
+            return dict(zip(groups, found))
 
-    def own_intervals(self, take: Take) -> Mapping[str, tuple[float, float]]:
-        """Those that the measure itself gives."""
-        if self.metric.intervals is None or not self.settings.interval:
-            return {}
-        return self.metric.intervals(self.rows, take, self.options, self.settings.interval)
+    def closed_form(self, source: str) -> set[str]:
+        """Names of the values whose standard error or interval has a formula."""
+        return set(self.formulas[source]) | set(self.own_intervals[source])
+
+    @cached_property
+    def own_intervals(self) -> dict[str, Mapping[str, tuple[float, float]]]:
+        """By source: the intervals that the measure itself gives."""
+        groups, give = self.study.groups, self.metric.intervals
+        if give is None or not self.settings.interval:
+            return {source: {} for source in groups}
+        level = self.settings.interval
+        return {s: give(self.rows, take, self.options, level) for s, take in groups.items()}
 
     def interval(self) -> Interval:
-        closed = [value.title for value in self.values if value.name in self.closed_form()]
+        every = [self.closed_form(source) for source in self.study.groups]
+        closed = [v.title for v in self.values if any(v.name in names for names in every)]
         method = self.metric.interval_method or "jackknife over texts"
-        if len(closed) < len(self.values):
+        if min(map(len, every)) < len(self.values):
             by = f" by {self.metric.stand_in}" * bool(self.metric.stand_in)
             halves = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement{by}"
             method = f"{halves}; {method} for {', '.join(closed)}" if closed else halves
@@ -223,36 +235,33 @@ class _Run:
         return value.of_texts and not self.settings.within
 
     def standard_errors(self, found: Found) -> dict[str, Values]:
-        groups, closed = self.study.groups, self.closed_form()
-        errors: dict[str, Values] = {source: {} for source in groups}
-        if closed != {value.name for value in self.values}:
-            total = HALF_SAMPLES * len(groups)
-            many = self.many({value.name for value in self.values} - closed)
-            with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
-                for source, take in self.study.drawn_from.items():
-                    own = half_sample_errors(
-                        self.resample,
-                        take,
-                        seed=self.settings.seed,
-                        purpose=f"interval {source}",
-                        jobs=self.settings.jobs,
-                        advance=advance,
-                        many=many,
-                    )
-                    scale = found.scale(source)
-                    errors[source] = {name: scale[name] * error for name, error in own.items()}
-        if (closed_errors := self.metric.standard_errors) is not None:
-            with ThreadPoolExecutor(self.settings.jobs) as pool:
-                every = pool.map(
-                    lambda take: closed_errors(self.rows, take, self.options), groups.values()
+        """By half-samples where there is no formula."""
+        errors: dict[str, Values] = {}
+        names = {value.name for value in self.values}
+        open_names = {source: names - self.closed_form(source) for source in self.study.groups}
+        total = HALF_SAMPLES * sum(map(bool, open_names.values()))
+        with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
+            for source, take in self.study.drawn_from.items():
+                errors[source] = dict(self.formulas[source])
+                if not open_names[source]:
+                    continue
+                scale = found.scale(source)
+                halves = half_sample_errors(
+                    self.resample,
+                    take,
+                    seed=self.settings.seed,
+                    purpose=f"interval {source}",
+                    jobs=self.settings.jobs,
+                    advance=advance,
+                    many=self.many(open_names[source]),
                 )
-                for source, by_formula in zip(groups, every):
-                    errors[source] |= by_formula
+                for name in open_names[source] & halves.keys():
+                    errors[source][name] = scale[name] * halves[name]
         return errors
 
     def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
         take = self.study.groups[source]
-        level, own = self.settings.interval, self.own_intervals(take)
+        level, own = self.settings.interval, self.own_intervals[source]
         intervals = {}
         for value in self.values:
             number, texts = values[value.name], len(take) if value.share else 0

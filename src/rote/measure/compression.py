@@ -47,6 +47,10 @@ GZIP_CONTAINER = 31
 QUICK, QUICK_CODES = 1, 2
 """Levels of zstd for groups that are drawn: of texts, and of items that have a byte each."""
 MOST_CODES = 255
+WINDOW = 1 << 15
+"""How far gzip looks back."""
+LARGE = 8 * WINDOW
+"""Groups of so many bytes have a standard error by a formula."""
 
 Bytes: TypeAlias = NDArray[np.uint8]
 
@@ -172,19 +176,15 @@ def quick_ratio(rows: Rows, take: Take, options: Options, rng: np.random.Generat
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of gzip's ratio, from the bytes that each text adds to the stream.
+    """Of gzip's ratio, from the bytes that each text adds to the stream: a ratio of two sums.
 
-    A text's cost is what gzip writes for it after those before it; from these follow the residuals
-    of a ratio of two sums. The first texts find nothing to look back at, so residuals are compared
-    with their neighbours (successive differences), not with their mean.
+    The first texts find little to look back at and say nothing about the others, so they are left
+    out, and small groups, which have few others, have no formula.
     """
-    if "gzip" not in options.codecs:
-        return {}
-    name = value_name("gzip", options.layer)
-    if len(take) < 2 or not rows.lengths[take].any():
-        return {name: np.nan}
-    compressor = zlib.compressobj(options.gzip_level, wbits=GZIP_CONTAINER)
     sizes = rows.lengths[take] + 1
+    if "gzip" not in options.codecs or int(sizes.sum()) < LARGE:
+        return {}
+    compressor = zlib.compressobj(options.gzip_level, wbits=GZIP_CONTAINER)
     costs = np.empty(len(take))
     for number, text in enumerate(take):
         (piece,) = _pieces(rows, np.array([text]), ord("\n"))
@@ -193,9 +193,13 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     whole = _size_after(_pieces(rows, take, ord("\n")), _compressor("gzip", options, 0))
     # What ending a block costs is the same for every text.
     costs -= (costs.sum() - whole) / len(take)
-    ratio = sizes.sum() / whole
-    steps = np.diff(sizes - ratio * costs)
-    return {name: math.sqrt(len(take) / (2 * len(steps)) * float(steps @ steps)) / whole}
+    told = np.cumsum(sizes) - sizes >= WINDOW
+    if told.sum() < 2:
+        return {}
+    ratio = sizes[told].sum() / costs[told].sum()
+    apart = sizes[told] - ratio * costs[told]
+    error = math.sqrt(len(take) / (len(apart) - 1) * float(apart @ apart)) / whole
+    return {value_name("gzip", options.layer): error}
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
@@ -278,7 +282,7 @@ METRIC = Metric(
     reduce=reduce,
     resample=quick_ratio,
     standard_errors=standard_errors,
-    interval_method="successive differences of texts",
+    interval_method="spread of what each text adds",
     stand_in="zstd",
     citation=(
         "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
