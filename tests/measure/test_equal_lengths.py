@@ -136,6 +136,13 @@ def test_value_and_error_are_those_of_all_pairs(
         return diversity_twin(weights_twin(sources, own), np.array(vectors))
 
     mixed = np.flatnonzero(np.random.default_rng(seed).integers(0, 2, len(texts)))
+    takes = (*groups, mixed, mixed[:1])
+    names = {"wl", "wl_matched", "sentence_length"}
+    together = syntactic.many(rows, takes, names, Options())
+    for number, take in enumerate(takes):
+        alone = syntactic.resample(rows, take, Options(), NOTHING)
+        same = pytest.approx(alone, abs=1e-9, nan_ok=True)
+        assert {name: column[number] for name, column in together.items()} == same
     for take in (*groups, mixed):
         found = syntactic.reduce(rows, take, Options(), NOTHING)["wl_matched"]
         assert found == pytest.approx(twin(take.tolist()), abs=1e-9, nan_ok=True)

@@ -66,6 +66,15 @@ def owners(groups: Sequence[Take], texts: int) -> NDArray[np.int64]:
     return found
 
 
+def members(takes: Sequence[Take]) -> tuple[Take, NDArray[np.float64]]:
+    """The texts that any of these groups holds; by text and group 1 where it holds it, else 0."""
+    every = np.unique(np.concatenate(takes))
+    held = np.zeros((len(every), len(takes)))
+    for group, take in enumerate(takes):
+        held[np.searchsorted(every, take), group] = 1
+    return every, held
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What a measure's further tables are about: the sources, and which is the reference.

@@ -36,7 +36,7 @@ from rote.compare.intervals import pair_mean_error
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
+from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import said_of
@@ -168,16 +168,12 @@ def many(
     """`reduce` of many groups: each pair is looked at once for all of them."""
     from rote.measure._pair_kernels import pair_sums
 
-    chosen = [_chosen(rows, take, options) for take in takes]
-    every = np.unique(np.concatenate(chosen))
-    members = np.zeros((len(every), len(chosen)))
-    for group, own in enumerate(chosen):
-        members[np.searchsorted(every, own), group] = 1
-    counts = members.sum(axis=0)
+    every, held = members([_chosen(rows, take, options) for take in takes])
+    counts = held.sum(axis=0)
     pairs = np.where(counts > 1, counts * (counts - 1) / 2, np.nan)
     found = {}
     for name in (name for name in given(options) if name in names):
-        found[name] = pair_sums(rows.pairs[name], len(rows.sources), every, members) / pairs
+        found[name] = pair_sums(rows.pairs[name], len(rows.sources), every, held) / pairs
         if options.variant == "package":
             found[name][found[name] == 0] = 1.0
     return found

@@ -15,7 +15,7 @@ Variants. `exact`: all sentences. `paper`: 3,000 sentences of each source, drawn
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +25,17 @@ from rote.compare.intervals import clustered_error, left_out_error, mean_similar
 from rote.core.array_types import Floats, Integers
 from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
+from rote.core.metric import (
+    Comparison,
+    Metric,
+    Value,
+    Values,
+    Work,
+    check_options,
+    members,
+    option,
+    owners,
+)
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Table
@@ -169,6 +179,25 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
         "wl_matched": rows.equal_lengths.diversity(take),
         "sentence_length": float(rows.words[take].sum() / count) if count else np.nan,
     }
+
+
+def many(
+    rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """`resample` of many groups: the labels of all texts are gone through once."""
+    every, held = members(takes)
+    counts = rows.sums.counts[every] @ held
+    words = rows.words[every] @ held
+    found: dict[str, Callable[[], Floats]] = {
+        "wl": lambda: 1 - _similarities(rows.sums.squares_of_groups(every, held), counts),
+        "wl_matched": lambda: rows.equal_lengths.diversities(every, held),
+        "sentence_length": lambda: shares(words, counts),
+    }
+    return {name: compute() for name, compute in found.items() if name in names}
+
+
+def _similarities(squares: Floats, counts: Floats) -> Floats:
+    return np.array([mean_similarity(*of) for of in zip(squares.tolist(), counts.tolist())])
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
@@ -320,6 +349,7 @@ METRIC = Metric(
     rows=rows,
     reduce=reduce,
     resample=resample,
+    many=many,
     citation=(
         "Guo, Shang and Clavel (2025), Benchmarking Linguistic Diversity of Large Language "
         "Models; Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt (2011) for the "

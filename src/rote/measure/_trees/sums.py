@@ -50,6 +50,13 @@ class TextSums:
         # Not by BLAS, whose last digit may depend on how many threads are at work.
         return float((factors**2 * self.own[take]).sum() + np.square(total).sum())
 
+    def squares_of_groups(self, take: Integers, factors: Floats) -> Floats:
+        """`square` of many groups of the same texts: of text i, group g takes `factors[i, g]`."""
+        own = (factors**2 * self.own[take][:, None]).sum(axis=0)
+        return np.asarray(
+            own + group_squares(self.shared, self.weights, self.ends, self.kinds, take, factors)
+        )
+
     def total(self, take: Integers, factors: Floats) -> Floats:
         """That sum over the shared labels."""
         return group_sum(self.shared, self.weights, self.ends, self.kinds, take, factors)
@@ -162,6 +169,44 @@ def group_sum(
 
 
 @njit(cache=True, nogil=True)
+def group_squares(
+    shared: Array, weights: Array, ends: Array, kinds: int, take: Array, factors: Array
+) -> Array:
+    """The squared lengths of many such sums, over the shared labels: label by label, for all groups
+    at once."""
+    ends_of = np.zeros(kinds + 1, np.int64)
+    for text in take:
+        for entry in range(ends[text - 1] if text else 0, ends[text]):
+            ends_of[shared[entry] + 1] += 1
+    for label in range(kinds):
+        ends_of[label + 1] += ends_of[label]
+    # Where a label begins; once all its entries are there, where it ends.
+    holders = np.empty(ends_of[kinds], np.int32)
+    entries = np.empty(ends_of[kinds], np.float64)
+    for number in range(len(take)):
+        text = take[number]
+        for entry in range(ends[text - 1] if text else 0, ends[text]):
+            place = ends_of[shared[entry]]
+            holders[place] = number
+            entries[place] = weights[entry]
+            ends_of[shared[entry]] = place + 1
+    groups = factors.shape[1]
+    squares = np.zeros(groups)
+    total = np.zeros(groups)
+    place = 0
+    for label in range(kinds):
+        total[:] = 0.0
+        while place < ends_of[label]:
+            weight, factor = entries[place], factors[holders[place]]
+            for group in range(groups):
+                total[group] += weight * factor[group]
+            place += 1
+        for group in range(groups):
+            squares[group] += total[group] * total[group]
+    return squares
+
+
+@njit(cache=True, nogil=True)
 def text_products(shared: Array, weights: Array, ends: Array, total: Array, take: Array) -> Array:
     """`total` times the vector of each chosen text, over the shared labels."""
     found = np.zeros(len(take), np.float64)
@@ -210,6 +255,14 @@ class EqualLengths:
         weights = band_weights(self.target, counts)
         square = self.sums.square(_parts(take), np.tile(weights, len(take)))
         return float(1 - weighted_similarity(np.array(square), weights, counts))
+
+    def diversities(self, take: Take, held: Floats) -> Floats:
+        """`diversity` of many groups of the same texts; `held[i, g]` is 1 if g holds text i."""
+        counts = (held.T @ self.counts(take)).astype(np.int64)
+        weights = band_weights(self.target, counts)
+        factors = (held[:, None] * weights.T).reshape(-1, held.shape[1])
+        squares = self.sums.squares_of_groups(_parts(take), factors)
+        return np.asarray(1 - weighted_similarity(squares, weights, counts))
 
     def error(self, take: Take) -> float:
         """Jackknife standard error over texts, with the weights of the texts that are left.
