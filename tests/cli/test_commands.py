@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from rote.cli.main import rote
 from rote.core import plugins
+from rote.core.distribution import version
 from rote.core.errors import RoteError
 from rote.measure import panel
 
@@ -52,6 +53,13 @@ def test_help_lists_every_measure_without_importing_any() -> None:
     assert done.returncode == 0, done.stderr
     for name in plugins.members("measure"):
         assert name in done.stdout
+
+
+def test_python_runs_the_package_which_says_its_version() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rote", "--version"], capture_output=True, text=True
+    )
+    assert done.stdout == f"rote, version {version()}\n", done.stderr
 
 
 @pytest.mark.parametrize("name", [*plugins.members("measure"), *plugins.members("cli.commands")])

@@ -8,6 +8,7 @@ import sys
 import click
 
 from rote.core import plugins
+from rote.core.distribution import NAME
 from rote.core.errors import RoteError, UnknownName
 from rote.core.registry import names, room_of
 
@@ -46,7 +47,7 @@ class Rote(click.Group):
 
 
 @click.command(cls=Rote, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="rote")
+@click.version_option(package_name=NAME, prog_name="rote")
 def rote() -> None:
     """What is new in the text of language models, and what they repeat.
 

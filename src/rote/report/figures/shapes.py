@@ -53,16 +53,18 @@ class Panel:
         return len(pairs) > len({name for name, _ in pairs})
 
     def base(self, rows: Sequence[Mapping[str, Any]] | None = None, *more: str) -> Any:
-        """The rows with the fields that are drawn, and `more`."""
+        """The rows with the fields that are drawn, and `more`.
+
+        In a tuple, which Altair does not copy with every step: most of the time of a figure.
+        """
         import altair as alt
 
         chart = self.chart
         drawn = {chart.x, chart.y, chart.colour, chart.hollow, chart.text, chart.weight, *more}
         drawn |= {"low", "high", ROLE}
         shown = self.rows if rows is None else rows
-        return alt.Chart(
-            alt.Data(values=[{k: v for k, v in row.items() if k in drawn} for row in shown])
-        )
+        rows = tuple({k: v for k, v in row.items() if k in drawn} for row in shown)
+        return alt.Chart(alt.Data(values=rows))
 
     def number(self, channel: str, name: str, of: str = "", **more: Any) -> Any:
         """An axis of numbers; the ends of an interval have that `of` their value."""
