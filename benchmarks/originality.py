@@ -35,6 +35,7 @@ DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 LAYERS = ("lower", "pos")
 SENTENCES = 20_000
 PARTS = (1 / 8, 1 / 4, 1 / 2, 1)
+SEGMENTS = (2, 4, 8, 16)
 Piece = tuple[Batch, Annotation]
 
 
@@ -83,8 +84,10 @@ def first_sentences(piece: Piece, most: int) -> tuple[Piece, int]:
     return (small, Annotation(cut)), held
 
 
-def index_of(pieces: list[Piece]) -> Index:
-    return Index([memory_segment(pieces, layers=LAYERS, sorted_layers=("lower",))])
+def index_of(pieces: list[Piece], segments: int = 1) -> Index:
+    size = -(-len(pieces) // segments)
+    parts = [pieces[start : start + size] for start in range(0, len(pieces), size)]
+    return Index([memory_segment(part, layers=LAYERS, sorted_layers=("lower",)) for part in parts])
 
 
 def dictionary(index: Index, made: Annotation) -> int:
@@ -137,6 +140,12 @@ def main() -> None:
         line("linear pass", seconds, words, f"{found.total.original:,} original fragments")
     seconds, _ = clock(lambda: find_originals(index, relax=5))
     line("linear pass, relax 5", seconds, words)
+    for segments in SEGMENTS:
+        parts = index_of(pieces, segments)
+        find_originals(parts)  # joins vocabularies
+        seconds, joined = clock(lambda parts=parts: find_originals(parts))  # type: ignore[misc]
+        assert joined.by_length == found.by_length
+        line(f"linear pass, {len(parts.segments)} segments", seconds, words)
     generated(index, annotated(given.generated) if given.generated else pieces[-1:])
 
 

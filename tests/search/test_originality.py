@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from rote.core.errors import OptionError
 from rote.index.index import Index
 from rote.index.opening import index_texts
+from rote.search.originality import merging, stretches
 from rote.search.originality import reach as reaches
-from rote.search.originality import stretches
 from rote.search.originality.edges import edges_of_text, rule_for
 from rote.search.originality.generated import Verdicts, citations, judge
 from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth, Reach
-from rote.search.originality.reach_kernels import reach_along
+from rote.search.originality.reach_kernels import reach_along, reach_of_two
 from rote.search.originality.sources import sources_of
 from tests.index.twins import index_layers
 from tests.search import originality_twins as twins
@@ -34,7 +34,8 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small pieces, so that all seams are met; large ones; suffixes compared in text order."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param != "large":
-            patch.setattr(stretches, "_SIZE", 4)
+            patch.setattr(stretches, "SIZE", 4)
+            patch.setattr(merging, "_LEAST_SIZE", 2)
             patch.setattr(reaches, "_AT_ONCE", 12)
             patch.setattr(reaches, "_GAP", 0)
             # One step is enough for some places; the others are left to the walk.
@@ -178,6 +179,8 @@ def test_a_walk_over_many_blocks_equals_comparing_all_pairs(
     found_sources, found = np.zeros((40, width), np.int32), np.zeros((40, width), np.int32)
     before, alone = np.empty(size, np.int32), np.empty(size, np.int32)
     reach_along(shared, rests, of, width, ranks, most, found_sources, found, before, alone)
+    two = tuple(np.empty(size, np.int32) for _ in range(3))
+    reach_of_two(shared, rests, of, *two)
     for q, rank in enumerate(ranks.tolist()):
         up = np.minimum.accumulate(shared[rank:0:-1])[::-1][-rank:] if rank else shared[:0]
         down = np.minimum.accumulate(shared[rank + 1 :])
@@ -192,6 +195,48 @@ def test_a_walk_over_many_blocks_equals_comparing_all_pairs(
         assert before[rank] == min(matches[:rank].max(initial=0), rests[rank])
         others = np.delete(matches, rank)
         assert alone[rank] == min(others.max(initial=0), rests[rank])
+        foreign = matches[of != of[rank]].max(initial=0)
+        expected = (min(foreign, rests[rank]) if rests[rank] > 1 else 0, before[rank], alone[rank])
+        assert tuple(column[rank] for column in two) == expected
+
+
+long_sentences = st.lists(st.sampled_from(["a", "b", "B", "the"]), min_size=1, max_size=90)
+
+
+@pytest.mark.usefixtures("sizes")
+@settings(max_examples=25)
+@given(
+    st.lists(st.lists(long_sentences, max_size=2), min_size=1, max_size=3),
+    st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from([None, "Ann Lee", "Bo"]), st.integers(0, 9)),
+        max_size=5,
+    ),
+    relaxes,
+)
+def test_long_sentences_and_copies_in_several_segments_are_counted_as_in_one(
+    texts: list[list[twins.Sentence]], copies: list[tuple[int, str | None, int]], relax: int
+) -> None:
+    """Sentences longer than a load has bits; documents that stand in other segments too."""
+    truth = [[Text("Ann Lee", text)] for text in texts]
+    for segment, author, which in copies:
+        copied = texts[which % len(texts)]
+        truth[segment % len(truth)] += [
+            Text(author, copied),
+            Text(author, [s[1:] for s in copied if s[1:]]),
+        ]
+    truth.append([])
+    together = [[text for segment in truth for text in segment]]
+    held = twins.held_by(truth)
+    originals = {f for f in held.fragments if len(held.sources[f]) <= relax}
+    found = find_originals(twins.index_of(truth), relax=relax)
+    assert found.total.original == len(originals)
+    assert found.total.fragments == len(held.fragments)
+    assert found.total.occurrences == held.fragments.total()
+    assert found.total.once == sum(held.occurrences[f] == 1 for f in held.fragments)
+    whole = find_originals(twins.index_of(together), relax=relax)
+    assert found.by_length == whole.by_length
+    assert found.original_sentences == whole.original_sentences
+    assert {f.words for f in found.fragments()} == originals
 
 
 def judged(index: Index, texts: list[list[twins.Sentence]], relax: int = 1) -> Verdicts:

@@ -21,6 +21,8 @@ from rote.index.counting import tally_kernels as kernels
 Numbers = NDArray[np.int64]
 Groups = NDArray[np.int32]
 Finding = tuple[Bytes, int, Numbers, int, Groups, Groups]
+# Stretches of a document table that are shorter would take too much memory.
+_STRETCH_BITS = 6
 # First places are looked for in so many at a time.
 _CHUNK = 1 << 17
 # Odd and without pattern: the base of the rolling hash of n-grams that do not fit 64 bits.
@@ -37,9 +39,11 @@ class DocumentTable:
 
 
 def document_table(document_ends: Numbers) -> DocumentTable:
-    """Prepared once for a segment; with one or two stretches for each document it stays small."""
+    """Prepared once for a segment; with some stretches for each document it stays small."""
     places = int(document_ends[-1]) + 1 if len(document_ends) else 0
     shift = max(1, places // max(1, len(document_ends))).bit_length() - 1
+    # Of long documents most stretches lie in one, which needs no second look.
+    shift = max(min(shift, _STRETCH_BITS), shift - 3)
     starts = np.arange((places >> shift) + 2, dtype=np.int64) << shift
     first = np.searchsorted(document_ends, starts).astype(np.int32)
     return DocumentTable(_fixed(document_ends, np.int64), shift, _fixed(first, np.int32))

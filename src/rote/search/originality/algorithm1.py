@@ -185,7 +185,8 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
         suffixed = Suffixed(segment, layer, np.empty(0, np.int32))
         rests = suffixed.rests()
         stream = own.up[number][segment.columns[layer].ids.all()]
-        allowed = edges_of_segment(segment, rule)
+        bits = edges_of_segment(segment, rule)
+        allowed = np.unpackbits(bits, count=len(stream), bitorder="little").view(np.bool_)
         # A sentence begins behind an end: of a sentence, of a document, or of nothing.
         begins = np.flatnonzero((rests > 0) & (np.append(0, rests[:-1]) <= 1))
         kept = []

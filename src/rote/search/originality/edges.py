@@ -17,11 +17,12 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
+from rote.search.originality.length_kernels import clear_special
 
 Rule = Literal["tags", "words"]
 Edges = NDArray[np.bool_]
+Bits = NDArray[np.uint8]
 TAGS = "pos"
-_AT_ONCE = 1 << 20
 SPECIAL_TAGS = frozenset({"DT", "IN", "TO"})
 FORMS = frozenset("is are am was were has had have".split())
 # Where there are no tags: the words that are tagged so as a rule.
@@ -45,8 +46,13 @@ def rule_for(index: Index) -> Rule:
 def special_words(vocabulary: Sequence[str], rule: Rule) -> Edges:
     """Of each entry whether the word alone says that it cannot be an edge."""
     lists = FORMS if rule == "tags" else FORMS | DETERMINERS | PREPOSITIONS
+    # Most words begin with a letter, and need no second look.
     return np.array(
-        [word.lower() in lists or not any(map(str.isalnum, word)) for word in vocabulary], np.bool_
+        [
+            word.lower() in lists or not (word[:1].isalnum() or any(map(str.isalnum, word)))
+            for word in vocabulary
+        ],
+        np.bool_,
     )
 
 
@@ -64,8 +70,8 @@ def edges_of_text(word: Layer, tags: Layer | None, rule: Rule) -> Edges:
     return ~special
 
 
-def edges_of_segment(segment: Segment, rule: Rule) -> Edges:
-    """The same for each place of a segment; False at documents' ends."""
+def edges_of_segment(segment: Segment, rule: Rule) -> Bits:
+    """The same for each place of a segment, a bit each; 0 at documents' ends."""
     columns = {"word": segment.columns["word"]}
     tables = {"word": special_words(columns["word"].vocabulary.strings(), rule)}
     if rule == "tags":
@@ -75,9 +81,7 @@ def edges_of_segment(segment: Segment, rule: Rule) -> Edges:
             )
         columns[TAGS] = segment.columns[TAGS]
         tables[TAGS] = special_tags(columns[TAGS].vocabulary.strings())
-    edges = np.ones(segment.places, np.bool_)
-    for start in range(0, len(edges), _AT_ONCE):
-        piece = edges[start : start + _AT_ONCE]
-        for name, column in columns.items():
-            piece &= ~tables[name][column.ids.slice(start, start + _AT_ONCE)]
+    edges = np.full(-(-segment.places // 8), 255, np.uint8)
+    for name, column in columns.items():
+        clear_special(column.ids.data, column.ids.bits, segment.places, tables[name], edges)
     return edges

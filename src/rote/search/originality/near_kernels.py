@@ -30,7 +30,6 @@ def _shares(parts, text, i, rank, most):  # type: ignore[no-untyped-def]
 def reach_nearby(  # type: ignore[no-untyped-def]
     parts,
     last,
-    lowest,
     table,
     source_of,
     text,
@@ -69,7 +68,7 @@ def reach_nearby(  # type: ignore[no-untyped-def]
             left -= 1
             rank = above if shares_above >= shares_below else below
             place = read(parts.order, parts.order_bits, rank)
-            rest = rest_of_sentence(last, lowest, place)
+            rest = rest_of_sentence(last, place)
             source = source_of[document_of(ends, shift, first, place)]
             put(sources, lengths, source, min(shared, rest))
             if rank == above:

@@ -15,33 +15,37 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns import memory
-from rote.index.columns.packed import read
+from rote.index.columns.bits import trailing_zeros
+from rote.index.columns.packed import PADDING, read
+from rote.index.counting.tally_kernels import document_of
 
+load64: Any = memory.load64
 prefetch: Any = memory.prefetch
 LEAST = 2
 """Items of the shortest fragment."""
-_AHEAD = 16
-# For each byte the number of its lowest bit that is set; the first entry is never asked for.
-LOWEST_BIT: NDArray[np.uint8] = np.array(
-    [0] + [(byte & -byte).bit_length() - 1 for byte in range(1, 256)], np.uint8
-)
+_AHEAD = 32
+# Bits of a load that belong to it wherever the load begins.
+_LOADED = 57
 
 
 @njit(inline="always")
-def rest_of_sentence(last, lowest, place):  # type: ignore[no-untyped-def]
+def rest_of_sentence(last, place):  # type: ignore[no-untyped-def]
     """Items from a place to its sentence's end; `last` has a bit for the last item of each."""
     at = place >> 3
-    held = last[at] >> np.uint8(place & 7)
+    held = load64(last, at) >> np.uint64(place & 7)
     if held:
-        return np.int64(lowest[held]) + 1
-    at += 1
-    while last[at] == 0:
-        at += 1
-    return (at << 3) + np.int64(lowest[last[at]]) - place + 1
+        rest = trailing_zeros(held) + 1
+    else:
+        at += 8
+        while at < len(last) and last[at] == 0:
+            at += 1
+        held = np.uint64(last[at]) if at < len(last) else np.uint64(1)
+        rest = (at << 3) + trailing_zeros(held) - place + 1
+    # Beyond them only behind the last sentence, where no suffix begins if they are sorted.
+    return min(rest, ((len(last) - PADDING) << 3) - place)
 
 
 @njit(cache=True, nogil=True)
@@ -59,39 +63,100 @@ def longest_sentence(last, places, ends):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _agree(ids, bits, one, other, shared, most):  # type: ignore[no-untyped-def]
+def _loads(bits):  # type: ignore[no-untyped-def]
+    """How many items one load holds, its bits, and the lowest bit of each item."""
+    step = _LOADED // bits
+    low = np.uint64(0)
+    for k in range(step):
+        low |= np.uint64(1) << np.uint64(k * bits)
+    return step, (np.uint64(1) << np.uint64(step * bits)) - np.uint64(1), low
+
+
+@njit(inline="always")
+def _load(ids, bits, mask, place):  # type: ignore[no-untyped-def]
+    at = place * bits
+    return (load64(ids, at >> 3) >> np.uint64(at & 7)) & mask
+
+
+@njit(inline="always")
+def _differ(bits, low, mine, theirs):  # type: ignore[no-untyped-def]
+    """A number whose lowest bit lies in the first item that differs, or that is 0; 0 if none is.
+
+    The lowest item that is 0 borrows when 1 is taken off each.
+    """
+    return (mine ^ theirs) | ((mine - low) & ~mine & (low << np.uint64(bits - 1)))
+
+
+@njit(inline="always")
+def _before(bits, stop):  # type: ignore[no-untyped-def]
+    """How many items lie before the lowest bit; the division is a multiplication."""
+    return (trailing_zeros(stop) * (65536 // bits + 1)) >> 16
+
+
+@njit(inline="always")
+def _agree(ids, bits, loads, one, other, shared, most):  # type: ignore[no-untyped-def]
     """How many items two places share, `shared` of them known; a document's end is none."""
+    step, mask, low = loads
     while shared < most:
-        item = read(ids, bits, one + shared)
-        if item == 0 or item != read(ids, bits, other + shared):
-            break
-        shared += 1
-    return shared
+        mine = _load(ids, bits, mask, one + shared)
+        stop = _differ(bits, low, mine, _load(ids, bits, mask, other + shared))
+        if stop:
+            return min(most, shared + _before(bits, stop))
+        shared += step
+    return most
 
 
 @njit(cache=True, nogil=True)
-def compare_neighbours(ids, bits, order, order_bits, start, most, budget, out):  # type: ignore[no-untyped-def]
-    """What each suffix from `start` on shares with the one before it, up to `most` items.
+def locate(  # type: ignore[no-untyped-def]
+    ids, bits, order, order_bits, start, known, most, budget, last, table, source_of,
+    places, shared, rests, sources,
+):  # fmt: skip
+    """Fill in all that is to be known of the suffixes from `start` on.
 
-    Gives the number of items compared, or -1 as soon as they are more than the budget.
+    What each shares with the one before it, up to `most` items, is looked up in `known`, by
+    place, or compared if that is empty. Gives the number of items compared, or -1 as soon as they
+    are more than the budget.
     """
+    loads = _loads(bits)
+    step, mask, low = loads
     work = np.int64(0)
     before = read(order, order_bits, start - 1) if start else np.int64(-1)
-    last = start + len(out) - 1
-    for i in range(len(out)):
-        prefetch(ids, (read(order, order_bits, min(start + i + _AHEAD, last)) * bits) >> 3)
+    # What the suffix before begins with; no suffix begins with a document's end.
+    items = _load(ids, bits, mask, before) if start else np.uint64(0)
+    final = start + len(places) - 1
+    for i in range(len(places)):
+        ahead = read(order, order_bits, min(start + i + _AHEAD, final))
         place = read(order, order_bits, start + i)
-        out[i] = _agree(ids, bits, before, place, 0, most) if before >= 0 else 0
-        work += out[i]
+        places[i] = place
+        if len(known):
+            prefetch(known, ahead)
+            shared[i] = known[place]
+            continue
+        prefetch(ids, (ahead * bits) >> 3)
+        mine = _load(ids, bits, mask, place)
+        stop = _differ(bits, low, mine, items)
+        if stop:
+            shared[i] = min(most, _before(bits, stop))
+        else:
+            shared[i] = _agree(ids, bits, loads, before, place, step, most)
+        before, items = place, mine
+        work += shared[i]
         if work > budget:
             return np.int64(-1)
-        before = place
+    # Apart from the loop above, which waits for memory: both are faster so.
+    ends, shift, first = table
+    for i in range(len(places)):
+        place = places[i]
+        prefetch(last, places[min(i + _AHEAD, len(places) - 1)] >> 3)
+        rests[i] = min(most, rest_of_sentence(last, place))
+        sources[i] = source_of[document_of(ends, shift, first, place)]
     return work
 
 
 @njit(cache=True, nogil=True)
 def compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  # type: ignore[no-untyped-def]
     """By place: what its suffix shares with the one before it in the order, up to `most` items."""
+    loads = _loads(bits)
     before = np.int64(-1)
     for i in range(suffixes):
         prefetch(out, read(order, order_bits, min(i + _AHEAD, suffixes - 1)))
@@ -108,38 +173,24 @@ def compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  #
             continue
         other = np.int64(out[place])
         shared = max(shared - 1, np.int64(0))
-        if other + shared >= len(out):
-            shared = np.int64(0)  # only if the suffixes are not sorted
-        shared = _agree(ids, bits, other, place, shared, most) if other >= 0 else np.int64(0)
+        # Beyond the end only if the suffixes are not sorted.
+        if other + shared >= len(out) or place + shared >= len(out):
+            shared = np.int64(0)
+        inside = 0 <= other < len(out)
+        shared = _agree(ids, bits, loads, other, place, shared, most) if inside else np.int64(0)
         out[place] = shared
 
 
 @njit(cache=True, nogil=True)
-def gather(values, order, order_bits, start, out):  # type: ignore[no-untyped-def]
-    """The values at the places of the suffixes from `start` on."""
-    last = start + len(out) - 1
-    for i in range(len(out)):
-        prefetch(values, read(order, order_bits, min(start + i + _AHEAD, last)))
-        out[i] = values[read(order, order_bits, start + i)]
-
-
-@njit(cache=True, nogil=True)
-def locate(order, order_bits, start, last, lowest, places, rests):  # type: ignore[no-untyped-def]
-    """Place and rest of the sentence of each suffix from `start` on."""
-    for i in range(len(places)):
-        places[i] = read(order, order_bits, start + i)
-        rests[i] = rest_of_sentence(last, lowest, places[i])
-
-
-@njit(cache=True, nogil=True)
-def rests_of(last, lowest, ids, bits, out):  # type: ignore[no-untyped-def]
+def rests_of(last, ids, bits, out):  # type: ignore[no-untyped-def]
     """The rest of the sentence at each place; 0 at a document's end."""
     for place in range(len(out)):
-        out[place] = rest_of_sentence(last, lowest, place) if read(ids, bits, place) else 0
+        rest = min(rest_of_sentence(last, place), len(out) - place)
+        out[place] = rest if read(ids, bits, place) else 0
 
 
 @njit(cache=True, nogil=True)
-def rests_at(last, lowest, places, out):  # type: ignore[no-untyped-def]
+def rests_at(last, places, out):  # type: ignore[no-untyped-def]
     """The same for some places, which hold items."""
     for i in range(len(places)):
-        out[i] = rest_of_sentence(last, lowest, places[i])
+        out[i] = rest_of_sentence(last, places[i])

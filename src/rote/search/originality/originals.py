@@ -4,11 +4,11 @@ A fragment is original iff at most `relax` sources hold it. The shortest origina
 is one more than the longest match with sentences of other sources; everything longer, up to
 the sentence's end, is original too.
 
-How far other sentences of a ground truth follow each of its own words.
-Beside the longest run that several sources hold, this says which runs to count as different ones:
-each once, at the first place, in the order of suffixes, where it is a fragment. Mostly that is
-a length: from one item more than what any earlier place shares. But the same words may be
-tagged in several ways, and be a fragment at a later place only; these are listed apart.
+Different fragments are counted once each, at the first place, in the order of suffixes, where
+they are fragments. Mostly that is a length: from one item more than what any earlier place shares.
+But the same words may be tagged in several ways, and be a fragment at a later place only; these
+are listed apart. The suffixes of several segments are walked along in one order, so segments cost
+no more than their words.
 """
 
 from __future__ import annotations
@@ -21,151 +21,35 @@ import numpy as np
 from rote.core.progress import Reporter, Silent
 from rote.index.answers import Place
 from rote.index.columns.parts import Column
-from rote.index.columns.shared import Shared, share
 from rote.index.index import DEFAULT, Index
 from rote.index.places import places_in
 from rote.index.segments.segment import Segment
-from rote.search.originality import fragment_kernels as kernels
-from rote.search.originality.edges import Edges, Rule, edges_of_segment, rule_for
-from rote.search.originality.reach import GroundTruth, Lists, blocks, walk
+from rote.search.originality.edges import Rule, edges_of_segment, rule_for
+from rote.search.originality.fragment_kernels import list_originals
+from rote.search.originality.length_kernels import PADDING
+from rote.search.originality.lengths import LengthRow, OwnReach, Tally
+from rote.search.originality.merging import all_stretches, bases_of
+from rote.search.originality.reach import GroundTruth, walk
+from rote.search.originality.reach_kernels import reach_of_two
 from rote.search.originality.sources import Sources, sources_of
-from rote.search.originality.stretches import Int32s, Int64s
-
-LENGTH = (1 << 32) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class OwnReach:
-    """For every place of a segment; runs are inside its sentence.
-
-    `common[p]`: items of the longest run from p on that more than `relax` sources hold, its own
-    among them. `alone[p]`: of the longest that stands anywhere else. `rests[p]`: items to the
-    sentence's end. A fragment from p on counts as a different one if it is longer than
-    `before[p]`, or if place << 32 | length is in `more`, which ascends.
-    """
-
-    common: Int32s
-    before: Int32s
-    alone: Int32s
-    rests: Int32s
-    more: Int64s
-
-
-def own_reach(ground: GroundTruth, number: int, edges: Sequence[Edges], relax: int = 1) -> OwnReach:
-    """The reach of segment `number`; `edges` of it and of those before it."""
-    segment, width = ground.segments[number], ground.width(relax)
-    rests = segment.rests()
-    common, before, alone = (np.zeros(len(rests), np.int32) for _ in range(3))
-    more = [np.empty(0, np.int64)]
-    for stretch in segment.stretches():
-        ranks = np.arange(stretch.start, stretch.stop)
-        found, earlier, alone[stretch.places] = walk(stretch, ranks, stretch.rests, width)
-        before[stretch.places] = earlier
-        common[stretch.places] = found.lengths[:, -1]
-        more.append(
-            kernels.new_despite_others(
-                stretch.shared,
-                stretch.places,
-                stretch.rests,
-                earlier,
-                edges[number],
-                segment.longest,
-            )
-        )
-    own = OwnReach(common, before, alone, rests, np.sort(np.concatenate(more)))
-    return own if len(ground.segments) == 1 else _with_others(ground, number, edges, width, own)
-
-
-def _with_others(
-    ground: GroundTruth, number: int, edges: Sequence[Edges], width: int, own: OwnReach
-) -> OwnReach:
-    """The same with what other segments hold."""
-    segment, shared = ground.segments[number], share([x.column for x in ground.lookups])
-    common, alone = own.common.copy(), own.alone.copy()
-    elsewhere = np.zeros_like(own.before)
-    more = []
-    for part, seen in blocks(own.rests, width):
-        lists = Lists.empty(part.stop - part.start, width)
-        for stretch in segment.stretches():
-            ranks = np.flatnonzero((stretch.places >= part.start) & (stretch.places < part.stop))
-            found, _, _ = walk(stretch, ranks + stretch.start, stretch.rests[ranks], width)
-            lists.put(stretch.places[ranks] - part.start, found)
-        ids = shared.up[number][segment.column.ids.slice(seen.start, seen.stop)]
-        for other in range(len(ground.segments)):
-            if other != number:
-                found = ground.asked(other, shared.down[other][ids], own.rests[part], width)
-                lists.join(found)
-                known = found.lengths[:, 0]
-                alone[part] = np.maximum(alone[part], known)
-                if other < number:
-                    elsewhere[part] = np.maximum(elsewhere[part], known)
-        common[part] = lists.lengths[:, -1]
-        starts, ends = _fragments(edges[number], own.rests, elsewhere, part, seen)
-        keys = starts << 32 | ends - starts
-        new = (ends - starts > own.before[starts]) | np.isin(keys, own.more)
-        starts, ends, keys = starts[new], ends[new], keys[new]
-        for other in range(number):
-            unmet = ~_met(ground, number, other, edges[other], shared, starts, ends)
-            starts, ends, keys = starts[unmet], ends[unmet], keys[unmet]
-        more.append(keys)
-    kept = own.more[own.more & LENGTH > elsewhere[own.more >> 32]]
-    listed = np.sort(np.concatenate([kept, *more]))
-    return OwnReach(common, np.maximum(own.before, elsewhere), alone, own.rests, listed)
-
-
-def _fragments(
-    edges: Edges, rests: Int32s, most: Int32s, part: slice, seen: slice
-) -> tuple[Int64s, Int64s]:
-    """The fragments from some places on, of at most so many items each."""
-    none = np.empty(0, np.int64)
-    held = (edges[seen], rests[part], most[part])
-    count = kernels.fragments_up_to(*held, none, none)
-    starts, ends = np.empty(count, np.int64), np.empty(count, np.int64)
-    kernels.fragments_up_to(*held, starts, ends)
-    return starts + part.start, ends + part.start
-
-
-def _met(
-    ground: GroundTruth,
-    number: int,
-    other: int,
-    edges: Edges,
-    shared: Shared,
-    starts: Int64s,
-    ends: Int64s,
-) -> Edges:
-    """Of fragments of segment `number` whether another segment has them, as fragments."""
-    sizes = ends - starts
-    behind = np.cumsum(sizes)
-    items = np.repeat(starts - (behind - sizes), sizes) + np.arange(int(sizes.sum()))
-    ids = shared.up[number][ground.segments[number].column.ids.take(items)]
-    low, high = ground.lookups[other].ranges(shared.down[other][ids], behind)
-    segment = ground.segments[other]
-    order = segment.suffixes.order
-    out = np.zeros(len(starts), np.bool_)
-    kernels.any_is_fragment(order.data, order.bits, low, high, sizes, edges, segment.rests(), out)
-    return out
-
+from rote.search.originality.stretches import Int32s, Int64s, Stretch
 
 # Fragments that are listed at once.
 _AT_ONCE = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class LengthRow:
-    """How many fragments of one length a ground truth holds.
-
-    `fragments` are different ones, `original` those of them with at most `relax` sources, `once`
-    those that occur once. `occurrences` counts every place, `original_occurrences` the places
-    of original ones.
+def reach_of_all(stretch: Stretch, width: int) -> tuple[Int32s, Int32s, Int32s]:
+    """Of each suffix of a stretch the longest run that `width` sources hold, that stands earlier in
+    the order, and that stands anywhere else.
     """
-
-    length: int
-    fragments: int
-    original: int
-    occurrences: int
-    original_occurrences: int
-    once: int
+    if width > 2:
+        found, before, alone = walk(
+            stretch, np.arange(stretch.start, stretch.stop), stretch.rests, width
+        )
+        return found.lengths[:, -1].copy(), before, alone
+    common, before, alone = (np.empty_like(stretch.rests) for _ in range(3))
+    reach_of_two(stretch.shared, stretch.rests, stretch.sources, common, before, alone)
+    return common, before, alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +70,8 @@ class Originals:
     by_length: Sequence[LengthRow]
     sentences: int
     original_sentences: int
-    _edges: Sequence[Edges]
-    _reaches: Sequence[OwnReach]
+    _ground: GroundTruth
+    _reach: OwnReach
 
     @property
     def total(self) -> LengthRow:
@@ -198,7 +82,7 @@ class Originals:
                 for r in self.by_length
             ],
             np.int64,
-        ).reshape(-1, kernels.TALLIED)
+        ).reshape(-1, 5)
         return LengthRow(0, *rows.sum(axis=0).tolist())
 
     def fragments(self, *, shortest: bool = False) -> Iterator[Fragment]:
@@ -207,10 +91,9 @@ class Originals:
         `shortest`: only those that hold no other original fragment, since whatever holds one
         is original too.
         """
-        for number, (segment, edges, own) in enumerate(
-            zip(self.index.segments, self._edges, self._reaches)
-        ):
-            for starts, ends in _original_spans(edges, own, shortest):
+        for number, segment in enumerate(self.index.segments):
+            rests = self._ground.segments[number].rests()
+            for starts, ends in _original_spans(self._reach.of(number), rests, shortest):
                 yield from listed(segment, number, self.layer, starts, ends)
 
 
@@ -231,34 +114,38 @@ def find_originals(
     sources = sources or sources_of(index)
     rule = rule or rule_for(index)
     ground = GroundTruth(index, layer, sources)
-    longest = max((segment.longest for segment in ground.segments), default=0)
-    tally = np.zeros((longest + 1, kernels.TALLIED), np.int64)
-    edges, reaches = [], []
+    width = ground.width(relax)
+    bases = bases_of(ground.segments)
+    edges = np.zeros((int(bases[-1]) >> 3) + PADDING, np.uint8)
+    for segment, base in zip(index.segments, bases.tolist()):
+        bits = edges_of_segment(segment, rule)
+        edges[base >> 3 : (base >> 3) + len(bits)] = bits
+    tally = Tally.empty(max((segment.longest for segment in ground.segments), default=0))
+    reach = np.zeros((int(bases[-1]), 2), np.int32)
+    more = [np.empty(0, np.int64)]
+    suffixes = sum(len(segment.suffixes.order) for segment in ground.segments)
+    with (reporter or Silent()).stage("matching sentences", suffixes) as advance:
+        for stretch in all_stretches(ground, bases):
+            found = reach_of_all(stretch, width)
+            more.append(tally.add(stretch, *found, edges, reach))
+            advance(len(stretch.places))
+    own = OwnReach(reach, np.sort(np.concatenate(more)), edges, bases)
     sentences = original = 0
-    with (reporter or Silent()).stage("matching sentences", len(ground.segments)) as advance:
-        for number, segment in enumerate(index.segments):
-            edges.append(edges_of_segment(segment, rule))
-            own = own_reach(ground, number, edges, relax)
-            reaches.append(own)
-            held, found = kernels.tally_lengths(
-                edges[-1], own.rests, own.common, own.before, own.alone, tally
-            )
-            lengths, places = own.more & LENGTH, own.more >> 32
-            np.add.at(tally[:, kernels.FRAGMENTS], lengths, 1)
-            np.add.at(tally[:, kernels.ORIGINAL], lengths, lengths > own.common[places])
-            sentences, original = sentences + held, original + found
-            advance(1)
-    rows = [LengthRow(n, *row) for n, row in enumerate(tally.tolist()) if row[2]]
-    return Originals(index, layer, sources, rows, sentences, original, edges, reaches)
+    for number, suffixed in enumerate(ground.segments):
+        held, holding = tally.add_places(suffixed, own.of(number))
+        sentences, original = sentences + held, original + holding
+    return Originals(index, layer, sources, tally.rows(own), sentences, original, ground, own)
 
 
-def _original_spans(edges: Edges, own: OwnReach, shortest: bool) -> Iterator[tuple[Int64s, Int64s]]:
+def _original_spans(
+    own: OwnReach, rests: Int32s, shortest: bool
+) -> Iterator[tuple[Int64s, Int64s]]:
     """Starts and ends of original fragments, some at a time."""
     place, room = 0, _AT_ONCE
-    while place < len(own.rests):
+    while place < len(rests):
         starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
-        found, at = kernels.list_originals(
-            edges, own.rests, own.common, own.before, own.more, shortest, place, starts, ends
+        found, at = list_originals(
+            own.edges, rests, own.reach, own.more, shortest, place, starts, ends
         )
         if at == place:
             room *= 2  # a very long sentence

@@ -22,7 +22,7 @@ from rote.index.counting.tally import document_table
 from rote.index.index import Index
 from rote.search.originality import reach_kernels as kernels
 from rote.search.originality.near_kernels import reach_nearby
-from rote.search.originality.neighbour_kernels import LEAST, LOWEST_BIT
+from rote.search.originality.neighbour_kernels import LEAST
 from rote.search.originality.sources import Sources
 from rote.search.originality.stretches import Int32s, Int64s, Stretch, Suffixed
 
@@ -141,7 +141,6 @@ class GroundTruth:
         reach_nearby(
             self.lookups[number].parts,
             segment.sentence_last.data,
-            LOWEST_BIT,
             (table.ends, table.shift, table.first),
             segment.sources,
             ids,

@@ -131,6 +131,44 @@ def reach_along(  # type: ignore[no-untyped-def]
                 q += 1
 
 
+@njit(inline="always")
+def _two(first, longest, second, longer, source, length):  # type: ignore[no-untyped-def]
+    """`put` for a list of two entries, (first, longest) and (second, longer)."""
+    if length < LEAST or longer >= length:
+        return first, longest, second, longer
+    if source == first:
+        return first, max(longest, length), second, longer
+    if length > longest:
+        return source, length, first, longest
+    return first, longest, source, length
+
+
+@njit(cache=True, nogil=True)
+def reach_of_two(shared, rests, sources, common, before, alone):  # type: ignore[no-untyped-def]
+    """For each suffix of a stretch the longest match with another source, with any, with any other.
+
+    As `reach_along` with lists of two, in two scans that carry one list each: `common` is what
+    the second entry of its lists would be.
+    """
+    first = second = np.int32(-1)
+    longest = longer = np.int32(0)
+    for i in range(len(shared)):
+        most = shared[i] if shared[i] >= LEAST else np.int32(0)
+        longest, longer = min(longest, most), min(longer, most)
+        before[i] = min(longest, rests[i])
+        common[i] = longest if sources[i] != first else longer
+        first, longest, second, longer = _two(first, longest, second, longer, sources[i], rests[i])
+    first = second = np.int32(-1)
+    longest = longer = np.int32(0)
+    for i in range(len(shared) - 1, -1, -1):
+        alone[i] = max(before[i], min(longest, rests[i]))
+        both = max(common[i], longest if sources[i] != first else longer)
+        common[i] = min(both, rests[i]) if rests[i] >= LEAST else 0
+        first, longest, second, longer = _two(first, longest, second, longer, sources[i], rests[i])
+        most = shared[i] if shared[i] >= LEAST else np.int32(0)
+        longest, longer = min(longest, most), min(longer, most)
+
+
 @njit(cache=True, nogil=True)
 def join_lists(sources, lengths, other_sources, other_lengths):  # type: ignore[no-untyped-def]
     """Put the lists of another segment into these, one for each question."""

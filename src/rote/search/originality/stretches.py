@@ -1,10 +1,9 @@
-"""A segment's sorted suffixes in stretches that no match leaves, ready for `_reach`."""
+"""Sorted suffixes in stretches that no match leaves, of one segment or of several together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +11,14 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.index.columns.packed import Packed
 from rote.index.columns.parts import Column, Suffixes
-from rote.index.counting.tally import document_table, documents_of
+from rote.index.counting.tally import DocumentTable, document_table
 from rote.index.segments.segment import Segment
 from rote.search.originality import neighbour_kernels as kernels
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 # Suffixes of a stretch: few enough to stay in cache.
-_SIZE = 1 << 16
+SIZE = 1 << 16
 # Items compared for each suffix beyond which the order of the text is the faster one.
 _BUDGET = 24
 # A small segment is never worth the change.
@@ -28,7 +27,7 @@ _LEAST_BUDGET = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Suffixes `start` to `stop` of the order, and what `_neighbours` says of each."""
+    """Suffixes in their order from number `start` on, and what `neighbour_kernels` says of each."""
 
     start: int
     places: Int64s
@@ -40,6 +39,38 @@ class Stretch:
     def stop(self) -> int:
         return self.start + len(self.places)
 
+    def part(self, start: int, stop: int) -> Stretch:
+        """Some of its suffixes, counted from its first."""
+        own = slice(start, stop)
+        columns = (self.places[own], self.shared[own], self.rests[own], self.sources[own])
+        return Stretch(self.start + start, *columns)
+
+
+def empty_stretch(start: int, size: int) -> Stretch:
+    """Room for what is to be known of some suffixes."""
+    return Stretch(start, np.empty(size, np.int64), *(np.empty(size, np.int32) for _ in range(3)))
+
+
+def cut(blocks: Iterable[Stretch]) -> Iterator[Stretch]:
+    """The same suffixes in pieces that no match leaves; blocks follow each other in the order."""
+    held: list[Stretch] = []
+    for block in blocks:
+        cuts = np.flatnonzero(block.shared < kernels.LEAST)
+        if len(cuts) and (held or cuts[-1]):
+            yield _joined([*held, block.part(0, int(cuts[-1]))])
+            held, block = [], block.part(int(cuts[-1]), len(block.places))
+        held.append(block)
+    if held:
+        yield _joined(held)
+
+
+def _joined(stretches: Sequence[Stretch]) -> Stretch:
+    if len(stretches) == 1:
+        return stretches[0]
+    parts = [(each.places, each.shared, each.rests, each.sources) for each in stretches]
+    places, shared, rests, sources = (np.concatenate(column) for column in zip(*parts))
+    return Stretch(stretches[0].start, places, shared, rests, sources)
+
 
 @dataclass(slots=True)
 class Suffixed:
@@ -49,7 +80,9 @@ class Suffixed:
     layer: str
     sources: Int32s
     _longest: int | None = None
-    _by_place: Int32s | None = None
+    _by_place: Int32s = field(default_factory=lambda: np.empty(0, np.int32))
+    _compared: int = 0
+    """How many shared items `_by_place` tells apart."""
     _work: int = 0
     column: Column = field(init=False)
     sentence_last: Packed = field(init=False)
@@ -75,61 +108,59 @@ class Suffixed:
     def rests(self) -> Int32s:
         """For each place how many items there are to its sentence's end; 0 at a document's end."""
         out = np.empty(len(self.column.ids), np.int32)
-        ids = self.column.ids
-        kernels.rests_of(self.sentence_last.data, kernels.LOWEST_BIT, ids.data, ids.bits, out)
+        kernels.rests_of(self.sentence_last.data, self.column.ids.data, self.column.ids.bits, out)
         return out
 
     def rests_at(self, places: Int64s) -> Int32s:
         """The same for some places, which hold items."""
         out = np.empty(len(places), np.int32)
-        kernels.rests_at(self.sentence_last.data, kernels.LOWEST_BIT, places, out)
+        kernels.rests_at(self.sentence_last.data, places, out)
         return out
 
     def stretches(self, ranges: Iterable[tuple[int, int]] | None = None) -> Iterator[Stretch]:
         """All suffixes, in order, or those of some ranges, each of which no match leaves."""
+        for start, end in [(0, len(self.suffixes.order))] if ranges is None else ranges:
+            yield from cut(self.blocks(start, end, SIZE, self.longest))
+
+    def blocks(self, start: int, end: int, size: int, most: int) -> Iterator[Stretch]:
+        """Suffixes `start` to `end`, so many at a time; they share no more than `most` items."""
         table = document_table(self.column.document_ends)
-        order = self.suffixes.order
-        for start, end in [(0, len(order))] if ranges is None else ranges:
-            size = _SIZE
-            while start < end:
-                stop = min(start + size, end)
-                shared = self._shared(start, stop)
-                if stop < end:
-                    cuts = np.flatnonzero(shared[1:] < kernels.LEAST)
-                    if not len(cuts):
-                        size *= 2  # more suffixes than these begin alike
-                        continue
-                    stop = start + int(cuts[-1]) + 1
-                    shared = shared[: stop - start]
-                shared[0] = 0
-                places, rests = self._located(start, stop)
-                sources = self.sources[documents_of(table, places)]
-                yield Stretch(start, places, shared, rests, sources)
-                start, size = stop, _SIZE
+        for first in range(start, end, size):
+            found = empty_stretch(first, min(size, end - first))
+            if self._locate(table, most, found) < 0:
+                self._compare_in_text_order(most)
+                self._locate(table, most, found)
+            yield found
 
-    def _located(self, start: int, stop: int) -> tuple[Int64s, Int32s]:
-        places, rests = np.empty(stop - start, np.int64), np.empty(stop - start, np.int32)
-        order, last = self.suffixes.order, self.sentence_last
-        kernels.locate(order.data, order.bits, start, last.data, kernels.LOWEST_BIT, places, rests)
-        return places, rests
-
-    def _shared(self, start: int, stop: int) -> Int32s:
-        """What each of these suffixes shares with the one before it."""
-        out = np.empty(stop - start, np.int32)
+    def _locate(self, table: DocumentTable, most: int, out: Stretch) -> int:
+        """Fill in a stretch; gives -1 if its suffixes share too much to be compared."""
         ids, order = self.column.ids, self.suffixes.order
-        parts = (ids.data, ids.bits, order.data, order.bits)
-        if self._by_place is None:
-            left = _BUDGET * len(self.column.ids) + _LEAST_BUDGET - self._work
-            compare: Any = kernels.compare_neighbours
-            work = compare(*parts, start, self.longest, left, out)
-            if work >= 0:
-                self._work += work
-                return out
-            self._by_place = np.empty(len(self.column.ids), np.int32)
-            compare = kernels.compare_in_text_order
-            compare(*parts, len(order), self.longest, self._by_place)
-        kernels.gather(self._by_place, order.data, order.bits, start, out)
-        return out
+        work = kernels.locate(
+            ids.data,
+            ids.bits,
+            order.data,
+            order.bits,
+            out.start,
+            self._by_place if self._compared >= most else self._by_place[:0],
+            most,
+            _BUDGET * len(ids) + _LEAST_BUDGET - self._work,
+            self.sentence_last.data,
+            (table.ends, table.shift, table.first),
+            self.sources,
+            out.places,
+            out.shared,
+            out.rests,
+            out.sources,
+        )
+        self._work += max(0, work)
+        return int(work)
+
+    def _compare_in_text_order(self, most: int) -> None:
+        ids, order = self.column.ids, self.suffixes.order
+        self._by_place, self._compared = np.empty(len(ids), np.int32), most
+        kernels.compare_in_text_order(
+            ids.data, ids.bits, order.data, order.bits, len(order), most, self._by_place
+        )
 
     @property
     def longest(self) -> int:
