@@ -133,7 +133,7 @@ def test_no_text_gives_no_vectors(fake: FakeEmbedder, texts: list[str]) -> None:
 
 def test_embedders_are_checked_and_signed_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     meaning.check("minilm")
-    assert meaning.signed("minilm") == "minilm/1/8199be6f"
+    assert meaning.signed("minilm") == "minilm/2/8199be6f"
     with pytest.raises(UnknownName, match="did you mean 'minilm'"):
         meaning.check("minilms")
     with pytest.raises(OptionError, match="name the model"):
