@@ -243,7 +243,7 @@ def peer_seconds(tagged: Tagged) -> tuple[float, float]:
 
 
 def all_strings(tagged: Tagged) -> list[str]:
-    made, take = package_windows(tagged.pos, N, TOP), np.arange(len(tagged))
+    made, take = package_windows(tagged.pos, N), np.arange(len(tagged))
     given = strings_of(made, tagged.word, take, first_seen(made, tagged.pos, take, TOP))
     return [string.decode() for string in given.strings]
 
@@ -254,12 +254,12 @@ def rote_seconds(tagged: Tagged, variant: str) -> tuple[float, float]:
 
     def find() -> Any:
         if variant == "exact":
-            made = windows(tagged.pos, N, TOP, singles=False)
+            made = windows(tagged.pos, N, singles=False)
             return made, made.templates(take, TOP, 2)
         if variant == "paper":
-            made = windows(tagged.pos, N, TOP, singles=True)
+            made = windows(tagged.pos, N, singles=True)
         else:
-            made = package_windows(tagged.pos, N, TOP)
+            made = package_windows(tagged.pos, N)
         return made, first_seen(made, tagged.pos, take, TOP)
 
     finding, (made, chosen) = clock(find)

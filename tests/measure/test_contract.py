@@ -391,6 +391,26 @@ def test_a_difference_from_the_reference_is_found(name: str) -> None:
     assert {row["value"] for row in result.comparisons} == set(values(result, "varied"))
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if metric_of(name).many])
+def test_many_groups_at_once_are_the_groups_one_by_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"varied": VARIED * 3, "mixed": [*VARIED, "!", *REPEATED, "Two words."]}
+    settings = Settings(reference="varied", permutations=19)
+    together = run(name, texts, settings)
+    slow = replace(metric_of(name), many=None)
+    monkeypatch.setattr(plugins.load("measure", name), "METRIC", slow)
+    alone = run(name, texts, settings)
+    assert together.comparisons
+    for row, other in zip(together.comparisons, alone.comparisons, strict=True):
+        assert row == pytest.approx(other, abs=1e-12, nan_ok=True)
+    for source, found in together.sources.items():
+        assert found.values == alone.sources[source].values
+        assert set(found.intervals) == set(alone.sources[source].intervals)
+        for value, ends in found.intervals.items():
+            assert ends == pytest.approx(alone.sources[source].intervals[value], abs=1e-12)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_results_are_byte_identical_at_any_number_of_jobs(name: str, tmp_path: Path) -> None:
     path, beside = tmp_path / "texts.jsonl", fields_beside(name)

@@ -101,7 +101,7 @@ def paper(
     take: Take | None = None,
 ) -> Any:
     pos, word = layers_of(texts)
-    made = windows(pos, n, top, singles=True)
+    made = windows(pos, n, singles=True)
     take = everything(texts) if take is None else take
     chosen = first_seen(made, pos, take, top)
     return paper_values(made, word, raw_of(raw), take, chosen, np.array(lengths))
@@ -109,7 +109,7 @@ def paper(
 
 def package(texts: list[Text], raw: list[str], n: int, top: int, shard: int = 500) -> Any:
     pos, word = layers_of(texts)
-    made, take = package_windows(pos, n, top), everything(texts)
+    made, take = package_windows(pos, n), everything(texts)
     chosen = first_seen(made, pos, take, top)
     lengths = np.array([len(text.split()) for text in raw])
     values = package_values(made, word, raw_of(raw), take, chosen, lengths, shard=shard)
@@ -177,7 +177,7 @@ def test_a_string_under_two_templates_is_two_pairs() -> None:
 def test_equal_counts_are_taken_as_first_seen() -> None:
     texts = [tagged("z/Z a/A b/B"), tagged("b/B a/A a/A"), tagged("a/A a/A")]
     pos, _ = layers_of(texts)
-    made = windows(pos, 2, 3, singles=True)
+    made = windows(pos, 2, singles=True)
     chosen = first_seen(made, pos, everything(texts), 3)
     assert made.grams(pos, chosen) == [("A", "A"), ("Z", "A"), ("A", "B")]
     chosen = first_seen(made, pos, np.array([1, 2]), 3)
@@ -252,19 +252,19 @@ def test_lengths_are_those_of_nltks_words(sentence: str) -> None:
 def test_layers_that_are_not_words_are_refused() -> None:
     pos, word = layers_of(DOGS)
     trees = layer_of([["S", "NP", "VP"] for _ in DOGS], "dep-bfs")
-    made, take = windows(trees, 2, 5, singles=True), everything(DOGS)
+    made, take = windows(trees, 2, singles=True), everything(DOGS)
     with pytest.raises(OptionError, match="not words"):
         strings_of(made, word, take, first_seen(made, trees, take, 5))
     with pytest.raises(OptionError, match="sentence ends"):
-        package_windows(replace(pos, sentence_ends=None), 2, 5)
+        package_windows(replace(pos, sentence_ends=None), 2)
 
 
 def test_no_text_and_no_template_are_defined() -> None:
     pos, word = layers_of([tagged("one/A"), []])
     raw, lengths, take = raw_of(["one", ""]), np.array([1, 0]), np.arange(2)
     for made, values in (
-        (windows(pos, 3, 5, singles=True), paper_values),
-        (package_windows(pos, 3, 5), package_values),
+        (windows(pos, 3, singles=True), paper_values),
+        (package_windows(pos, 3), package_values),
     ):
         chosen = first_seen(made, pos, take, 5)
         found = values(made, word, raw, take, chosen, lengths)
@@ -277,7 +277,7 @@ def test_strings_may_come_from_other_texts() -> None:
     texts = [tagged("the/D old/A dog/N"), tagged("my/D new/A cat/N")]
     raw = raw_of(["the old dog", "my new cat and the old dogs"])
     pos, word = layers_of(texts)
-    made, first, second = windows(pos, 3, 5, singles=True), np.array([0]), np.array([1])
+    made, first, second = windows(pos, 3, singles=True), np.array([0]), np.array([1])
     chosen = first_seen(made, pos, first, 5)
     lengths = np.array([3, 7])
     own = paper_values(made, word, raw, second, chosen, lengths)

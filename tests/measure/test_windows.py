@@ -28,7 +28,7 @@ least = st.integers(1, 3)
 
 @pytest.fixture(params=[1, 50], ids=["few candidates", "many candidates"], autouse=True)
 def candidates(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few: the short listing does not settle most questions, so the long one is used too."""
+    """Few: what is frequent in all groups does not settle most of them."""
     monkeypatch.setattr(windows_module, "_CANDIDATES", request.param)
 
 
@@ -44,21 +44,21 @@ def counted(texts: Sequence[Sequence[str]], take: Sequence[int], n: int) -> Coun
     return Counter(gram for text in take for gram in grams(texts[text], n))
 
 
-def made(texts: Texts, n: int, top: int, singles: bool) -> tuple[list[list[str]], Layer, Windows]:
+def made(texts: Texts, n: int, singles: bool) -> tuple[list[list[str]], Layer, Windows]:
     words = spelled(texts)
     layer = layer_of(words)
-    return words, layer, windows(layer, n, top, singles=singles)
+    return words, layer, windows(layer, n, singles=singles)
 
 
 def taken(take: Sequence[int]) -> Take:
     return np.array(take, np.int64)
 
 
-@given(texts_and_take(), lengths, tops, st.booleans())
+@given(texts_and_take(), lengths, st.booleans())
 def test_numbers_follow_the_items_and_leave_out_only_single_ones(
-    case: tuple[Texts, list[int]], n: int, top: int, singles: bool
+    case: tuple[Texts, list[int]], n: int, singles: bool
 ) -> None:
-    texts, layer, found = made(case[0], n, top, singles)
+    texts, layer, found = made(case[0], n, singles)
     everywhere = counted(texts, range(len(texts)), n)
     listed = sorted(gram for gram, count in everywhere.items() if singles or count > 1)
     assert found.grams(layer, np.arange(len(found.counts))) == listed
@@ -75,7 +75,7 @@ def test_numbers_follow_the_items_and_leave_out_only_single_ones(
 def test_templates_are_the_most_frequent_ties_by_the_items(
     case: tuple[Texts, list[int]], n: int, top: int, min_count: int
 ) -> None:
-    texts, layer, found = made(case[0], n, top, min_count < 2)
+    texts, layer, found = made(case[0], n, min_count < 2)
     chosen = found.templates(taken(case[1]), top, min_count)
     counts = counted(texts, case[1], n)
     ranked = sorted(
@@ -85,11 +85,11 @@ def test_templates_are_the_most_frequent_ties_by_the_items(
     assert found.grams(layer, chosen) == ranked[:top]
 
 
-@given(texts_and_take(), lengths, tops, st.booleans(), st.data())
+@given(texts_and_take(), lengths, st.booleans(), st.data())
 def test_occurrences_and_places_of_any_n_grams(
-    case: tuple[Texts, list[int]], n: int, top: int, singles: bool, data: st.DataObject
+    case: tuple[Texts, list[int]], n: int, singles: bool, data: st.DataObject
 ) -> None:
-    texts, layer, found = made(case[0], n, top, singles)
+    texts, layer, found = made(case[0], n, singles)
     numbers = list(range(len(found.counts)))
     chosen = data.draw(st.lists(st.sampled_from(numbers), unique=True)) if numbers else []
     names = found.grams(layer, taken(chosen))
@@ -106,9 +106,24 @@ def test_occurrences_and_places_of_any_n_grams(
     ]
 
 
+@given(texts_and_take(), lengths, tops, least)
+def test_groups_counted_together_are_those_counted_alone(
+    case: tuple[Texts, list[int]], n: int, top: int, min_count: int
+) -> None:
+    texts, layer, found = made(case[0], n, min_count < 2)
+    takes = [taken(case[1]), taken(case[1][::2]), np.arange(len(texts)), taken([])]
+    together = found.of_groups(takes, top, min_count)
+    for own, take in zip(together.tolist(), takes):
+        occurrences, different = found.occurrences(take, found.templates(take, top, min_count))
+        assert own == [np.count_nonzero(occurrences), occurrences.sum(), different.sum()]
+    chosen = np.arange(len(found.counts))[::2]
+    of_chosen = found.listing(layer, chosen).counts(takes[0])
+    assert np.array_equal(of_chosen, found.tally(layer, takes[0])[0][chosen])
+
+
 @given(texts_and_take(), lengths, st.booleans())
 def test_counts_and_texts_of_a_group(case: tuple[Texts, list[int]], n: int, singles: bool) -> None:
-    texts, layer, found = made(case[0], n, 2, singles)
+    texts, layer, found = made(case[0], n, singles)
     names = found.grams(layer, np.arange(len(found.counts)))
     counts = counted(texts, case[1], n)
     tallied, in_texts = found.tally(layer, taken(case[1]))
@@ -123,17 +138,17 @@ def test_several_lengths_at_once_are_the_same(
     case: tuple[Texts, list[int]], several: set[int], singles: bool
 ) -> None:
     layer = layer_of(spelled(case[0]))
-    found = list(windows_by_length(layer, list(several), 2, singles=singles))
+    found = list(windows_by_length(layer, list(several), singles=singles))
     assert [one.n for one in found] == sorted(several)
     for one in found:
-        alone = windows(layer, one.n, 2, singles=singles)
+        alone = windows(layer, one.n, singles=singles)
         for name in ("numbers", "counts", "first"):
             assert np.array_equal(getattr(one, name), getattr(alone, name))
 
 
 def test_a_tie_at_the_cut_goes_to_the_smaller_items() -> None:
     layer = layer_of([["b", "c"], ["b", "c"], ["a", "z"], ["a", "z"], ["a", "b"], ["a", "b"]])
-    found = windows(layer, 2, 2, singles=False)
+    found = windows(layer, 2, singles=False)
     chosen = found.templates(np.arange(6), 2, 2)
     assert found.grams(layer, chosen) == [("a", "b"), ("a", "z")]
 
@@ -141,7 +156,7 @@ def test_a_tie_at_the_cut_goes_to_the_smaller_items() -> None:
 def test_what_is_rare_overall_can_be_a_template_of_one_source() -> None:
     common = [["x", "y"]] * 9 + [["y", "x"]] * 8
     layer = layer_of([*common, ["p", "q"], ["p", "q"]])
-    found = windows(layer, 2, 1, singles=False)
+    found = windows(layer, 2, singles=False)
     own = found.templates(taken([17, 18]), 1, 2)
     assert found.grams(layer, own) == [("p", "q")]
 
@@ -150,14 +165,14 @@ def test_long_n_grams_of_many_words_keep_the_order_of_their_items() -> None:
     # More bits than one key holds: 12 items out of 100 words.
     words = [f"{number:02}" for number in range(99, -1, -1)]
     layer = layer_of([words, words])
-    found = windows(layer, 12, 3, singles=False)
+    found = windows(layer, 12, singles=False)
     chosen = found.templates(np.arange(2), 3, 2)
     assert [gram[0] for gram in found.grams(layer, chosen)] == ["11", "12", "13"]
 
 
 def test_longer_than_any_text() -> None:
     layer = layer_of([["a", "b"], []])
-    found = windows(layer, 3, 5, singles=True)
+    found = windows(layer, 3, singles=True)
     assert len(found.templates(np.arange(2), 5, 1)) == 0
     occurrences, different = found.occurrences(np.arange(2), np.empty(0, np.int64))
     assert occurrences.tolist() == different.tolist() == [0, 0]

@@ -28,6 +28,8 @@ Numbers = Array
 # where log(1 + 2 / share) <= 2 (1 + share): at a fifth.
 PRIOR_SHARE = 0.2
 _LEVEL = 0.05
+# So many z of permuted groups are held, 32 MB; beyond that each run is computed again.
+_HELD = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +138,19 @@ def standing(
     whoever the texts belong to. z is in units of the standard error of independent occurrences:
     less than one of these is never taken for its spread.
 
-    Each run is asked for twice, so that no more than one is held at a time.
+    Each run is needed twice: where all are too many to be held, it is asked for twice.
     """
     observed = _defined(z_of(0))
     if not permutations:
         unknown = np.full(len(observed), np.nan)
         return Standing(unknown, unknown, np.empty(0))
     sums, squares = np.zeros(len(observed)), np.zeros(len(observed))
-    for run in range(1, permutations + 1):
+    runs = range(1, permutations + 1)
+    held: list[Floats] = []
+    for run in runs:
         gap = _defined(z_of(run)) - observed
+        if permutations * len(observed) <= _HELD:
+            held.append(gap)
         sums += gap
         squares += gap * gap
 
@@ -155,10 +161,8 @@ def standing(
         found = (gap - mean) / np.sqrt(np.maximum(variance, 1.0))
         return np.abs(found) if two_sided else found
 
-    largest = [
-        float(excess(_defined(z_of(run)) - observed).max(initial=-np.inf))
-        for run in range(1, permutations + 1)
-    ]
+    gaps = held or (_defined(z_of(run)) - observed for run in runs)
+    largest = [float(excess(gap).max(initial=-np.inf)) for gap in gaps]
     return Standing(observed + sums / permutations, excess(0.0), np.array(largest))
 
 

@@ -59,7 +59,7 @@ def listed(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
     by_sentence = replace(rows.layer, text_ends=ends, sentence_ends=ends)
     total = len(options.lengths) * len(found)
     with reporter.stage("favoured: patterns", total) as advance:
-        for windows in windows_by_length(by_sentence, options.lengths, options.top, singles=False):
+        for windows in windows_by_length(by_sentence, options.lengths, singles=False):
             for source in found:
                 counting = _Counting(rows, windows, by_sentence, options, source)
                 found[source].append(counting.listed())
@@ -102,6 +102,7 @@ class _Counting:
         often = (counts >= options.min_count) & (texts >= options.min_texts)
         self.tested = np.flatnonzero(often)
         self.both, self.both_places = counts[self.tested], self.places_in(both)
+        self.listing = windows.listing(by_sentence, self.tested)
 
     def listed(self) -> _Listed:
         """What the reference has beyond the source's balls, then what the source favours."""
@@ -133,8 +134,7 @@ class _Counting:
         """Of every tested pattern: the reference's side, then the source's."""
         ours, outside = self.sentences(self.runs[run][0]), self.outside[run]
         own, beyond = (
-            (self.windows.tally(self.by_sentence, part)[0][self.tested], self.places_in(part))
-            for part in (ours, outside)
+            (self.listing.counts(part), self.places_in(part)) for part in (ours, outside)
         )
         other = self.both - own[0], self.both_places - own[1]
         return np.concatenate(

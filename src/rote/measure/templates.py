@@ -17,13 +17,14 @@ joined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rote.core.array_types import Floats
 from rote.core.layer import layer_words
 from rote.core.metric import Comparison, Metric, Value, Values
 from rote.core.record import Asked, Headline
@@ -38,6 +39,7 @@ from rote.measure._templates.core import (
     compression_options,
     counted,
     counted_in_texts,
+    counted_of_many,
     needs,
     rows,
     templates_of,
@@ -46,6 +48,7 @@ from rote.measure._templates.layout import LAYOUT
 
 # gzip at level 9 packs some 10 MB of tags a second: beyond this, resampling CR takes minutes.
 _RESAMPLED_BYTES = 300_000
+_NO_CHANCE = np.random.default_rng(0)
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -93,6 +96,20 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
     if _long_to_compress(rows):
         return counted(rows, take, options)
     return reduce(rows, take, options, rng)
+
+
+def many(
+    rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """`resample` of many groups: everything but CR in one call."""
+    if options.variant != "exact":
+        return {}
+    found = counted_of_many(rows, takes, options)
+    if "cr" in names and not _long_to_compress(rows):
+        own = compression_options(options)
+        ratios = [compression.reduce(rows.compression, take, own, _NO_CHANCE) for take in takes]
+        found["cr"] = np.array([ratio for of_group in ratios for ratio in of_group.values()])
+    return {name: column for name, column in found.items() if name in names}
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
@@ -171,6 +188,7 @@ METRIC = Metric(
     rows=rows,
     reduce=reduce,
     resample=resample,
+    many=many,
     per_text=counted_in_texts,
     citation=(
         "Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic Templates in "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rote.compare.intervals import shares
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
@@ -165,13 +166,13 @@ def windows_for(layer: Layer, n: int, options: Options) -> Windows:
     if options.variant == "package":
         from rote.measure._templates.strings import package_windows
 
-        return package_windows(layer, n, options.top)
+        return package_windows(layer, n)
     from rote.measure._templates.windows import windows
 
     # Given templates count wherever they stand, even if that is only once.
     singles = options.variant == "paper" or options.min_count < 2
     singles = singles or options.templates_from is not None
-    return windows(layer, n, options.top, singles=singles)
+    return windows(layer, n, singles=singles)
 
 
 def counted(rows: Rows, take: Take, options: Options) -> Values:
@@ -196,6 +197,23 @@ def counted(rows: Rows, take: Take, options: Options) -> Values:
         "rate": float(np.mean(found > 0)),
         "per_token": int(found.sum()) / words,
         "distinct": float(np.mean(different)),
+    }
+
+
+def counted_of_many(rows: Rows, takes: Sequence[Take], options: Options) -> dict[str, Floats]:
+    """`counted` of many groups (variant exact)."""
+    if rows.fixed is not None:
+        each = [counted(rows, take, options) for take in takes]
+        return {name: np.array([one[name] for one in each]) for name in each[0]}
+    sizes = np.array([len(take) for take in takes])
+    words = np.array([rows.words[take].sum() for take in takes])
+    found = rows.windows.of_groups(takes, options.top, options.min_count)
+    texts = np.where(words > 0, sizes, 0)
+    return {
+        "length": shares(words, sizes),
+        "rate": shares(found[:, 0], texts),
+        "per_token": shares(found[:, 1], words),
+        "distinct": shares(found[:, 2], texts),
     }
 
 

@@ -112,14 +112,14 @@ def paper_values(
     }
 
 
-def package_windows(layer: Layer, n: int, top: int) -> Windows:
+def package_windows(layer: Layer, n: int) -> Windows:
     """The layer's n-grams within sentences; their listings go by sentence, not by text."""
     if layer.sentence_ends is None:
         raise OptionError(
             f"variant package counts n-grams within sentences, and the layer '{layer.name}' comes "
             "without sentence ends: give them with the layer, or take --variant exact"
         )
-    return windows(replace(layer, text_ends=layer.sentence_ends), n, top, singles=True)
+    return windows(replace(layer, text_ends=layer.sentence_ends), n, singles=True)
 
 
 def package_values(

@@ -22,6 +22,7 @@ from rote.core.errors import OptionError
 from rote.core.files import check_parent
 from rote.core.metric import Comparison
 from rote.core.sample import Take
+from rote.measure._ngram_kernels import ONCE
 from rote.measure._templates.core import Options, Rows, counted, templates_of, windows_for
 from rote.measure._templates.matches import EXAMPLES, Read, Reader, spans
 from rote.measure._templates.windows import Chosen, Windows, windows_by_length
@@ -67,7 +68,7 @@ def _of_lengths(rows: Rows, options: Options, lengths: Sequence[int]) -> Iterato
         made = (windows_for(rows.layer, n, options) for n in others)
     else:
         singles = options.variant == "paper" or options.min_count < 2
-        made = windows_by_length(rows.layer, others, options.top, singles=singles)
+        made = windows_by_length(rows.layer, others, singles=singles)
     if len(others) < len(lengths):
         yield rows
     for found in made:
@@ -105,6 +106,7 @@ class _Listing:
         self.groups = comparison.groups
         self.reader = Reader(rows.layer, rows.word, rows.raw, rows.windows.n)
         self.chosen = {s: templates_of(rows, take, options) for s, take in self.groups.items()}
+        self.sizes = self.n_grams()
 
     def tables(self) -> dict[str, list[Row]]:
         tables: dict[str, list[Row]] = {
@@ -129,15 +131,19 @@ class _Listing:
         tables["overlap"] = _overlap(self.chosen) if self.rows.fixed is None else []
         return tables
 
-    def group(self, take: Take) -> _Group:
+    def n_grams(self) -> Integers:
+        """How many n-grams each text holds."""
         found, layer = self.rows.windows, self.rows.layer
-        counts, texts = found.tally(layer, take)
-        if self.options.variant == "package":
-            total = int(counts.sum())  # within sentences, and every n-gram has a number
-        else:
-            lengths = layer.text_ends[take] - layer.text_starts[take]
-            total = int(np.maximum(lengths - found.n + 1, 0).sum())
-        return _Group(counts, texts, total)
+        if self.options.variant != "package":
+            lengths = layer.text_ends - layer.text_starts
+            return np.asarray(np.maximum(lengths - found.n + 1, 0), np.int64)
+        # Within sentences, and every n-gram has a number.
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(found.numbers != ONCE)))
+        return np.asarray(before[layer.text_ends] - before[layer.text_starts], np.int64)
+
+    def group(self, take: Take) -> _Group:
+        counts, texts = self.rows.windows.tally(self.rows.layer, take)
+        return _Group(counts, texts, int(self.sizes[take].sum()))
 
     def apart(self, source: str, group: _Group, against: _Group) -> _Apart:
         """How far every n-gram sets a source apart from the reference, and how certainly.
@@ -157,11 +163,14 @@ class _Listing:
                 (both.texts >= _LEAST_TEXTS) & frequent_enough(group.counts, against.counts, totals)
             )
 
+            listing = self.rows.windows.listing(self.rows.layer, tested)
+            of_both = both.counts[tested]
+
             def z(run: int) -> Floats:
                 rng = generator(self.comparison.seed, f"templates {source}", run)
-                own = self.group(exchange(rng)[0]) if run else group
-                counts, other = own.counts[tested], (both.counts - own.counts)[tested]
-                return contrast(counts, other, (own.total, both.total - own.total)).z
+                own = exchange(rng)[0] if run else ours
+                counts, total = listing.counts(own), int(self.sizes[own].sum())
+                return contrast(counts, of_both - counts, (total, both.total - total)).z
 
             p[~np.isnan(found.z)] = 1.0
             others = len(self.groups) - 1
