@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("--reference", default="human")
     parser.add_argument("--texts", type=int, default=1_440, help="texts made where none are given")
     parser.add_argument("--only", default=",".join(COMMANDS), help="some of the commands")
+    parser.add_argument("--stages", action="store_true", help="name the other stages below")
     parser.add_argument("--once", action="store_true", help="no first run: kernels are compiled")
     options = parser.parse_args()
     names = options.only.split(",")
@@ -171,6 +172,10 @@ def main() -> None:
                 f"| {found['memory']:.2f} | {' | '.join(cells)} |",
                 flush=True,
             )
+            if options.stages:
+                for title, seconds in sorted(own.items(), key=lambda one: -one[1]):
+                    if title not in titles:
+                        print(f"    {seconds:7.1f}  {title}")
 
 
 if __name__ == "__main__":

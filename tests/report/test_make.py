@@ -273,7 +273,7 @@ def test_a_large_input_is_drawn_before_it_is_annotated(
     options = ReportOptions(measures=("lexical", "templates"))
     settings = replace(QUICK, sample=5)
     small = make_report([texts], options, settings=settings)
-    monkeypatch.setattr(reading, "is_large", lambda texts: True)
+    monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
     large = make_report([texts], options, settings=settings)
     assert [r.to_dict() for r in large.results] == [r.to_dict() for r in small.results]
     assert large.given == small.given
@@ -291,7 +291,7 @@ def test_large_files_that_name_their_sources_are_drawn_too(
     settings = replace(QUICK, by=(), sample=5)
     options = ReportOptions(measures=("lexical",))
     small = make_report(files, options, settings=settings)
-    monkeypatch.setattr(reading, "is_large", lambda texts: True)
+    monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
     large = make_report(files, options, settings=settings)
     assert set(large.results[0].sources) == {"human", "model"}
     assert large.results[0].to_dict() == small.results[0].to_dict()
@@ -307,7 +307,7 @@ def test_large_files_with_the_same_ids_and_sources_are_drawn_too(
     settings = replace(QUICK, sample=5, per_text=True)
     options = ReportOptions(measures=("lexical",))
     small = make_report(files, options, settings=settings)
-    monkeypatch.setattr(reading, "is_large", lambda texts: True)
+    monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
     large = make_report(files, options, settings=settings)
     for source, held in small.results[0].sources.items():
         values = large.results[0].sources[source].values

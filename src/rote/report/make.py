@@ -215,7 +215,7 @@ def _measure_texts(call: _Policy, read: ReadOptions, own: Mapping[str, Mapping[s
     beside = possible([one for one in chosen if _of_fields(one)], texts, call)
     if not alone and not beside:
         return
-    if reading.is_large(texts) and isinstance(texts, Corpus):
+    if reading.is_large(texts, call.settings.sample) and isinstance(texts, Corpus):
         everything = reading.counted(texts, call.settings, call.reporter)
         call.about = reading.overview(everything, call.settings, call.reporter)
         if (most := call.limits.texts["light"]) is not None:

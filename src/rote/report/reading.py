@@ -24,6 +24,8 @@ from rote.measure._prepare import Fields, Words
 from rote.report.options import WORDS, Limits, Size
 
 _BYTES_A_WORD = 6
+_WORTHWHILE = 100_000
+"""Words that are tagged and parsed sooner than drawn from."""
 _WORD = Need("word")
 _NAMED = 3
 """Records that were skipped and are named in the report."""
@@ -39,9 +41,10 @@ class Overview:
     notes: tuple[str, ...]
 
 
-def is_large(texts: Corpus | Store) -> bool:
+def is_large(texts: Corpus | Store, sample: int | None) -> bool:
     """Whether there is more than any measure gets, so that words are counted first."""
-    return isinstance(texts, Corpus) and texts.size > _BYTES_A_WORD * WORDS["light"]
+    most = _WORTHWHILE if sample else WORDS["light"]
+    return isinstance(texts, Corpus) and texts.size > _BYTES_A_WORD * most
 
 
 def counted(texts: Corpus | Store, settings: Settings, reporter: Reporter) -> Collected:

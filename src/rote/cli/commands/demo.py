@@ -75,8 +75,8 @@ def command(output: Path, jobs: int, model: str | None, passages: Path | None) -
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
     both, original = output / "index", output / "kjv-index"
-    _index(both, jobs, console, reporter)
     _index_original(original, jobs, reporter)
+    _index(both, original, jobs, console, reporter)
     _trace(original, output / "trace.html", jobs, console, reporter)
     answers = _study(["example:answers"], "plain", _ANSWERS, None, jobs, reporter)
     both_names = ["bible:kjv", "bible:asv"]
@@ -159,20 +159,26 @@ def _write(study: Report, output: Path, name: str, console: Console) -> None:
         console.print(f"- {statement.text}", highlight=False, markup=False)
 
 
-def _index(path: Path, jobs: int, console: Console, reporter: TerminalReporter) -> None:
-    """Both translations in one index, and what it says."""
+def _index(
+    path: Path, original: Path, jobs: int, console: Console, reporter: TerminalReporter
+) -> None:
+    """The revision added to a copy of the original's index, and what both say."""
     from rote.corpus import open_corpus
-    from rote.index.folders.build import build_index
-    from rote.index.folders.options import BuildOptions
+    from rote.index.folders.build import add_to_index
     from rote.index.opening import open_index
 
-    build_index(open_corpus(["bible:kjv", "bible:asv"]), path, BuildOptions(jobs=jobs), reporter)
+    if not path.exists():
+        copy = path.with_name(f".{path.name}.copy")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(original, copy)
+        copy.rename(path)
+    add_to_index(path, open_corpus(["bible:asv"]), jobs=jobs, reporter=reporter)
     index = open_index(path, reporter)
     words, documents = index.items_held(), index.documents_held
     console.print(f"\nAn index of both translations: {documents:,} chapters", style="bold")
     for phrase in _PHRASES:
         console.print(
-            f"  {phrase!r} stands {index.count(phrase):,} times in "
+            f"  {phrase!r} occurs {index.count(phrase):,} times in "
             f"{index.document_counts([phrase])[0]:,} of them",
             highlight=False,
         )
