@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -67,6 +67,7 @@ def lemma(word: Layer, upos: Layer) -> Layer:
     return replace(word, name="lemma", ids=ids[inverse], vocabulary=vocabulary)
 
 
+@lru_cache(maxsize=1 << 17)  # batch after batch holds the same words
 def lemma_of(form: str, upos: str) -> str:
     """The lemma of one word, given its UPOS tag."""
     plain = form.translate(_MARKS)

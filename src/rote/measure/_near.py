@@ -128,11 +128,12 @@ def _aligned(
     index: Index, layer: str, own: Sequence[str], segment: int, low: int, high: int
 ) -> Passage | None:
     column = index.segments[segment].columns[layer]
-    there, places = [], []
-    for place in range(low, high):
-        if word := folded_word(column.vocabulary[column.ids[place]]):
-            there.append(word)
-            places.append(place)
+    ids = column.ids.slice(low, high)
+    different, inverse = np.unique(ids, return_inverse=True)
+    folded_words = [folded_word(column.vocabulary[number]) for number in different.tolist()]
+    kept = np.array([bool(word) for word in folded_words], bool)[inverse]
+    there = [folded_words[number] for number in inverse[kept].tolist()]
+    places = (low + np.flatnonzero(kept)).tolist()
     if not own or not there:
         return None
     share = common(own, there) / len(own)

@@ -20,6 +20,7 @@ from rote.report.tables.latex import sheet_as_latex, values_as_latex
 from rote.report.tables.sheet import Sheet
 from rote.report.tables.written import sheet_as_csv, values_as_csv
 
+PAGE = "report.html"
 _TABLES, _FIGURES = "tables", "figures"
 
 
@@ -45,7 +46,7 @@ def contents(study: Report) -> Iterator[tuple[str, str | bytes]]:
     pictures = {figure.id: f"{_FIGURES}/{_name(figure)}.png" for figure in drawn}
     # Half a character cannot be written, but JSON can name it.
     yield "study.json", study.to_json().encode("utf-8", "backslashreplace")
-    yield "report.html", page.of_sections(study, shown)
+    yield PAGE, page.of_sections(study, shown)
     yield "report.md", markdown.of_sections(study, shown, pictures)
     yield from _methods(shown)
     for table in (block for block in every if isinstance(block, Sheet)):

@@ -145,13 +145,12 @@ def _write(study: Report, output: Path, name: str, console: Console) -> None:
     """The page and the folder of a study; its panel and its summary on the screen."""
     from rote.core.files import write_atomically
     from rote.measure import panel as of_panel
-    from rote.report.folder import write_folder
-    from rote.report.page import html_page
+    from rote.report.folder import PAGE, write_folder
     from rote.report.summary import summary
     from rote.report.tables import results as tables
 
-    write_atomically(output / f"{name}.html", html_page(study))
     write_folder(study, output / name)
+    write_atomically(output / f"{name}.html", (output / name / PAGE).read_bytes())
     panel = {measure for measure, _ in of_panel()}
     console.print(f"\n{study.title}", style="bold")
     tables.print_results([one for one in study.results if one.measure in panel], console)
