@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.compare.permutation import (
-    _shuffled_within,
     exchanges,
     holm,
     p_value,
@@ -84,9 +83,14 @@ def test_labels_move_within_a_doc_id_only() -> None:
 def test_every_stratum_keeps_its_number_of_labels(pairs: list[tuple[bool, int]]) -> None:
     labels = np.array([label for label, _ in pairs])
     strata = np.array([stratum for _, stratum in pairs])
-    shuffled = _shuffled_within(labels, strata, np.random.default_rng(0).random(len(labels)))
-    for stratum in set(strata.tolist()):
-        assert shuffled[strata == stratum].sum() == labels[strata == stratum].sum()
+    a, b = np.flatnonzero(labels)[::-1], np.flatnonzero(~labels)
+    ours, theirs = exchanges(a, b, strata)(np.random.default_rng(0))
+    assert sorted([*ours, *theirs]) == list(range(len(pairs)))
+    assert (np.diff(ours) > 0).all()
+    assert (np.diff(theirs) > 0).all()
+    assert len(ours) == len(a)
+    for stratum in set(strata[a].tolist()) & set(strata[b].tolist()) - {-1}:
+        assert (strata[ours] == stratum).sum() == (strata[a] == stratum).sum()
 
 
 def test_under_no_difference_p_is_uniform() -> None:

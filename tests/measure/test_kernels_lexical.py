@@ -174,7 +174,7 @@ def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
     texts, take = drawn
     pooled = Counter(word for text in take for word in texts[text])
     total = pooled.total() if hasattr(pooled, "total") else sum(pooled.values())
-    bits = _lexical_kernels.bits_of_counts(3)
+    bits = np.array([0.0, 0.0, 2.0])
     ttr, entropy = _lexical_kernels.ttr_and_entropy(
         *columns(texts), np.array(take, np.int64), 4, bits
     )

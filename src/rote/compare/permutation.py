@@ -163,10 +163,16 @@ def exchanges(
     stratum = _exchanging(a, b, strata)
     whole = pooled if among is None else np.concatenate(among)
     place = np.argsort(whole)[np.searchsorted(np.sort(whole), pooled)]
+    ascending = np.argsort(pooled)
+    texts, by_stratum = pooled[ascending], np.argsort(stratum, kind="stable")
 
     def exchange(rng: np.random.Generator) -> Groups:
-        shuffled = _shuffled_within(labels, stratum, rng.random(len(whole))[place])
-        return np.sort(pooled[shuffled]), np.sort(pooled[~shuffled])
+        """Labels permuted among the texts of each stratum; those without one are a stratum too."""
+        by_key = np.lexsort((rng.random(len(whole))[place], stratum))
+        shuffled = np.empty_like(labels)
+        shuffled[by_stratum] = labels[by_key]
+        ours = shuffled[ascending]
+        return texts[ours], texts[~ours]
 
     return exchange
 
@@ -310,12 +316,3 @@ def _exchanging(a: Take, b: Take, strata: Strata) -> Integers:
     own = strata[np.concatenate((a, b))]
     common = np.intersect1d(strata[a], strata[b])
     return np.where(np.isin(own, common[common >= 0]), own, -1)
-
-
-def _shuffled_within(labels: Flags, stratum: Integers, keys: Floats) -> Flags:
-    """Labels permuted among the texts of each stratum; those without one are a stratum too."""
-    by_stratum = np.argsort(stratum, kind="stable")
-    by_key = np.lexsort((keys, stratum))
-    shuffled = np.empty_like(labels)
-    shuffled[by_stratum] = labels[by_key]
-    return shuffled

@@ -138,21 +138,12 @@ def ttr_of_texts(ids: Array, starts: Array, ends: Array, kinds: int) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def bits_of_counts(most: int) -> Array:
-    """c log2 c for every count c below `most`; 0 for none."""
-    found = np.zeros(most)
-    for count in range(1, most):
-        found[count] = count * np.log2(count)
-    return found
-
-
-@njit(cache=True, nogil=True)
 def ttr_and_entropy(
     ids: Array, starts: Array, ends: Array, take: Array, kinds: int, bits: Array
 ) -> tuple[float, float]:
     """Distinct / total words and Shannon entropy in bits of the chosen texts together.
 
-    `bits` are those of `bits_of_counts`, as many as one likes.
+    `bits[c]` is c log2 c (0 for 0), for as many counts c as one likes: computed beforehand.
     """
     counts = np.zeros(kinds, np.int64)
     total = 0

@@ -80,6 +80,8 @@ class Matched:
             self._of(self.rows, self.source.order.first(take, windows, draw), rng, drawn=drawn)
             for draw in range(self.plan.draws if len(take) > windows else 1)
         ]
+        if len(found) == 1:
+            return found[0]
         return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
     def many(self, takes: Sequence[Take]) -> dict[str, NDArray[np.float64]]:

@@ -17,7 +17,8 @@ joined, n-grams running across the joints; left unrounded here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,7 +38,8 @@ SHORT_FOR_MTLD = 50
 TEXTS_AT_A_TIME = 20_000
 NUMBERED = 4_000_000
 """Up to so many words all n-grams that Unique-n draws have numbers, 12 bytes a word."""
-_COUNTS = 4_096
+_BITS = [count * math.log2(count) if count else 0.0 for count in range(4_096)]
+"""What a word that stands so often adds to the entropy, for most words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Rows:
     """The words of all texts as they came, values per text, sets for n = 2, 3, ...
 
     `numbers`: for n = 1, 2, 3 those of `number_ngrams` by place, and how many there are; none where
-    there are too many words. `bits`: what counts of words add to the entropy.
+    there are too many words. `bits`: `_BITS`.
     """
 
     ids: Ids
@@ -147,15 +149,13 @@ def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
 def _rows(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
 ) -> Rows:
-    from rote.measure._lexical_kernels import bits_of_counts
-
     if options.variant == "package":
         return Rows(ids, starts, ends, kinds, {}, (), (), np.empty(0))
     share = 0.5 if options.ngram_max > 1 else 1.0
     texts = _texts(ids, starts, ends, kinds, options, lambda done: progress(share * done))
     sets, numbers = _numbered(ids, starts, ends, kinds, options.ngram_max)
     progress(1.0)
-    return Rows(ids, starts, ends, kinds, texts, sets, numbers, bits_of_counts(_COUNTS))
+    return Rows(ids, starts, ends, kinds, texts, sets, numbers, np.array(_BITS))
 
 
 def _words_alone(
@@ -168,19 +168,24 @@ def _words_alone(
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._lexical_kernels import ttr_and_entropy
+    from rote.measure._lexical_kernels import ngram_total, ttr_and_entropy
 
     if options.variant == "package":
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
+    ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits)
+    shares = [float(ttr), *_shares_beyond_words(rows, take)]
     found: Values = {}
     for n in UNIQUE_LENGTHS:
         seed = rng.integers(0, 2**64, dtype=np.uint64)
-        found[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
+        few = ngram_total(rows.starts, rows.ends, take, n) <= options.sample_ngrams
+        if few and n <= len(shares):  # all are used
+            found[f"unique_{n}"] = shares[n - 1]
+        else:
+            found[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
     found["unique"] = sum(found.values()) / len(UNIQUE_LENGTHS)
-    ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits)
-    found["ttr"] = float(ttr)
+    found["ttr"] = shares[0]
     if options.ngram_max:
-        found["ngram_diversity"] = float(ttr) + _diversity_beyond_words(rows, take)
+        found["ngram_diversity"] = shares[0] + sum(shares[1:])
     for name in ("mattr", "mtld", "hdd"):
         found[name] = mean(rows.texts[name][take])
     found["entropy"] = float(entropy)
@@ -277,21 +282,15 @@ def _unique(rows: Rows, take: Take, n: int, limit: int, seed: np.uint64) -> floa
     return float(distinct_share(rows.ids, *texts, n, limit, seed))
 
 
-def _diversity_beyond_words(rows: Rows, take: Take) -> float:
-    """The terms n = 2, 3, ... of n-gram diversity."""
+def _shares_beyond_words(rows: Rows, take: Take) -> Iterator[float]:
+    """Distinct / total over all n-grams for n = 2, 3, ...; nan where there are none."""
     from rote.measure._lexical_kernels import ngram_total
     from rote.measure._ngram_kernels import distinct_in_group
 
-    summed = 0.0
     for n, sets in enumerate(rows.sets, start=2):
         total = ngram_total(rows.starts, rows.ends, take, n)
-        if not total:
-            return np.nan
-        summed += (
-            distinct_in_group(sets.own, sets.shared, sets.shared_ends, sets.shared_kinds, take)
-            / total
-        )
-    return summed
+        of_texts = (sets.own, sets.shared, sets.shared_ends, sets.shared_kinds)
+        yield distinct_in_group(*of_texts, take) / total if total else np.nan
 
 
 def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
