@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import sentences, words
-from rote.compare.permutation import p_value
 from rote.core import plugins
 from rote.core.errors import RoteError
 from rote.core.layer import Layer
@@ -86,6 +85,7 @@ def null_p_values(
     numbers = np.arange(sum(counts), dtype=np.int64)
     work = Work(
         groups={"short": numbers[: counts[0]], "long": numbers[counts[0] :]},
+        reference="short",
         ids=[str(number) for number in numbers],
         strata=np.full(len(numbers), -1, np.int64),
         seed=seed,
@@ -95,12 +95,8 @@ def null_p_values(
     rows = metric.rows(sample, options, work)
     equal, _ = matched(metric, options, sample, rows, work, rng.permutation(numbers))
     assert equal is not None
-    values = equal.by_source()
-    permuted = equal.permuted("long", "short", permutations, lambda amount: None)
-    return {
-        value: p_value(permuted[value], values["long"][value] - values["short"][value])
-        for value in permuted
-    }
+    found = equal.test("long", "short", equal.by_source(), permutations, lambda amount: None)
+    return {value: test.p for value, test in found.items()}
 
 
 def level(studies: int) -> None:

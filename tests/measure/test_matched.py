@@ -55,7 +55,7 @@ def test_values_are_those_of_the_windows_by_hand() -> None:
     windows = {
         int(t): texts[t][first : first + plan.size] for t, first in zip(cut.texts, cut.firsts)
     }
-    for source, values in found.by_source().items():
+    for source, values in found.by_source().values.items():
         drawn = [windows[int(t)] for t in order.first(plan.groups[source], plan.windows, 0)]
         words = [word for window in drawn for word in window]
         assert len(drawn) == plan.windows
@@ -94,7 +94,7 @@ def test_long_texts_do_not_pass_for_repetitive_ones() -> None:
         "long": [text(480, 300) for _ in range(25)],
     }
     found = studied("self-repetition", sources)
-    values = found.by_source()
+    values = found.by_source().values
     raw = {
         source: found.source.metric.reduce(
             found.source.rows, take, found.source.options, np.random.default_rng(0)
