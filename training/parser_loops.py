@@ -15,7 +15,7 @@ from parser_oracle import prices
 
 from rote.annotate._hashing import KEY, LOWER
 from rote.annotate._network import word_rows
-from rote.annotate._parser import SHIFT, attach, begin, best_of
+from rote.annotate._parser import SHIFT, attach, begin
 from rote.annotate._parser_features import (
     JOINED,
     STATE,
@@ -125,6 +125,16 @@ def _collect(words, marks, at, indices, roles, tags, index):  # type: ignore[no-
         index[count + 1] = tags[role, marks[at[role]], 1]
         count += 2
     return count
+
+
+@njit(cache=True, nogil=True)
+def best_of(scores, first, last):  # type: ignore[no-untyped-def]
+    """The first of the highest scores in a range of actions."""
+    best = first
+    for action in range(first + 1, last):
+        if scores[action] > scores[best]:
+            best = action
+    return best
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ import treebank
 
 from rote.annotate import _upos, tagging
 from rote.annotate._lexicon import Lexicon, describe
-from rote.annotate._network import network, sums
+from rote.annotate._network import fitted, network
 from rote.core.layer import Ids
 
 
@@ -39,10 +39,12 @@ def jackknifed(data: Path, scratch: Path, known: Lexicon) -> tuple[Ids, Ids]:
         )
         arrays, labels = tagger.upos(taught, pos[owner != fold])
         own = treebank.layer([text for text, f in zip(texts, folds) if f == fold])
-        net, table = network(arrays, "upos_"), describe(own.vocabulary, known)
+        sizes = (_upos.HIDDEN, _upos.LABELS, _upos.TOGETHER)
+        net = fitted(network(arrays, "upos_"), *sizes)
+        table = describe(own.vocabulary, known)
         out = np.zeros(len(own.ids), np.int32)
         seen = (pos[owner == fold], arrays["fixed"], _upos.kinds_of(tags))
-        one = (sums(net, table, _upos.ROLES), net.weights)
+        one = (net.sums(table, _upos.ROLES), net.weights)
         _upos.upos_tokens(own.ids, own.sentence_ends, table, seen, one, out)
         upos[owner == fold] = np.array([universal.index(name) for name in labels], np.int32)[out]
     return pos, upos

@@ -135,7 +135,7 @@ def parse(held: Any, words: list[twin.Row], tags: list[int]) -> list[tuple[int, 
         for i in at:
             tag = tags[i] if i is not None else 0
             values += [1 + (tag - 1) // universal, 1 + (tag - 1) % universal] if tag else [0, 0]
-        scores = twin.scores(held.net, rows, [*values, *joined(state, views, kinds)])
+        scores = twin.scores(held.net.net, rows, [*values, *joined(state, views, kinds)])
         allowed = range(len(scores))
         if state.front == state.count:
             allowed = allowed[1 + lefts :]

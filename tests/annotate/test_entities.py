@@ -43,7 +43,7 @@ def allowed(before: str, label: str, last: bool) -> bool:
 
 def slow_names(rows: list[list[int]], tags: list[int]) -> list[str]:
     """Names of one sentence in BIO."""
-    net = entities._weights().net
+    net = entities._weights().net.net
     label_1 = label_2 = 0
     before, found = "O", []
     for i in range(len(rows)):

@@ -132,8 +132,8 @@ def layer_of(texts: list[list[str]], name: str = "word") -> Layer:
 
 
 @cache
-def small_parser(seed: int) -> parsing.Parser:
-    """Random weights, so that moves of every kind are made."""
+def small_parser(seed: int, shift: int = 0) -> parsing.Parser:
+    """Random weights, so that moves of every kind are made; `shift` favours one of them."""
     generator = np.random.default_rng(seed)
     relations = ("det", "nsubj", "obj", "root")
     templates = _parser_features.templates()
@@ -146,6 +146,7 @@ def small_parser(seed: int) -> parsing.Parser:
         "templates": templates,
         "named": np.array([0, 1, 2, 3, 1, 2, 3], np.int32),
     }
+    arrays["output_bias"][0] += shift
     about = {"penn": PENN, "universal": UNIVERSAL, "relations": relations, "lefts": 3}
     return parsing.make(arrays, about)
 
@@ -173,6 +174,20 @@ def test_kernel_equals_twin(texts: list[list[tuple[str, tuple[str, str]]]], seed
         found = [h - start if h >= 0 else -1 for h in heads[start:end].tolist()]
         assert list(zip(found, labels[start:end].tolist())) == wanted
         start = end
+
+
+@pytest.mark.parametrize(("seed", "shift"), [(4, 0), (7, 22000), (12, 30000)])
+def test_a_deep_stack_equals_twin(seed: int, shift: int) -> None:
+    """Deeper than the sums that are kept, and back again by LEFT moves."""
+    held = small_parser(seed, shift)
+    drawn = np.random.default_rng(seed).integers(0, len(WORDS), 70)
+    text = [(WORDS[k], (PENN[k % len(PENN)], UNIVERSAL[k % len(UNIVERSAL)])) for k in drawn]
+    word = layer_of([[form for form, _ in text]])
+    pos, upos = (layer_of([[tag[k] for _, tag in text]]) for k in (0, 1))
+    labels, heads = parsing.parse_with(held, word, pos, upos)
+    rows = [network_twin.describe(form) for form, _ in text]
+    wanted = parser_twin.parse(held, rows, [tag_number(*tag) for _, tag in text])
+    assert list(zip(heads.tolist(), labels.tolist())) == wanted
 
 
 def check_trees(word: Layer, dep: Layer, heads: np.ndarray[Any, Any]) -> None:

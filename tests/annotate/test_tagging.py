@@ -52,7 +52,7 @@ def slow_pos(rows: list[list[int]]) -> list[int]:
     held = tagging._weights()
     totals = [[0] * len(held.tags) for _ in rows]
     found = [0] * len(rows)
-    for net, step in ((held.right, -1), (held.left, 1)):
+    for net, step in ((held.right.net, -1), (held.left.net, 1)):
         tag_1 = tag_2 = 0
         order = range(len(rows))[::step]
         for turn, i in enumerate(order):
@@ -120,7 +120,7 @@ def slow_upos(rows: list[list[int]], tags: list[int]) -> list[int]:
             twin.pair(twin.pair(mine, left), left_2),
             twin.pair(twin.pair(me, right), verb),
         ]
-        found.append(twin.best(twin.scores(held.upos, words, joined)))
+        found.append(twin.best(twin.scores(held.upos.net, words, joined)))
     return found
 
 
@@ -229,7 +229,7 @@ def test_the_model_says_what_it_is() -> None:
 
 def test_sums_stay_within_their_types() -> None:
     held = tagging._weights()
-    for net in (held.left, held.right, held.upos):
+    for net in (held.left.net, held.right.net, held.upos.net):
         rows = len(net.templates) + max(_tagger.TOKEN_ROWS, 20)
         assert rows * 127 + np.abs(net.bias).max() < np.iinfo(np.int16).max
         reach = np.abs(net.output.astype(np.int64)).sum(1).max() * _network.CEILING

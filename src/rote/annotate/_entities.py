@@ -7,6 +7,9 @@ the tags around the word too; the trainer calls `token_rows` as the kernel does.
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any
+
 import numpy as np
 
 from rote.annotate._hashing import (
@@ -21,19 +24,24 @@ from rote.annotate._hashing import (
     SUFFIX_3,
     SUFFIX_4,
     WORD,
+    Hashes,
     pair,
     place,
 )
 from rote.annotate._lexicon import CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES
-from rote.annotate._network import add, score
+from rote.annotate._network import CEILING, NEVER
 from rote.annotate._tagger import case, entry
-from rote.core.kernels import njit
+from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
+from rote.core.kernels import lean, part
+from rote.core.layer import Ids, Offsets
 
 NAMES = ("PER", "ORG", "LOC")
 LABELS = ("O", *(f"{mark}-{name}" for name in NAMES for mark in "BILU"))
 OFFSETS = (0, -1, 1, -2, 2)
 ROLES = len(OFFSETS)
 _OFFSETS = np.array(OFFSETS)
+HIDDEN = 64
+TOGETHER = 7  # rows added in 8 bits
 TOKEN_ROWS = 20
 WORD_LIKE = (6, 10, 11)
 
@@ -62,12 +70,12 @@ def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
     return np.array(rows, np.int32)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _tag(tags, i, start, end):  # type: ignore[no-untyped-def]
     return np.uint64(tags[i] + 1) if start <= i < end else np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@part
 def token_rows(table, around, context, said, base, bits, out):  # type: ignore[no-untyped-def]
     """Rows of the features that join words, tags and earlier labels (as in `_tagger`)."""
     me, before, after = around[0], around[1], around[2]
@@ -102,8 +110,7 @@ def token_rows(table, around, context, said, base, bits, out):  # type: ignore[n
     out[19] = place(base + 19, pair(tag, table[me, CLUSTER_256]), bits)
 
 
-@njit(cache=True, nogil=True)
-def may_follow(before, label, last):  # type: ignore[no-untyped-def]
+def may_follow(before: int, label: int, *, last: bool) -> bool:
     """Whether a label may stand after another (numbers in LABELS; `last`: the sentence ends)."""
     part = (label - 1) % 4  # B, I, L, U
     opened = before > 0 and (before - 1) % 4 <= 1
@@ -116,35 +123,44 @@ def may_follow(before, label, last):  # type: ignore[no-untyped-def]
     return opened and (before - 1) // 4 == (label - 1) // 4
 
 
-@njit(cache=True, nogil=True)
-def name_tokens(ids, ends, table, tags, net, out):  # type: ignore[no-untyped-def]
+_add_sums = sum_adder(HIDDEN, ROLES, range(ROLES))
+_add_rows = row_adder(HIDDEN, TOGETHER, range(TOKEN_ROWS))
+_choose = chooser(HIDDEN, len(LABELS), CEILING)
+_WIDTH = padded(len(LABELS))
+
+
+def name_tokens(ids: Ids, ends: Offsets, table: Hashes, tags: Ids, net: Any, out: Ids) -> None:
     """The label of every token, as a number in LABELS."""
-    sums, (rows, bias, output, output_bias, base, bits) = net
+    output_bias = net[1][3]
+    # What cannot follow has a bias that nothing makes up for: by label before, and at the end.
+    allowed = np.full((len(LABELS), 2, _WIDTH), NEVER, np.int32)
+    for before, last, label in product(range(len(LABELS)), range(2), range(len(LABELS))):
+        if may_follow(before, label, last=last == 1):
+            allowed[before, last, label] = output_bias[label]
+    seen = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
+    found = (np.empty(HIDDEN, np.int16), np.empty(_WIDTH, np.int32))
+    _read(ids, ends, table, tags, net, allowed, seen, found, out)
+
+
+@lean
+def _read(ids, ends, table, tags, net, allowed, seen, found, out):  # type: ignore[no-untyped-def]
+    sums, (rows, bias, output, _, base, bits) = net
+    (around, joined), (total, scores) = seen, found
     padding = len(table) - 2
-    total = np.empty(len(bias), np.int16)
-    scores = np.empty(len(output_bias), np.int32)
-    joined = np.empty(TOKEN_ROWS, np.int64)
-    around = np.empty(ROLES, np.int64)
     start = np.int64(0)
     for end in ends:
         written = case(table, ids, start, end)
         label_1, label_2 = np.uint64(0), np.uint64(0)
         before = 0
         for i in range(start, end):
-            total[:] = bias
             for role in range(ROLES):
                 around[role] = entry(ids, i, _OFFSETS[role], 1, start, end, padding)
-                add(total, sums[around[role], role])
             said = (written + np.uint64(4 if i == start else 0), label_1, label_2)
             token_rows(table, around, (i, start, end, tags), said, base, bits, joined)
-            for number in range(TOKEN_ROWS):
-                add(total, rows[joined[number]])
-            score(total, output, output_bias, scores)
-            best = -1
-            for label in range(len(scores)):
-                better = best < 0 or scores[label] > scores[best]
-                if better and may_follow(before, label, i + 1 == end):
-                    best = label
+            _add_sums(total, bias, sums, around)
+            _add_rows(total, rows, joined)
+            last = 1 if i + 1 == end else 0
+            best, _ = _choose(total, output, allowed[before, last], 0, scores)
             out[i] = before = best
             label_2 = label_1
             label_1 = np.uint64(best + 1)

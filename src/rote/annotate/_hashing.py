@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.kernels import njit
+from rote.core.kernels import njit, part
 
 Hashes = NDArray[np.uint64]
 
@@ -74,7 +74,7 @@ def _characters() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     return lower, kinds
 
 
-@njit(cache=True, nogil=True)
+@part
 def mix(value):  # type: ignore[no-untyped-def]
     """Spread the bits of a 64-bit number over all of it."""
     value = (value ^ (value >> _HALF)) * _FIRST
@@ -82,13 +82,13 @@ def mix(value):  # type: ignore[no-untyped-def]
     return value ^ (value >> _HALF)
 
 
-@njit(cache=True, nogil=True)
+@part
 def pair(first, second):  # type: ignore[no-untyped-def]
     """One value for two, in this order."""
     return mix(first + _GOLDEN) ^ (second * _STEP + _GOLDEN)
 
 
-@njit(cache=True, nogil=True)
+@part
 def place(template, value, bits):  # type: ignore[no-untyped-def]
     """The row of a feature (a value under a template's number) in a table of 2**bits rows."""
     return np.int64(mix(value + np.uint64(template) * _GOLDEN) >> np.uint64(64 - bits))
@@ -110,7 +110,7 @@ def _attributes(points, ends, lower, kinds):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True)
+@part
 def _one(points, lower, kinds, out):  # type: ignore[no-untyped-def]
     length = len(points)
     word, low, key, shape = _SEED, _SEED, _SEED, _SEED

@@ -2,25 +2,28 @@
 
 Everything is integers (rows int8, sums int16, output int16, scores int32), so results
 are the same on every machine and in any order. Features that depend on one word
-alone are summed once per vocabulary entry (`partials`), for each role the word may
+alone are summed once per vocabulary entry (`sums`), for each role the word may
 play (itself, the next word, ...), so a token costs a few additions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate._hashing import Hashes, pair, place
+from rote.annotate._vectors import add_row, fetch, padded
 from rote.core.arrays import Arrays
-from rote.core.kernels import njit
+from rote.core.kernels import lean, njit, part
 
 Rows = NDArray[np.int32]
 CEILING = 2047  # of a hidden unit, so that scores cannot overflow
 SCORE_UNIT = 1 << 16  # of a score: a log-chance of 1
+NEVER = -(1 << 30)  # the bias of a label that cannot be chosen: below all that scores can reach
+_LINE = 64  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,24 @@ class Network:
     def bits(self) -> int:
         return len(self.rows).bit_length() - 1
 
-    @property
-    def weights(self) -> tuple[Any, ...]:
-        """What a kernel takes: rows, bias, output, its bias, number of word templates, bits."""
-        shape = (len(self.templates), self.bits)
-        return (self.rows, self.bias, self.output, self.output_bias, *shape)
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A network as its kernel takes it, in the kernel's sizes.
+
+    `weights`: rows, bias, output by unit, its bias, number of word templates, bits.
+    """
+
+    net: Network
+    weights: tuple[Any, ...]
+
+    def sums(self, table: Hashes, roles: int) -> NDArray[np.int16]:
+        """Every entry's partial sums: (entries, roles, hidden)."""
+        rows = self.weights[0]
+        found: NDArray[np.int16] = aligned((len(table), roles, rows.shape[1]), np.int16)
+        places = np.empty((2, len(self.net.templates)), np.int64)
+        partials(table, self.net.templates, self.net.bits, rows, places, found)
+        return found
 
 
 def network(arrays: Arrays, prefix: str = "") -> Network:
@@ -51,10 +67,34 @@ def network(arrays: Arrays, prefix: str = "") -> Network:
     return Network(rows, bias, output, *rest)
 
 
-def sums(net: Network, table: Hashes, roles: int) -> NDArray[np.int16]:
-    """Every entry's partial sums: (entries, roles, hidden)."""
-    indices = word_rows(table, net.templates, net.bits)
-    found: NDArray[np.int16] = partials(indices, net.templates, roles, net.rows)
+def fitted(net: Network, hidden: int, labels: int, together: int) -> Fitted:
+    """The network with as many units and labels as its kernel has; those added do nothing.
+
+    `together` rows are added in 8 bits by the kernel, which their weights must allow.
+    """
+    there, units = net.output.shape
+    largest = max(int(net.rows.max()), -int(net.rows.min()))
+    reach = CEILING * int(np.abs(net.output.astype(np.int64)).sum(1).max())
+    if units > hidden or there > labels or largest * together > 127 or 4 * reach > -NEVER:
+        raise ValueError("the network is too large for its kernel")
+    rows = aligned((len(net.rows), hidden), np.int8)
+    rows[:, :units] = net.rows
+    bias = np.zeros(hidden, np.int16)
+    bias[:units] = net.bias
+    output = aligned((hidden, padded(labels)), np.int16)
+    output[:units, :there] = net.output.T
+    output_bias = np.full(padded(labels), NEVER, np.int32)
+    output_bias[:there] = net.output_bias
+    weights = (rows, bias, output, output_bias, len(net.templates), net.bits)
+    return Fitted(replace(net, rows=rows[:, :units]), weights)
+
+
+def aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """Zeros from the beginning of a cache line on, so that a row touches as few as it can."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    room = np.zeros(size + _LINE, np.uint8)
+    first = -room.ctypes.data % _LINE
+    found: NDArray[Any] = room[first : first + size].view(kind).reshape(shape)
     return found
 
 
@@ -64,40 +104,36 @@ def word_rows(table, templates, bits):  # type: ignore[no-untyped-def]
     out = np.empty((len(table), len(templates)), np.int32)
     for entry in range(len(table)):
         for number in range(len(templates)):
-            value = table[entry, templates[number, 1]]
-            second = templates[number, 2]
-            if second >= 0:
-                value = pair(value, table[entry, second])
-            out[entry, number] = place(number, value, bits)
+            out[entry, number] = word_row(table, entry, templates, number, bits)
     return out
 
 
-@njit(cache=True, nogil=True)
-def partials(indices, templates, roles, rows):  # type: ignore[no-untyped-def]
-    """The sum of each entry's rows in each role: (entries, roles, hidden), int16."""
-    out = np.zeros((len(indices), roles, rows.shape[1]), np.int16)
-    for entry in range(len(indices)):
-        for number in range(len(templates)):
-            add(out[entry, templates[number, 0]], rows[indices[entry, number]])
-    return out
+@part
+def word_row(table, entry, templates, number, bits):  # type: ignore[no-untyped-def]
+    """Where one template of one vocabulary entry stands."""
+    value = table[entry, templates[number, 1]]
+    second = templates[number, 2]
+    if second >= 0:
+        value = pair(value, table[entry, second])
+    return place(number, value, bits)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def add(total, row):  # type: ignore[no-untyped-def]
-    """Add a row (int8) or a partial sum (int16) to a sum."""
-    for unit in range(len(total)):
-        total[unit] += row[unit]
+@lean
+def partials(table, templates, bits, rows, places, out):  # type: ignore[no-untyped-def]
+    """Add each entry's rows in each role to `out`: (entries, roles, hidden), int16.
 
-
-@njit(cache=True, nogil=True)
-def score(total, output, output_bias, scores):  # type: ignore[no-untyped-def]
-    """The score of each label from the summed rows, which are cut to 0 .. CEILING in place."""
-    for unit in range(len(total)):
-        total[unit] = min(max(total[unit], 0), CEILING)
-    for label in range(len(scores)):
-        weights = output[label]
-        # Kept in 32 bits, where int16 products have an instruction of their own.
-        found = np.int32(0)
-        for unit in range(len(total)):
-            found = np.int32(found + np.int32(total[unit]) * np.int32(weights[unit]))
-        scores[label] = output_bias[label] + found
+    `places` is room for those of two entries.
+    """
+    count, roles, hidden = len(templates), out.shape[1], rows.shape[1]
+    for entry in range(len(table) + 1):
+        # The rows of one entry are asked for while those of the one before are added.
+        if entry < len(table):
+            for number in range(count):
+                found = hidden * word_row(table, entry, templates, number, bits)
+                places[entry % 2, number] = found
+                for unit in range(0, hidden, _LINE):
+                    fetch(rows, found + unit, _LINE)
+        if entry > 0:
+            for number in range(count):
+                first = ((entry - 1) * roles + templates[number, 0]) * hidden
+                add_row(out, first, rows, places[(entry - 1) % 2, number], hidden)

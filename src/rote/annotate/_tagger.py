@@ -1,12 +1,14 @@
-"""The tagger's features and its kernel: Penn tags from left to right, in one pass.
+"""The tagger's features and its kernel: Penn tags, read from both ends of a sentence.
 
 Word features are templates over the attribute table, in five roles (the word, the
 one before, the one after, two before, two after); their sums come from
-`_network.partials`. What depends on several words or on the tags before stands in
+`_network.sums`. What depends on several words or on the tags before stands in
 `token_rows`, which the trainer calls too.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -27,16 +29,21 @@ from rote.annotate._hashing import (
     SUFFIX_4,
     SUFFIX_5,
     WORD,
+    Hashes,
     pair,
     place,
 )
+from rote.annotate._lanes import LANES, shares, span
 from rote.annotate._lexicon import CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES
-from rote.annotate._network import CEILING, SCORE_UNIT, add
-from rote.core.kernels import njit
+from rote.annotate._network import CEILING, NEVER, SCORE_UNIT
+from rote.annotate._vectors import chooser, fetch, padded, row_adder, sum_adder
+from rote.core.kernels import lean, part
+from rote.core.layer import Ids, Offsets
 
 OFFSETS = (0, -1, 1, -2, 2)  # role r is the word at OFFSETS[r]
 ROLES = len(OFFSETS)
-HIDDEN = 96
+HIDDEN, LABELS = 96, 49
+TOGETHER = 7  # rows added in 8 bits
 # A label that one reader finds so much less likely (in log-chances) is not scored by the other.
 MARGIN = 4 * SCORE_UNIT
 _OFFSETS = np.array(OFFSETS)
@@ -68,7 +75,7 @@ def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
     return np.array(rows, np.int32)
 
 
-@njit(cache=True, nogil=True)
+@part
 def case(table, ids, start, end):  # type: ignore[no-untyped-def]
     """How a sentence is written: 0 as usual, 1 without capitals, 2 in capitals only."""
     upper = lower = 0
@@ -81,7 +88,7 @@ def case(table, ids, start, end):  # type: ignore[no-untyped-def]
     return np.uint64(2) if lower == 0 and upper > 1 else np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@part
 def entry(ids, i, offset, step, start, end, padding):  # type: ignore[no-untyped-def]
     """The vocabulary entry at i + offset, or a padding row where the sentence has none.
 
@@ -93,7 +100,7 @@ def entry(ids, i, offset, step, start, end, padding):  # type: ignore[no-untyped
     return np.int64(padding) if (place < start) == (step > 0) else np.int64(padding + 1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def token_rows(table, around, context, said, base, bits, out):  # type: ignore[no-untyped-def]
     """Rows of the features that join words and earlier tags.
 
@@ -121,8 +128,13 @@ def token_rows(table, around, context, said, base, bits, out):  # type: ignore[n
     out[13] = place(base + 13, pair(table[before, CLUSTER_256], table[after, CLUSTER_256]), bits)
 
 
-@njit(cache=True, nogil=True)
-def tag_tokens(ids, ends, table, left, right, out):  # type: ignore[no-untyped-def]
+_add_sums = sum_adder(HIDDEN, ROLES, range(ROLES))
+_add_rows = row_adder(HIDDEN, TOGETHER, range(TOKEN_ROWS))
+_choose = chooser(HIDDEN, LABELS, CEILING)
+_WIDTH = padded(LABELS)
+
+
+def tag_tokens(ids: Ids, ends: Offsets, table: Hashes, left: Any, right: Any, out: Ids) -> None:
     """The tag of every token, sentence by sentence.
 
     `right` reads from the end of the sentence to its beginning and leaves its scores;
@@ -130,79 +142,94 @@ def tag_tokens(ids, ends, table, left, right, out):  # type: ignore[no-untyped-d
     `right` has not ruled out; where that leaves one, nothing more is computed. Each is the
     words' partial sums and a network's weights.
     """
-    longest = 0
-    start = np.int64(0)
-    for end in ends:
-        longest = max(longest, end - start)
-        start = end
-    scores = np.empty((longest, len(left[1][3])), np.int32)
-    start = np.int64(0)
-    for end in ends:
-        style = case(table, ids, start, end)
-        scores[: end - start] = 0
-        _read(ids, start, end, -1, table, style, right[0], right[1], scores, out)
-        _read(ids, start, end, 1, table, style, left[0], left[1], scores, out)
-        start = end
+    first, longest = shares(ends)
+    rooms = np.concatenate((np.zeros(1, np.int64), np.cumsum(longest)))
+    # Of each lane: its sentence, its turn, the place of its first score.
+    lanes = (first[:LANES].copy(), np.full(LANES, -1), rooms)
+    # Of each lane, and one more for the left reader: entries, rows; how the sentence is written
+    # and the two tags before.
+    seen = (np.empty((LANES + 1, ROLES), np.int64), np.empty((LANES + 1, TOKEN_ROWS), np.int64))
+    said = np.zeros((LANES + 1, 3), np.uint64)
+    scores = np.empty((rooms[LANES] + 1, _WIDTH), np.int32)
+    found = (np.empty(HIDDEN, np.int16), scores, np.empty(rooms[LANES], np.bool_))
+    _read(ids, ends, table, left, right, first[1:], lanes, (*seen, said), found, out)
 
 
-@njit(cache=True, nogil=True)
-def _read(ids, start, end, step, table, written, sums, weights, scores, out):  # type: ignore[no-untyped-def]
-    """Read one sentence in one direction, adding to the scores; tags are the best so far."""
-    rows, bias, output, output_bias, base, bits = weights
+@lean
+def _read(ids, ends, table, left, right, last, lanes, seen, found, out):  # type: ignore[no-untyped-def]
+    """Read the sentences of all lanes, token by token, from the right, and each at its end again.
+
+    Between two tokens of a lane the others are scored; so long its rows may take to come.
+    """
+    sums, (rows, bias, output, output_bias, _, _) = right
+    (sentence, turn, rooms), (around, joined, said), (total, scores, sure) = lanes, seen, found
+    left_over = last[LANES - 1]
+    while left_over > 0:
+        for lane in range(LANES):
+            if sentence[lane] == last[lane]:
+                continue
+            start, end = span(ends, sentence[lane])
+            if turn[lane] >= 0:
+                i = end - 1 - turn[lane]
+                place = rooms[lane] + i - start
+                _add_sums(total, bias, sums, around[lane])
+                _add_rows(total, rows, joined[lane])
+                best, near = _choose(total, output, output_bias, MARGIN, scores[place])
+                out[i], sure[place] = best, near == 1
+                said[lane, 2], said[lane, 1] = said[lane, 1], np.uint64(best + 1)
+            turn[lane] += 1
+            if turn[lane] == end - start:
+                _read_left(ids, start, end, table, left, rooms[lane], lane, seen, found, out)
+                left_over -= 1
+                sentence[lane] += 1
+                turn[lane] = 0
+                if sentence[lane] == last[lane]:
+                    continue
+                start, end = span(ends, sentence[lane])
+            if turn[lane] == 0:
+                said[lane, 0] = case(table, ids, start, end)
+                said[lane, 1] = said[lane, 2] = np.uint64(0)
+            _look(ids, (start, end, turn[lane], -1), table, right, lane, seen)
+
+
+@part
+def _look(ids, spot, table, reader, lane, seen):  # type: ignore[no-untyped-def]
+    """Find all that the token read at a turn is judged by, and ask memory for it.
+
+    `spot`: the sentence's start and end, the turn, the step to the next token.
+    """
+    (start, end, turn, step), (around, joined, said) = spot, seen
+    sums, (rows, _, _, _, base, bits) = reader
     padding = len(table) - 2
-    # A length that the compiler knows makes loops without a rest.
-    total = np.empty(HIDDEN, np.int16)
-    joined = np.empty(TOKEN_ROWS, np.int64)
-    around = np.empty(ROLES, np.int64)
-    tag_1, tag_2 = np.uint64(0), np.uint64(0)
-    for turn in range(end - start):
-        i = start + turn if step > 0 else end - 1 - turn
-        summed = scores[i - start]
-        best, least = _likely(summed)
-        if best < 0:
-            total[:] = bias
-            for role in range(ROLES):
-                around[role] = entry(ids, i, step * _OFFSETS[role], step, start, end, padding)
-                add(total, sums[around[role], role])
-            style = written + np.uint64(4 if turn == 0 else 0)
-            token_rows(table, around, (i,), (style, tag_1, tag_2), base, bits, joined)
-            for number in range(TOKEN_ROWS):
-                add(total, rows[joined[number]])
-            best = _decide(total, output, output_bias, summed, least)
-        out[i] = best
-        tag_2 = tag_1
-        tag_1 = np.uint64(best + 1)
+    i = start + turn if step > 0 else end - 1 - turn
+    for role in range(ROLES):
+        found = entry(ids, i, step * _OFFSETS[role], step, start, end, padding)
+        around[lane, role] = found
+        fetch(sums, (found * ROLES + role) * HIDDEN, HIDDEN)
+    style = said[lane, 0] + np.uint64(4 if turn == 0 else 0)
+    tags = (style, said[lane, 1], said[lane, 2])
+    token_rows(table, around[lane], (i,), tags, base, bits, joined[lane])
+    for number in range(TOKEN_ROWS):
+        fetch(rows, joined[lane, number] * HIDDEN, HIDDEN)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _likely(summed):  # type: ignore[no-untyped-def]
-    """The only label within MARGIN of the best (-1 if there are several), and that limit."""
-    highest = summed[0]
-    for label in range(len(summed)):
-        highest = max(highest, summed[label])
-    least = highest - MARGIN
-    best = -2
-    for label in range(len(summed)):
-        if summed[label] >= least:
-            best = label if best == -2 else -1
-    return best, least
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _decide(total, output, output_bias, summed, least):  # type: ignore[no-untyped-def]
-    """Add the scores of the labels that reach the limit; the label with the highest sum."""
-    for unit in range(HIDDEN):
-        total[unit] = min(max(total[unit], 0), CEILING)
-    best, most = 0, np.int64(-(2**62))
-    for label in range(len(summed)):
-        if summed[label] < least:
-            continue
-        weights = output[label]
-        # Kept in 32 bits, where int16 products have an instruction of their own.
-        found = np.int32(0)
-        for unit in range(HIDDEN):
-            found = np.int32(found + np.int32(total[unit]) * np.int32(weights[unit]))
-        summed[label] += output_bias[label] + found
-        if summed[label] > most:
-            best, most = label, np.int64(summed[label])
-    return best
+@part
+def _read_left(ids, start, end, table, left, room, lane, seen, found, out):  # type: ignore[no-untyped-def]
+    """Read one sentence from the left; where its tag is sure already nothing is scored."""
+    sums, (rows, bias, output, output_bias, _, _) = left
+    (around, joined, said), (total, scores, sure) = seen, found
+    said[LANES, 0] = said[lane, 0]
+    said[LANES, 1] = said[LANES, 2] = np.uint64(0)
+    both = scores[len(scores) - 1]
+    for i in range(start, end):
+        place = room + i - start
+        if not sure[place]:
+            _look(ids, (start, end, i - start, 1), table, left, LANES, seen)
+            least = scores[place, out[i]] - MARGIN
+            for label in range(_WIDTH):
+                score = scores[place, label]
+                both[label] = score + output_bias[label] if score >= least else NEVER
+            _add_sums(total, bias, sums, around[LANES])
+            _add_rows(total, rows, joined[LANES])
+            out[i], _ = _choose(total, output, both, MARGIN, scores[place])
+        said[LANES, 2], said[LANES, 1] = said[LANES, 1], np.uint64(out[i] + 1)

@@ -6,17 +6,23 @@ be AUX, ...) the network looks at the word and at the tags on both sides.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from rote.annotate._hashing import KEY, LOWER, SHAPE, SUFFIX_3, pair, place
+from rote.annotate._hashing import KEY, LOWER, SHAPE, SUFFIX_3, Hashes, pair, place
 from rote.annotate._lexicon import CAPITAL, CLUSTER_256, CLUSTER_1024
-from rote.annotate._network import add, score
+from rote.annotate._network import CEILING
 from rote.annotate._tagger import entry
-from rote.core.kernels import njit
+from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
+from rote.core.kernels import lean, part
+from rote.core.layer import Ids, Offsets
 
 OFFSETS = (0, -1, 1, 2)
 ROLES = len(OFFSETS)
 _OFFSETS = np.array(OFFSETS)
+HIDDEN, LABELS = 32, 17
+TOGETHER = 7  # rows added in 8 bits
 TOKEN_ROWS = 13
 REACH = 8  # how far ahead a verb is looked for
 MARK, VERB, ADVERB, OTHER = 0, 1, 2, 3  # kinds of tags
@@ -31,13 +37,13 @@ def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
     return np.array([(r, c, -1) for r, group in enumerate(by_role) for c in group], np.int32)
 
 
-@njit(cache=True, nogil=True)
+@part
 def tag_at(tags, i, start, end):  # type: ignore[no-untyped-def]
     """The number of a tag from 1, or 0 outside the sentence."""
     return np.uint64(tags[i] + 1) if start <= i < end else np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@part
 def token_rows(table, around, context, said, base, bits, out):  # type: ignore[no-untyped-def]
     """Rows of the features that join words and tags (as in `_tagger`; `said` is not used)."""
     i, start, end, (tags, kinds) = context
@@ -82,30 +88,35 @@ def kinds_of(tags: tuple[str, ...]) -> np.ndarray[tuple[int], np.dtype[np.uint8]
     return np.array(kinds, np.uint8)
 
 
-@njit(cache=True, nogil=True)
-def upos_tokens(ids, ends, table, known, net, out):  # type: ignore[no-untyped-def]
+_add_sums = sum_adder(HIDDEN, ROLES, range(ROLES))
+_add_rows = row_adder(HIDDEN, TOGETHER, range(TOKEN_ROWS))
+_choose = chooser(HIDDEN, LABELS, CEILING)
+_WIDTH = padded(LABELS)
+
+
+def upos_tokens(ids: Ids, ends: Offsets, table: Hashes, known: Any, net: Any, out: Ids) -> None:
     """The UPOS of every token; `known`: its Penn tags, the UPOS some tags always have, kinds."""
+    seen = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
+    found = (np.empty(HIDDEN, np.int16), np.empty(_WIDTH, np.int32))
+    _read(ids, ends, table, known, net, seen, found, out)
+
+
+@lean
+def _read(ids, ends, table, known, net, seen, found, out):  # type: ignore[no-untyped-def]
     sums, (rows, bias, output, output_bias, base, bits) = net
-    tags, fixed, kinds = known
+    (tags, fixed, kinds), (around, joined), (total, scores) = known, seen, found
     padding = len(table) - 2
-    total = np.empty(len(bias), np.int16)
-    scores = np.empty(len(output_bias), np.int32)
-    joined = np.empty(TOKEN_ROWS, np.int64)
-    around = np.empty(ROLES, np.int64)
     start = np.int64(0)
     for end in ends:
         for i in range(start, end):
             if fixed[tags[i]] >= 0:
                 out[i] = fixed[tags[i]]
                 continue
-            total[:] = bias
             for role in range(ROLES):
                 around[role] = entry(ids, i, _OFFSETS[role], 1, start, end, padding)
-                add(total, sums[around[role], role])
             context = (i, start, end, (tags, kinds))
             token_rows(table, around, context, (), base, bits, joined)
-            for number in range(TOKEN_ROWS):
-                add(total, rows[joined[number]])
-            score(total, output, output_bias, scores)
-            out[i] = scores.argmax()
+            _add_sums(total, bias, sums, around)
+            _add_rows(total, rows, joined)
+            out[i], _ = _choose(total, output, output_bias, 0, scores)
         start = end

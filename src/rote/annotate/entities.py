@@ -27,7 +27,6 @@ LABELS = ("O", *(f"{mark}-{kind}" for kind in TYPES for mark in "BI"))
 def find(word: Layer, pos: Layer) -> Layer:
     """The layer `entity` (`B-PER`, `I-PER`, ..., `O`); `pos` is what `tagging.tag` gave."""
     from rote.annotate import _entities, _mentions
-    from rote.annotate._network import sums
     from rote.annotate._pieces import pieces
 
     held = _weights()
@@ -41,7 +40,7 @@ def find(word: Layer, pos: Layer) -> Layer:
     for piece in pieces(word):
         labels = out[piece.first : piece.last]
         local = tags[piece.first : piece.last]
-        net = (sums(held.net, piece.table, _entities.ROLES), held.net.weights)
+        net = (held.net.sums(piece.table, _entities.ROLES), held.net.weights)
         _entities.name_tokens(piece.ids, piece.ends, piece.table, local, net, labels)
         labels[:] = _TO_IOB[labels]
         ids = word.ids[piece.first : piece.last]
@@ -75,11 +74,13 @@ class _Finder:
 
 @cache
 def _weights() -> _Finder:
-    from rote.annotate._network import network
+    from rote.annotate import _entities
+    from rote.annotate._network import fitted, network
     from rote.annotate._weights import load
 
     arrays, about = load("entities")
-    return _Finder(network(arrays), tuple(about["tags"]), about)
+    sizes = (_entities.HIDDEN, len(_entities.LABELS), _entities.TOGETHER)
+    return _Finder(fitted(network(arrays), *sizes), tuple(about["tags"]), about)
 
 
 @cache

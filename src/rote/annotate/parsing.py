@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 from rote.annotate.tagging import Model
 from rote.core.layer import Ids, Layer
 
+if TYPE_CHECKING:
+    from rote.annotate._network import Fitted
+
 VERSION = "1"
 SIGNATURE = f"rote-en-dep/{VERSION}"
-_LINE = 64  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """The weights, ready for the kernel."""
+    """The weights, ready for the kernel; `biases` of actions by which there are."""
 
-    net: Any
-    tag_sums: NDArray[np.int16]
+    net: Fitted
+    tag_rows: NDArray[np.int8]
+    biases: NDArray[np.int32]
     grammar: tuple[Any, ...]
     relations: tuple[str, ...]
     about: dict[str, Any]
@@ -49,19 +52,20 @@ def parse_with(
     held: Parser, word: Layer, pos: Layer, upos: Layer, *, size: int | None = None
 ) -> tuple[Ids, Ids]:
     """Relations (numbers in `held.relations`) and heads, in pieces of about `size` words."""
-    from rote.annotate._network import sums
     from rote.annotate._parser import parse_tokens
     from rote.annotate._parser_features import WORD_ROLES
     from rote.annotate._pieces import SIZE, pieces
 
     tags = _tags(held, pos, upos)
+    named, *rest = held.grammar
+    grammar = (named, held.biases, *rest)
     heads = np.empty(len(word.ids), np.int32)
     labels = np.empty(len(word.ids), np.int32)
     for piece in pieces(word, size or SIZE):
         part = slice(piece.first, piece.last)
         words = (piece.ids, tags[part], piece.ends, piece.table)
-        partial = (sums(held.net, piece.table, WORD_ROLES), held.tag_sums)
-        parse_tokens(words, partial, held.net.weights, held.grammar, heads[part], labels[part])
+        partial = (held.net.sums(piece.table, WORD_ROLES), held.tag_rows)
+        parse_tokens(words, partial, held.net.weights, grammar, heads[part], labels[part])
         heads[part] += np.where(heads[part] >= 0, np.int32(piece.first), np.int32(0))
     return labels, heads
 
@@ -75,26 +79,23 @@ def model() -> Model:
 
 def make(arrays: dict[str, Any], about: dict[str, Any]) -> Parser:
     """The parser that a weight file holds."""
-    from rote.annotate._network import network
-    from rote.annotate._parser_features import kinds_of, tag_rows, tag_sums
+    from rote.annotate import _parser
+    from rote.annotate._network import NEVER, aligned, fitted, network
+    from rote.annotate._parser_features import kinds_of, tag_rows
 
-    net = network(arrays)
-    net = replace(net, rows=_aligned(net.rows))
+    net = fitted(network(arrays), _parser.HIDDEN, _parser.LABELS, _parser.TOGETHER)
+    rows, _, _, output_bias, templates, bits = net.weights
     penn, universal = about["penn"], tuple(about["universal"])
-    relations = tuple(about["relations"])
-    indices = tag_rows(len(penn), len(universal), len(net.templates), net.bits)
-    root = relations.index("root")
-    grammar = (arrays["named"], about["lefts"], root, len(universal), kinds_of(universal))
-    return Parser(net, _aligned(tag_sums(indices, net.rows)), grammar, relations, about)
-
-
-def _aligned(table: NDArray[Any]) -> NDArray[Any]:
-    """The same array from the beginning of a cache line on, so that a row touches fewer."""
-    room = np.empty(table.nbytes + _LINE, np.uint8)
-    first = -room.ctypes.data % _LINE
-    out = room[first : first + table.nbytes].view(table.dtype).reshape(table.shape)
-    out[...] = table
-    return out
+    relations, lefts = tuple(about["relations"]), about["lefts"]
+    # A tag's two rows in each role as one; what is added in 8 bits must stay in them.
+    places = tag_rows(len(penn), len(universal), templates, bits).transpose(1, 0, 2)
+    tags = aligned((places.shape[0] * places.shape[1], _parser.HIDDEN), np.int8)
+    tags[...] = (rows[places[..., 0]] + rows[places[..., 1]]).reshape(tags.shape)
+    biases = np.tile(output_bias, (3, 1))
+    biases[_parser.NO_RIGHT, 1 + lefts :] = NEVER
+    biases[_parser.ONLY_RIGHT, : 1 + lefts] = NEVER
+    grammar = (arrays["named"], lefts, relations.index("root"), len(universal), kinds_of(universal))
+    return Parser(net, tags, biases, grammar, relations, about)
 
 
 @cache

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Layer
+
+if TYPE_CHECKING:
+    from rote.annotate._network import Fitted
 
 VERSION = "1"
 SIGNATURE = f"rote-en/{VERSION}"
@@ -34,7 +37,6 @@ class Model:
 def tag(word: Layer) -> tuple[Layer, Layer]:
     """The layers `pos` (Penn tags) and `upos`, aligned with the words."""
     from rote.annotate import _tagger, _upos
-    from rote.annotate._network import sums
     from rote.annotate._pieces import pieces
 
     held = _weights()
@@ -42,10 +44,11 @@ def tag(word: Layer) -> tuple[Layer, Layer]:
     upos = np.empty(len(word.ids), np.int32)
     for piece in pieces(word):
         tags = pos[piece.first : piece.last]
-        left = (sums(held.left, piece.table, _tagger.ROLES), held.left.weights)
-        right = (sums(held.right, piece.table, _tagger.ROLES), held.right.weights)
+        left, right = (
+            (net.sums(piece.table, _tagger.ROLES), net.weights) for net in (held.left, held.right)
+        )
         _tagger.tag_tokens(piece.ids, piece.ends, piece.table, left, right, tags)
-        one = (sums(held.upos, piece.table, _upos.ROLES), held.upos.weights)
+        one = (held.upos.sums(piece.table, _upos.ROLES), held.upos.weights)
         known = (tags, held.fixed, held.kinds)
         out = upos[piece.first : piece.last]
         _upos.upos_tokens(piece.ids, piece.ends, piece.table, known, one, out)
@@ -64,9 +67,9 @@ def model() -> Model:
 
 @dataclass(frozen=True, slots=True)
 class _Tagger:
-    left: Any
-    right: Any
-    upos: Any
+    left: Fitted
+    right: Fitted
+    upos: Fitted
     tags: tuple[str, ...]
     universal: tuple[str, ...]
     fixed: NDArray[np.int32]
@@ -76,12 +79,16 @@ class _Tagger:
 
 @cache
 def _weights() -> _Tagger:
-    from rote.annotate._network import network
-    from rote.annotate._upos import kinds_of
+    from rote.annotate import _tagger, _upos
+    from rote.annotate._network import fitted, network
     from rote.annotate._weights import load
 
     arrays, about = load("tagger")
     tags, universal = tuple(about["tags"]), tuple(about["universal"])
-    left, right, upos = (network(arrays, prefix) for prefix in ("left_", "right_", "upos_"))
-    kinds = kinds_of(tags)
+    left, right = (
+        fitted(network(arrays, prefix), _tagger.HIDDEN, _tagger.LABELS, _tagger.TOGETHER)
+        for prefix in ("left_", "right_")
+    )
+    upos = fitted(network(arrays, "upos_"), _upos.HIDDEN, _upos.LABELS, _upos.TOGETHER)
+    kinds = _upos.kinds_of(tags)
     return _Tagger(left, right, upos, tags, universal, arrays["fixed"], kinds, about)

@@ -1,0 +1,273 @@
+"""The networks' inner loops, written for vector units: sums of rows, and the best label.
+
+A loop over numpy arrays leaves much to the compiler, and what it makes of it differs between
+kinds of machines: sums that go through memory after every row, checks whether arrays overlap,
+half of the width. Here the code that runs is said outright, in vectors that LLVM cuts to the
+width of the machine. Sizes are constants of a kernel (`padded` fits a network to them), and
+kernels check no bounds: places are those that `_hashing.place` and the vocabulary give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import core, extending
+
+cgutils: Any = core.cgutils
+types: Any = core.types
+intrinsic: Any = extending.intrinsic
+
+LABEL_STEP = 8  # labels are padded to a multiple of it
+UNIT_STEP = 32  # and units are a multiple of this
+_LINE = 64  # bytes
+_BYTE, _SHORT, _INT, _LONG = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_TRUE = ir.Constant(ir.IntType(1), 1)
+_WIDEST = 64  # units at once: what fits into the registers of both kinds of machines
+_LABELS = 16
+
+
+def padded(labels: int) -> int:
+    """Labels with padding."""
+    return -(-labels // LABEL_STEP) * LABEL_STEP
+
+
+def row_adder(hidden: int, together: int, which: Sequence[int]) -> Callable[..., None]:
+    """`add(total, rows, places)`: add the rows (int8) at `places[k]` for each k of `which`.
+
+    `together` rows are added in 8 bits: so many times the largest weight must not exceed 127.
+    """
+
+    @intrinsic
+    def add(typing, total, rows, places):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            sums, table, numbers = _data(context, builder, signature, arguments)
+            offsets = [_offset(builder, numbers, k, hidden) for k in which]
+            for first, size in _blocks(hidden, _WIDEST):
+                whole = _load(builder, sums, _LONG(first), _SHORT, size)
+                for group in range(0, len(offsets), together):
+                    part = None
+                    for offset in offsets[group : group + together]:
+                        row = _load(builder, table, builder.add(offset, _LONG(first)), _BYTE, size)
+                        part = row if part is None else builder.add(part, row)
+                    whole = builder.add(whole, builder.sext(part, ir.VectorType(_SHORT, size)))
+                _store(builder, whole, sums, first)
+            return context.get_dummy_value()
+
+        return types.void(total, rows, places), code
+
+    return add  # type: ignore[no-any-return]
+
+
+def sum_adder(hidden: int, roles: int, which: Sequence[int]) -> Callable[..., None]:
+    """`add(total, base, sums, entries)`: total is base and `sums[entries[r], r]` for r in `which`.
+
+    All are int16; `base` may be the total itself.
+    """
+
+    @intrinsic
+    def add(typing, total, base, sums, entries):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            whole, start, table, numbers = _data(context, builder, signature, arguments)
+            offsets = [
+                builder.add(_offset(builder, numbers, role, roles * hidden), _LONG(role * hidden))
+                for role in which
+            ]
+            for first, size in _blocks(hidden, _WIDEST):
+                total = _load(builder, start, _LONG(first), _SHORT, size)
+                for offset in offsets:
+                    place = builder.add(offset, _LONG(first))
+                    total = builder.add(total, _load(builder, table, place, _SHORT, size))
+                _store(builder, total, whole, first)
+            return context.get_dummy_value()
+
+        return types.void(total, base, sums, entries), code
+
+    return add  # type: ignore[no-any-return]
+
+
+def chooser(hidden: int, labels: int, ceiling: int) -> Callable[..., tuple[int, int]]:
+    """`choose(total, output, bias, margin, scores)`: best label, and how many are within margin.
+
+    `total` is cut to 0 .. ceiling in place; `output` is (hidden, labels with padding), `bias` and
+    `scores` have the same padding. Two in three units are zero and cost nothing.
+    """
+    width = padded(labels)
+    blocks = list(_blocks(width, _LABELS))
+
+    @intrinsic
+    def choose(typing, total, output, bias, margin, scores):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            units, weights, start, _, found = _data(context, builder, signature, arguments)
+            sums = [
+                cgutils.alloca_once_value(builder, _load(builder, start, _LONG(first), _INT, size))
+                for first, size in blocks
+            ]
+            for first, size in _blocks(hidden, _WIDEST):
+                open_units = _cut(builder, units, first, size, ceiling)
+                for unit in _each_bit(builder, open_units, first):
+                    # Known not to be negative: then 16-bit products do on both kinds of machines.
+                    value = builder.and_(builder.load(builder.gep(units, [unit])), _SHORT(0x7FFF))
+                    value = builder.zext(value, _INT)
+                    for (label, count), place in zip(blocks, sums):
+                        at = builder.add(builder.mul(unit, _LONG(width)), _LONG(label))
+                        row = _load(builder, weights, at, _SHORT, count)
+                        row = builder.sext(row, ir.VectorType(_INT, count))
+                        product = builder.mul(_splat(builder, value, count), row)
+                        builder.store(builder.add(builder.load(place), product), place)
+            scored = [builder.load(place) for place in sums]
+            for (first, _size), block in zip(blocks, scored):
+                _store(builder, block, found, first)
+            most = _highest(builder, scored)
+            least = builder.sub(most, builder.trunc(arguments[3], _INT))
+            best = builder.cttz(_bits(builder, "==", scored, most), _TRUE)
+            near = builder.ctpop(_bits(builder, ">=", scored, least))
+            both = [builder.trunc(value, _LONG) for value in (best, near)]
+            return context.make_tuple(builder, signature.return_type, both)
+
+        answer = types.UniTuple(types.int64, 2)
+        return answer(total, output, bias, margin, scores), code
+
+    return choose  # type: ignore[no-any-return]
+
+
+@intrinsic
+def add_row(typing, sums, first, rows, second, hidden):  # type: ignore[no-untyped-def]
+    """Add `hidden` items of `rows` (int8) from `second` on to `sums` (int16) from `first` on.
+
+    Both are taken as flat; `hidden` is a multiple of UNIT_STEP.
+    """
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        total, begin, table, place, count = _data(context, builder, signature, arguments)
+        with cgutils.for_range_slice(builder, _LONG(0), count, _LONG(UNIT_STEP), _LONG) as (k, _):
+            at = builder.add(begin, k)
+            row = _load(builder, table, builder.add(place, k), _BYTE, UNIT_STEP)
+            row = builder.sext(row, ir.VectorType(_SHORT, UNIT_STEP))
+            held = _load(builder, total, at, _SHORT, UNIT_STEP)
+            _store(builder, builder.add(held, row), total, at)
+        return context.get_dummy_value()
+
+    number = types.int64
+    return types.void(sums, number, rows, number, number), code
+
+
+@intrinsic(prefer_literal=True)
+def fetch(typing, table, offset, count):  # type: ignore[no-untyped-def]
+    """Ask for `count` (a constant) items of a table, taken as flat, before they are needed."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+    number, each = count.literal_value, table.dtype.bitwidth // 8
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        (data,) = _data(context, builder, signature, arguments[:1])
+        byte = _BYTE.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, _INT, _INT, _INT])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        start = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        for line in range(0, number * each, _LINE):
+            place = builder.gep(start, [_LONG(line)])
+            builder.call(ask, [place, _INT(0), _INT(3), _INT(1)])  # to read, often, data
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64, count), code
+
+
+def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    """The pointers behind arrays; other arguments as they are."""
+    return [
+        context.make_array(kind)(context, builder, value).data
+        if isinstance(kind, types.Array)
+        else value
+        for kind, value in zip(signature.args, arguments)
+    ]
+
+
+def _offset(builder: Any, numbers: Any, k: int, step: int) -> Any:
+    return builder.mul(builder.load(builder.gep(numbers, [_LONG(k)])), _LONG(step))
+
+
+def _pointer(builder: Any, data: Any, offset: Any, kind: Any, size: int) -> Any:
+    return builder.bitcast(builder.gep(data, [offset]), ir.VectorType(kind, size).as_pointer())
+
+
+def _load(builder: Any, data: Any, offset: Any, kind: Any, size: int) -> Any:
+    return builder.load(_pointer(builder, data, offset, kind, size), align=kind.width // 8)
+
+
+def _store(builder: Any, vector: Any, data: Any, first: Any) -> None:
+    kind, size = vector.type.element, vector.type.count
+    first = _LONG(first) if isinstance(first, int) else first
+    place = _pointer(builder, data, first, kind, size)
+    builder.store(vector, place, align=kind.width // 8)
+
+
+def _splat(builder: Any, value: Any, size: int) -> Any:
+    """A vector of one value."""
+    empty = ir.Constant(ir.VectorType(value.type, size), ir.Undefined)
+    one = builder.insert_element(empty, value, _INT(0))
+    return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(_INT, size), [0] * size))
+
+
+def _cut(builder: Any, units: Any, first: int, size: int, ceiling: int) -> Any:
+    """Cut some units to 0 .. ceiling in memory; the bits of those that are not zero."""
+    held = _load(builder, units, _LONG(first), _SHORT, size)
+    for sign, bound in ((">", 0), ("<", ceiling)):
+        limit = ir.Constant(held.type, [bound] * size)
+        held = builder.select(builder.icmp_signed(sign, held, limit), held, limit)
+    _store(builder, held, units, first)
+    is_open = builder.icmp_signed("!=", held, ir.Constant(held.type, [0] * size))
+    bits = builder.bitcast(is_open, ir.IntType(size))
+    return bits if size == _LONG.width else builder.zext(bits, _LONG)
+
+
+def _each_bit(builder: Any, bits: Any, first: int) -> Iterator[Any]:
+    """A loop over the bits that are set: what is built inside runs for each."""
+    left = cgutils.alloca_once_value(builder, bits)
+    test, body, end = (builder.append_basic_block(name) for name in ("test", "unit", "end"))
+    builder.branch(test)
+    builder.position_at_end(test)
+    now = builder.load(left)
+    builder.cbranch(builder.icmp_unsigned("!=", now, _LONG(0)), body, end)
+    builder.position_at_end(body)
+    builder.store(builder.and_(now, builder.sub(now, _LONG(1))), left)
+    yield builder.add(builder.cttz(now, _TRUE), _LONG(first))
+    builder.branch(test)
+    builder.position_at_end(end)
+
+
+def _highest(builder: Any, blocks: Iterable[Any]) -> Any:
+    most = None
+    for block in blocks:
+        kind = ir.FunctionType(_INT, [block.type])
+        name = f"llvm.vector.reduce.smax.v{block.type.count}i32"
+        reduce = cgutils.get_or_insert_function(builder.module, kind, name)
+        value = builder.call(reduce, [block])
+        if most is not None:
+            value = builder.select(builder.icmp_signed(">", value, most), value, most)
+        most = value
+    return most
+
+
+def _bits(builder: Any, sign: str, blocks: Iterable[Any], value: Any) -> Any:
+    """One bit for each label whose score is so."""
+    whole, found, first = ir.IntType(128), None, 0
+    for block in blocks:
+        size = block.type.count
+        is_so = builder.icmp_signed(sign, block, _splat(builder, value, size))
+        bits = builder.zext(builder.bitcast(is_so, ir.IntType(size)), whole)
+        bits = builder.shl(bits, whole(first))
+        found = bits if found is None else builder.or_(found, bits)
+        first += size
+    return found
+
+
+def _blocks(count: int, most: int) -> Iterator[tuple[int, int]]:
+    """Runs (first, size) of powers of two: vectors of other sizes are cut up badly."""
+    first, size = 0, most
+    while first < count:
+        while size > count - first:
+            size //= 2
+        yield first, size
+        first += size
