@@ -26,7 +26,7 @@ from typing import Any
 import rote
 from rote.core.progress import Silent
 from rote.corpus.items import Record, read_records
-from rote.models.opening import open_model
+from rote.models.options import open_model
 from rote.models.options import ModelOptions
 
 DEFAULT = Path("../shared/data")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rote.core.errors import InputError, UnknownName
-from rote.studies._quality import quality_columns, with_quality
+from rote.studies._joined import quality_columns, with_quality
 from tests.studies.saved import made, table
 
 TABLE = table(made({name: {"unique": 0.5} for name in "abc"}))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus import Batch, DuplicateIds, Problems, SeenIds, _seen, open_corpus
+from rote.corpus import Batch, DuplicateIds, Problems, SeenIds, _checks, open_corpus
 
 from .files import complaint, jsonl_bytes, skipped
 
@@ -51,7 +51,7 @@ def test_duplicates_are_found_across_batches(batches):
 
 
 def test_ids_that_share_a_hash_are_no_duplicates(monkeypatch):
-    monkeypatch.setattr(_seen, "hash_id", lambda identity: len(identity) % 2)
+    monkeypatch.setattr(_checks, "hash_id", lambda identity: len(identity) % 2)
     check = DuplicateIds("skip")
     for line, ids in ((1, ["a", "bb", "c"]), (4, ["d", "bb", "e"]), (7, ["f", "a", "f"])):
         lines = list(range(line, line + 3))

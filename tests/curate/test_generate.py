@@ -17,12 +17,9 @@ from rote.core.model import Decoding, Generated, Prompt, Scored
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions
 from rote.curate import generate as generating
-from rote.curate._generate.grid import grid, is_certain, label
-from rote.curate._generate.plan import Plan
-from rote.curate._generate.prompt_sets import SETS
-from rote.curate._generate.prompts import Asked, PromptOptions, Prompts, gather
-from rote.curate._generate.resuming import partial_of
-from rote.curate.generate import GenerateOptions, Made, generate, plan_of
+from rote.curate._generate.plan import Plan, grid, is_certain, label
+from rote.curate._generate.prompts import SETS, Asked, PromptOptions, Prompts, gather
+from rote.curate.generate import GenerateOptions, Made, generate, partial_of, plan_of
 from rote.measure._speaking import Named, named
 from tests.killing import fork, status
 

@@ -16,8 +16,13 @@ from rote.annotate.lemmas import lemma_of
 from rote.core.errors import OptionError, UnknownName
 from rote.corpus.items import Item
 from rote.curate._perturb import lexicons
-from rote.curate._perturb.articles import agreeing, vowel_first
-from rote.curate._perturb.inflection import fitting_tag, in_case_of, inflected
+from rote.curate._perturb.inflection import (
+    agreeing,
+    fitting_tag,
+    in_case_of,
+    inflected,
+    vowel_first,
+)
 from rote.curate._perturb.lexicons import Sense
 from rote.curate.perturb import Perturbed, PerturbOptions, perturb
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from rote.core import plugins
 from rote.corpus.items import Item
-from rote.corpus.items._item import Source
-from rote.curate._perturb.alike import UNLIKE
-from rote.curate._perturb.replacing import Replacement
+from rote.corpus.items._read import Source
+from rote.curate._perturb.replacing import UNLIKE, Replacement
 from rote.curate.perturb import PerturbOptions, perturb
 
 SENTENCES = (

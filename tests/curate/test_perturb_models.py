@@ -16,9 +16,17 @@ from rote.curate._perturb.senses.model import ByModel
 from rote.curate._perturb.senses.model import prompt as sense_prompt
 from rote.curate.perturb import PerturbOptions, perturb
 from rote.models.backends.fake import Fake
-from rote.studies._perturb.answering import ORIGINAL, ask, in_place
+from rote.studies._perturb.asking import (
+    ORIGINAL,
+    JudgeOptions,
+    ask,
+    drawn,
+    in_place,
+    judged,
+    prompt,
+    verdict,
+)
 from rote.studies._perturb.checks import Pairs
-from rote.studies._perturb.judge import JudgeOptions, drawn, judged, prompt, verdict
 
 CAR = {"02958343-n": "a motor vehicle", "02959942-n": "a wheeled vehicle on rails"}
 

@@ -12,8 +12,7 @@ from rote.core.errors import InputError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models.backends.fake import Fake
-from rote.models.opening import open_model
-from rote.models.options import ModelOptions
+from rote.models.options import ModelOptions, open_model
 
 TABLE = {
     "": {"the": 0.75, "a": 0.25},

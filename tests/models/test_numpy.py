@@ -16,8 +16,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models.backends.numpy import Numpy
-from rote.models.opening import open_model
-from rote.models.options import ModelOptions
+from rote.models.options import ModelOptions, open_model
 from tests.models import tiny
 
 HERE = Path(__file__).parent

@@ -15,8 +15,7 @@ import pytest
 
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
-from rote.models.opening import open_model
-from rote.models.options import ModelOptions
+from rote.models.options import ModelOptions, open_model
 
 ROOT = Path(__file__).parents[2] / "training" / "open-model"
 NAMES = ("bible", "novels")

@@ -18,12 +18,10 @@ from rote.core.errors import OptionError, RoteError
 from rote.core.http import Pace, Patience, Refused, _retry_after
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
-from rote.models import opening
+from rote.models import options as opening
 from rote.models.answers import generate_all, score_all
-from rote.models.endpoint.address import OPENAI, address, client
 from rote.models.endpoint.answers import lay
-from rote.models.endpoint.cost import Estimate
-from rote.models.endpoint.model import Endpoint
+from rote.models.endpoint.model import OPENAI, Endpoint, Estimate, address, client
 from rote.models.options import ModelOptions
 from tests.models.endpoint_server import (
     Behaviour,

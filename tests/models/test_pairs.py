@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from rote.core.model import Continuation
 from rote.core.progress import Once, Silent
-from rote.models.pairs import Pair, pair, prompt
 from rote.models.tokens.encoding import Encoded, Tokens
 from rote.models.tokens.reading import read_tokens
-from rote.models.windows import answered, batches, windows
+from rote.models.windows import Pair, answered, batches, pair, prompt, windows
 from tests.models import tiny
 
 

@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import InputError, MissingExtra
-from rote.models.tokens.byte_bpe import ByteBPE, letters, merged
-from rote.models.tokens.encoding import Tokens, without_gaps
-from rote.models.tokens.library import Library
-from rote.models.tokens.pattern import carried_over
+from rote.models.tokens.byte_bpe import ByteBPE, carried_over, letters, merged
+from rote.models.tokens.encoding import Library, Tokens, without_gaps
 from rote.models.tokens.reading import read_tokens
 from tests.models import tiny
 

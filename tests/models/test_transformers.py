@@ -15,8 +15,7 @@ from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Silent
 from rote.models.answers import score_all
 from rote.models.backends.transformers import Transformers
-from rote.models.opening import open_model
-from rote.models.options import ModelOptions
+from rote.models.options import ModelOptions, open_model
 from tests.models import tiny
 from tests.models.test_numpy import OPEN_MODEL
 

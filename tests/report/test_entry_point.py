@@ -13,8 +13,7 @@ from rote.core.registry import main_values
 from rote.measure import Settings, panel
 from rote.report.make import make_report
 from rote.report.markdown import markdown
-from rote.report.options import ReportOptions
-from rote.report.plan import offered
+from rote.report.options import ReportOptions, offered
 from rote.report.report import Report
 from tests.report.written import records, write
 

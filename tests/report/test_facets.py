@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from rote.core.result import Result
-from rote.report._facets import split, split_panel
+from rote.report._grid import split, split_panel
 from rote.report.figures.draw import CURVE, VALUES, draw, figures
 from rote.report.tables import results as tables
 from rote.report.tables.latex import values_as_latex

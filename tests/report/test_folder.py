@@ -12,9 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from rote.core.errors import OptionError
-from rote.report import folder
-from rote.report.folder import write_folder
-from rote.report.page import html_page
+from rote.report import page as folder
+from rote.report.page import html_page, write_folder
 from rote.report.report import Report
 from tests.report import made_report as made
 

@@ -12,20 +12,15 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rote.report.texts.highlight import (
-    Entry,
-    html_fragment,
-    html_page,
-    legend_of,
-    lines,
-    terminal,
-)
+from rote.report.fragments import text_page
+from rote.report.report import Evidence
+from rote.report.texts.highlight import lines, terminal
 from rote.report.texts.marks import Mark, pieces
 
 TEXT = "The end of the day is a story of the city."
-FIRST = Mark(0, 18, "DT NN IN DT NN", "own")
-SECOND = Mark(8, 29, "IN DT NN VBZ DT NN", "human")
-THIRD = Mark(22, 41, "DT NN IN DT NN", "own")
+FIRST = Mark(0, 18, "DT NN IN DT NN", "template")
+SECOND = Mark(8, 29, "IN DT NN VBZ DT NN", "template")
+THIRD = Mark(22, 41, "DT NN IN DT NN", "template")
 ANY = st.text(st.characters(codec=None, exclude_categories=()), min_size=1, max_size=60)
 
 
@@ -87,7 +82,7 @@ def test_brackets_stand_below_the_words() -> None:
     assert drawn(TEXT, [FIRST, SECOND, THIRD]) == [
         "The end of the day is a story of the city.",
         "└────── 1 ───────┘    └─────── 1 ───────┘",
-        "        ╚════════ 2 ════════╝",
+        "        └──────── 2 ────────┘",
     ]
 
 
@@ -140,12 +135,10 @@ def test_a_word_of_a_million_characters_is_cut_into_lines() -> None:
 
 def test_the_terminal_gets_a_legend_with_the_numbers_of_the_text() -> None:
     out = io.StringIO()
-    legend = [Entry("not here", "own", 9), Entry(FIRST.label, "own", 1234)]
-    terminal(TEXT, [FIRST, SECOND], Console(file=out, width=80), legend)
+    terminal(TEXT, [FIRST, SECOND, THIRD], Console(file=out, width=80))
     shown = out.getvalue()
-    assert "not here" not in shown
-    assert re.search(r"2 +DT NN IN DT NN +own +1,234", shown)
-    assert re.search(r"3 +IN DT NN VBZ DT NN +human +1", shown)
+    assert re.search(r"1 +DT NN IN DT NN +2", shown)
+    assert re.search(r"2 +IN DT NN VBZ DT NN +1", shown)
     assert "\x1b" not in shown
 
 
@@ -155,11 +148,8 @@ def test_a_text_without_spans_has_no_legend() -> None:
     assert out.getvalue() == "plain [bold]text[/bold]\n"
 
 
-def test_a_legend_counts_the_spans() -> None:
-    assert legend_of([FIRST, SECOND, THIRD]) == [
-        Entry("DT NN IN DT NN", "own", 2),
-        Entry("IN DT NN VBZ DT NN", "human", 1),
-    ]
+def page_of(text: str, spans: list[Mark], source: str = "own", id: str = "first") -> str:
+    return text_page(Evidence("templates", source, id, text, spans))
 
 
 class _Tags(HTMLParser):
@@ -191,23 +181,30 @@ def parsed(page: str) -> _Tags:
 
 
 def test_a_page_shows_lanes_numbers_and_legend() -> None:
-    page = html_page("A title", [("first", TEXT, [FIRST, SECOND, THIRD])])
+    page = page_of(TEXT, [FIRST, SECOND, THIRD])
     tags = parsed(page)
     assert "The end of the day is a story of the city." in "".join(tags.words)
     marks = [attrs["title"] for tag, attrs in tags.seen if tag == "mark"]
-    assert marks[1] == "1: DT NN IN DT NN (own)\n2: IN DT NN VBZ DT NN (human)"
+    assert marks[1] == "1: a template\n2: a template"
     links = [attrs["href"] for tag, attrs in tags.seen if tag == "a"]
     assert links == ["#template-1", "#template-2", "#template-1"]
     ids = [attrs["id"] for tag, attrs in tags.seen if "id" in attrs]
     assert ids == ["template-1", "template-2"]
     classes = [attrs["class"] for tag, attrs in tags.seen if tag == "span"]
-    assert classes[:3] == ["lane c0 solid", "lane c0 solid", "lane c1 double"]
+    assert classes[:3] == ["rote-lane rote-l0 rote-c0", "rote-lane rote-l0 rote-c0",
+                           "rote-lane rote-l1 rote-c1"]  # fmt: skip
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
 
 
+def test_a_long_text_is_shown_whole() -> None:
+    text = "A word. " * 5_000
+    page = page_of(text, [Mark(8 * n, 8 * n + 6, "DT NN", "template") for n in range(5_000)])
+    assert page.count("<mark ") == 5_000
+
+
 def test_a_page_needs_nothing_from_outside() -> None:
-    page = html_page("A title", [("first", TEXT, [FIRST])])
+    page = page_of(TEXT, [FIRST])
     assert not re.search(r"<script|<link|<img|https?:|url\(|@import", page)
 
 
@@ -217,8 +214,9 @@ def test_nothing_in_a_text_becomes_part_of_the_page(
 ) -> None:
     text, spans = given
     hostile = f"<script>alert(1)</script>\"'&\u202e{other}"
-    shifted = [Mark(s.start + len(hostile), s.end + len(hostile), hostile, other) for s in spans]
-    page = html_page(hostile, [(hostile, hostile + text, shifted)], [Entry(hostile, other, 1)])
+    at = len(hostile)
+    shifted = [Mark(s.start + at, s.end + at, hostile, "template") for s in spans]
+    page = page_of(hostile + text, shifted, hostile, other)
     tags = parsed(page)
     assert "script" not in [tag for tag, _ in tags.seen]
     assert "\u202e" not in page
@@ -226,10 +224,6 @@ def test_nothing_in_a_text_becomes_part_of_the_page(
     page.encode("utf-8")
 
 
-def test_fragments_of_one_page_have_ids_of_their_own() -> None:
-    assert 'id="b-1"' in html_fragment([("", TEXT, [FIRST])], anchor="b")
-
-
 def test_every_paragraph_has_room_for_its_own_lanes() -> None:
-    fragment = html_fragment([("", f"{TEXT}\n\nplain", [FIRST, SECOND])])
-    assert re.findall(r"--lanes:(\d)", fragment) == ["2", "0"]
+    page = page_of(f"{TEXT}\n\nplain", [FIRST, SECOND])
+    assert re.findall(r"rote-lanes-(\d)\"", page) == ["2", "0"]

@@ -19,8 +19,7 @@ from rote.index.opening import build_index
 from rote.measure import Settings, panel
 from rote.report import reading
 from rote.report.make import ROWS, make_report
-from rote.report.options import ReportOptions
-from rote.report.plan import offered
+from rote.report.options import ReportOptions, offered
 from rote.report.report import Report
 from rote.report.summary import summary
 from tests.report.written import PLACES, records, write

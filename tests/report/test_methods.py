@@ -12,9 +12,8 @@ from rote.core.metric import Metric
 from rote.core.registry import find
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature, option_settings
-from rote.report.citations import Bibliography, works
-from rote.report.methods import methods
-from rote.report.plan import offered
+from rote.report.methods import Bibliography, methods, works
+from rote.report.options import offered
 from rote.report.report import Tool
 from tests.report.made_results import result, study
 

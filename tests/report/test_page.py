@@ -14,6 +14,7 @@ from itertools import pairwise
 from rote.report import fragments
 from rote.report.page import html_page
 from rote.report.report import Report
+from rote.report.tables.values import values_table
 from tests.report import made_report as made
 
 VOID = {"meta", "img"}
@@ -270,7 +271,7 @@ def test_figures_are_named_for_those_who_do_not_see_them() -> None:
 
 def test_cells_carry_their_numbers_unrounded() -> None:
     result = made.panel()[0]
-    page = Parsed(str(fragments.values_table(result)))
+    page = Parsed(str(fragments.table(values_table(result))))
     fields = [json.loads(value) for value in page.of("data-fields")]
     assert fields[0] == ["source"]
     assert fields[3] == [

@@ -16,8 +16,8 @@ from rote.cli._output import OutputOptions, deliver
 from rote.core.errors import OptionError
 from rote.core.result import Result
 from rote.report.figures.draw import save
+from rote.report.figures.looks import Ticks, round_ticks
 from rote.report.figures.panel import panel_chart
-from rote.report.figures.ticks import Ticks, round_ticks
 from tests.report.made import ASPECTS, made_panel
 
 

@@ -16,7 +16,7 @@ from rote.report.tables.latex import sheet_as_latex
 from rote.report.tables.screen import plain_text, print_sheet
 from rote.report.tables.sheet import cell, columns_of, number_cell, of_rows, p_value, sheets
 from rote.report.tables.written import sheet_as_csv, unrounded
-from rote.studies._style.layout import seen
+from rote.studies._style.tables import seen
 
 
 def result(**tables: Any) -> Result:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rote.core.model import Continuation, Scored
 from rote.models.backends.fake import Fake
-from rote.studies._memorization import attacks
-from rote.studies._memorization.membership import separation
-from rote.studies._memorization.prediction import Splits, _coefficients, predict
+from rote.studies._memorization import scores as attacks
+from rote.studies._memorization.known import separation
+from rote.studies._memorization.prediction import _coefficients, predict
 
 TABLE = {
     "": {"the": 0.75, "a": 0.25},
@@ -105,17 +105,17 @@ SCORES = st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=12)
 def test_auc_is_the_share_of_pairs_in_order(members: list[float], others: list[float]) -> None:
     pairs = [(m > o) + (m == o) / 2 for m in members for o in others]
     found = separation(np.array(members), np.array(others), alarms=0.25, level=0.95)
-    assert found.auc == pytest.approx(sum(pairs) / len(pairs))
+    assert found["auc"] == pytest.approx(sum(pairs) / len(pairs))
     # The threshold is the lowest among the others that keeps the false alarms within bounds.
     allowed = [t for t in sorted(others) if sum(o > t for o in others) <= 0.25 * len(others)]
-    assert found.found == pytest.approx(sum(m > allowed[0] for m in members) / len(members))
-    assert found.false_alarms <= 0.25
+    assert found["found"] == pytest.approx(sum(m > allowed[0] for m in members) / len(members))
+    assert found["false_alarms"] <= 0.25
 
 
 def test_without_members_nothing_separates() -> None:
     found = separation(np.array([np.nan]), np.array([1.0]), alarms=0.01, level=0.95)
-    assert (found.members, found.others) == (0, 1)
-    assert math.isnan(found.auc)
+    assert (found["members"], found["others"]) == (0, 1)
+    assert math.isnan(found["auc"])
 
 
 def test_the_interval_of_an_auc_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -123,7 +123,7 @@ def test_the_interval_of_an_auc_covers_the_truth_about_as_often_as_it_says() -> 
     truth = 0.7602  # of two normal distributions one standard deviation apart: Phi(1 / sqrt 2)
     for _ in range(400):
         found = separation(random.normal(1, 1, 60), random.normal(0, 1, 60), alarms=0.1, level=0.9)
-        held += found.auc_interval[0] <= truth <= found.auc_interval[1]
+        held += found["auc_low"] <= truth <= found["auc_high"]
     assert 0.86 <= held / 400 <= 0.94
 
 
@@ -135,16 +135,16 @@ def test_a_score_that_decides_predicts_and_one_that_does_not_is_no_better_than_t
     idle = random.normal(size=600)
     right = (telling + random.normal(size=600) > -0.5).astype(float)
     found = predict(np.column_stack([telling, idle]), ["telling", "idle"], right)
-    first, second = found.coefficients
-    assert first.p < 1e-6 < second.p
-    assert found.logistic.auc.low > 0.72
-    assert found.svm.auc.value > 0.7
-    assert found.logistic.macro_f1.low > found.majority_f1
+    first, second = found["coefficients"]
+    assert first["p"] < 1e-6 < second["p"]
+    assert found["logistic_auc_low"] > 0.72
+    assert found["svm_auc"] > 0.7
+    assert found["logistic_f1_low"] > found["majority_f1"]
     share = right.mean()
-    assert found.majority_f1 == pytest.approx(share / (1 + share))
+    assert found["majority_f1"] == pytest.approx(share / (1 + share))
     alone = predict(idle[:, None], ["idle"], right)
-    assert abs(alone.logistic.auc.value - 0.5) < 0.1
-    assert alone.logistic.auc.low < 0.5 < alone.logistic.auc.high + 0.05
+    assert abs(alone["logistic_auc"] - 0.5) < 0.1
+    assert alone["logistic_auc_low"] < 0.5 < alone["logistic_auc_high"] + 0.05
 
 
 def test_neither_the_order_of_items_nor_twins_taken_for_two_make_a_prediction_surer() -> None:
@@ -152,18 +152,21 @@ def test_neither_the_order_of_items_nor_twins_taken_for_two_make_a_prediction_su
     feature = random.normal(size=80)
     right = (feature + 2 * random.normal(size=80) > 0).astype(float)
     features, order, bases = feature[:, None], np.arange(80), np.arange(80)
-    found = predict(features, ["x"], right, Splits(order, bases, 0.95))
-    turned = predict(features[::-1], ["x"], right[::-1], Splits(order[::-1], bases[::-1], 0.95))
+    found = predict(features, ["x"], right, order, bases)
+    turned = predict(features[::-1], ["x"], right[::-1], order[::-1], bases[::-1])
     assert turned == found
     twice = predict(
         np.repeat(features, 2, axis=0),
         ["x"],
         np.repeat(right, 2),
-        Splits(np.arange(160), np.repeat(bases, 2), 0.95),
+        np.arange(160),
+        np.repeat(bases, 2),
     )
-    assert twice.coefficients[0].error == pytest.approx(found.coefficients[0].error, rel=0.1)
-    width = found.logistic.auc.high - found.logistic.auc.low
-    assert twice.logistic.auc.high - twice.logistic.auc.low == pytest.approx(width, rel=0.35)
+    assert twice["coefficients"][0]["error"] == pytest.approx(
+        found["coefficients"][0]["error"], rel=0.1
+    )
+    width = found["logistic_auc_high"] - found["logistic_auc_low"]
+    assert twice["logistic_auc_high"] - twice["logistic_auc_low"] == pytest.approx(width, rel=0.35)
 
 
 def test_coefficients_are_those_of_a_regression_without_penalty() -> None:
@@ -175,7 +178,7 @@ def test_coefficients_are_those_of_a_regression_without_penalty() -> None:
     found = predict(features, ["a", "b"], right)
     standard = (features - features.mean(axis=0)) / features.std(axis=0)
     peer = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(standard, right)
-    assert [one.value for one in found.coefficients] == pytest.approx(peer.coef_[0], rel=1e-4)
+    assert [one["value"] for one in found["coefficients"]] == pytest.approx(peer.coef_[0], rel=1e-4)
 
 
 def test_p_values_are_even_where_nothing_is_to_be_found() -> None:
@@ -183,7 +186,7 @@ def test_p_values_are_even_where_nothing_is_to_be_found() -> None:
     small = [
         _coefficients(
             random.normal(size=(120, 1)), ["x"], random.random(120) < 0.4, np.arange(120)
-        )[0][0].p
+        )[0]["p"]
         for _ in range(60)
     ]
     assert 0.3 < float(np.mean(small)) < 0.7
@@ -201,5 +204,5 @@ def test_what_cannot_be_fitted_says_why(
     features: np.ndarray, right: np.ndarray, reason: str
 ) -> None:
     found = predict(features, ["x"], right)
-    assert reason in found.reason
-    assert found.coefficients == ()
+    assert reason in found["reason"]
+    assert found["coefficients"] == []

@@ -24,8 +24,7 @@ from rote.measure._speaking import open_models
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions
 from rote.studies._evaluate import tables
-from rote.studies._evaluate.answers import answer_all, judged
-from rote.studies._evaluate.prompts import Asked, asked
+from rote.studies._evaluate.answers import Asked, answer_all, asked, judged
 
 PIQA = {"id": "p", "goal": "open a tin ", "sol1": "use a key", "sol2": "wait", "label": 0}
 COPA = {
@@ -114,7 +113,7 @@ def test_items_are_asked_as_the_harness_asks_them(
 def test_logs_are_asked_again_as_they_were_even_after_they_became_choices(
     pairs: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    from rote.studies._perturb.answering import in_place
+    from rote.studies._perturb.asking import in_place
 
     log = {"doc_id": 1, "doc": {}, "target": "0", "arguments": pairs}
     found = record(log, tmp_path)

@@ -24,7 +24,7 @@ from rote.models.backends.fake import Fake
 from rote.report.figures.draw import figures
 from rote.report.tables.results import as_text
 from rote.search.backends import open_backend
-from rote.studies._memorization import attacks
+from rote.studies._memorization import scores as attacks
 from rote.studies._memorization.known import overlap_of_groups
 from rote.studies._memorization.scores import score
 

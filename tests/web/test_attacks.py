@@ -38,7 +38,7 @@ from rote.web.serving import ServeOptions
 from rote.web.store import uploads
 from rote.web.store.database import prepare
 from rote.web.store.history import History
-from rote.web.store.pasted import LONGEST
+from rote.web.store.uploads import LONGEST_TEXT as LONGEST
 from rote.web.workspace import Workspace
 from tests.web.conftest import PYTHONPATH, Calling
 from tests.web.fake_work import COMMAND

@@ -24,10 +24,9 @@ from fastapi.testclient import TestClient
 from rote.core.errors import OptionError
 from rote.web.jobs.ledger import Ledger
 from rote.web.jobs.queue import Jobs
-from rote.web.store import pasted as texts
 from rote.web.store import uploads
-from rote.web.store.database import prepare
-from rote.web.store.disk import full_disk
+from rote.web.store import uploads as texts
+from rote.web.store.database import full_disk, prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace
 from tests.web.conftest import PYTHONPATH, Calling

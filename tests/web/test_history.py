@@ -102,10 +102,10 @@ def test_values_of_texts_are_sorted_and_paged(history: History) -> None:
     assert history.texts.places(id) == {1: ["human", "model|x"]}
     rows, total = history.texts.page(id, 1, sort="score", descending=True)
     assert total == 5
-    assert [row.id for row in rows] == ["t4", "t3", "t1", "t0", "t2"], "undefined comes last"
-    assert rows[2].excerpt == "Once upon"
+    assert [row["id"] for row in rows] == ["t4", "t3", "t1", "t0", "t2"], "undefined comes last"
+    assert rows[2]["excerpt"] == "Once upon"
     rows, total = history.texts.page(id, 1, source="human", sort="words", limit=1, offset=1)
-    assert (total, [row.id for row in rows]) == (2, ["t0"])
+    assert (total, [row["id"] for row in rows]) == (2, ["t0"])
     assert history.texts.page(id, 1, sort='x" or 1') == history.texts.page(id, 1)
     assert history.texts.one(id, "human", "t1") == {1: {"score": 2.0}}
     assert "texts" not in history.results(id)[1].tables

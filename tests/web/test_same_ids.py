@@ -184,4 +184,4 @@ def test_a_store_of_an_earlier_version_gets_the_new_column(tmp_path: Path) -> No
     prepare(tmp_path)
     assert (tmp_path / FILE).exists()
     (row,), total = History(tmp_path).texts.page("a", 0)
-    assert (row.id, row.file, total) == ("1", "", 1)
+    assert (row["id"], row["file"], total) == ("1", "", 1)

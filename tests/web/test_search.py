@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 
 from rote.index.opening import index_texts, open_index
 from rote.web import api as answers
-from rote.web.forms import search as asked
-from rote.web.forms.search import Question, find, page_of
+from rote.web import state as threads
 from rote.web.indexes import OpenIndex
-from rote.web.jobs import pool as threads
+from rote.web.pages import search as asked
+from rote.web.pages.search import Question, find, page_of
 from tests.web.asked import TEXTS, client, harmless, made_index
 
 

@@ -16,7 +16,7 @@ from rote.index.opening import open_index
 from rote.web.indexes import OpenIndex
 from rote.web.pages.trace import KINDS, Fragment, cited, fragment_paragraphs, judged
 from rote.web.routes.trace import TraceAnswer
-from rote.web.store import pasted as texts
+from rote.web.store import uploads as texts
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 
 OLD = "The quick fox jumped over nine lazy dogs. Seven sailors sang loudly near Dover harbour."
@@ -102,7 +102,7 @@ def test_no_text_acts_on_the_page(app: TestClient, view: str) -> None:
     ("given", "says"),
     [
         ({"text": "  "}, "there is no text"),
-        ({"text": "x " * texts.LONGEST}, "at most 200,000"),
+        ({"text": "x " * texts.LONGEST_TEXT}, "at most 200,000"),
         ({"text": "a fox", "min_words": "0"}, "min-words must be at least 1"),
         ({"text": "a fox", "min_words": "many"}, "min_words wants a number"),
         ({"text": "a fox", "kinds": "literal"}, "unknown kind of match"),
@@ -176,7 +176,7 @@ def test_the_oldest_texts_go_when_there_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(texts, "MOST_KEPT", 3)
-    kept = [texts.keep(tmp_path, f"text {i}") for i in range(5)]
+    kept = [texts.keep_text(tmp_path, f"text {i}") for i in range(5)]
     left = [identity for identity in kept if _is_kept(tmp_path, identity)]
     assert len(left) == 3
     assert kept[-1] in left

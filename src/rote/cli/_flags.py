@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from rote.core import plugins
+from rote.core.errors import UnknownName
+
 Options = TypeVar("Options")
 
 
@@ -83,6 +86,34 @@ class SectionedOption(click.Option):
         self.section, self.writes = section, writes
 
 
+class Rooms(click.Group):
+    """A group whose commands are the files of rooms; only the one that runs is imported."""
+
+    what = "command"
+
+    def rooms(self) -> dict[str, dict[str, str]]:
+        """Under the headings of the help, commands by name and the room of each."""
+        raise NotImplementedError
+
+    def load(self, name: str, room: str) -> click.Command:
+        command: click.Command = plugins.load(room, name).command
+        return command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for own in self.rooms().values() for name in own]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
+        known = {name: room for own in self.rooms().values() for name, room in own.items()}
+        if name not in known:
+            raise click.UsageError(str(UnknownName(self.what, name, known)), ctx)
+        return self.load(name, known[name])
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, rooms in self.rooms().items():
+            with formatter.section(heading):
+                formatter.write_dl([(n, plugins.summary(rooms[n], n)) for n in sorted(rooms)])
+
+
 def flags(
     options: type, section: str, skip: Iterable[str] = (), sizes: Iterable[str] = ()
 ) -> list[click.Option]:
@@ -102,12 +133,14 @@ def command_of(
     sizes: Iterable[str] = (),
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Makes a command of a function: its parameters that are options dataclasses become flags,
-    under the heading that the class names (`SECTION`), and the rest are `arguments`.
+    under the heading that the class names (`SECTION`), and the rest are `arguments`; `reporter` is
+    whom it tells.
 
     The module's docstring is the help. `skip` leaves out fields (`ReadOptions.format`), `sizes` as
     in `flags`.
     """
     from rote.cli._output import Output
+    from rote.cli._progress import TerminalReporter
 
     def made(run: Callable[..., None]) -> click.Command:
         hints = typing.get_type_hints(run)
@@ -129,6 +162,8 @@ def command_of(
             for one in options.values():
                 if isinstance(one, Output):
                     one.form()  # a contradiction is noticed before the work, not after
+            if "reporter" in hints:
+                options["reporter"] = TerminalReporter(given.get("quiet", False))
             run(**{name: given[name] for name in named}, **options)
 
         params = [

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from rote.cli._output import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError, UnknownName
+from rote.core.metric import option
+from rote.core.progress import several as several
+from rote.index.folders.options import BuildOptions
 
 if TYPE_CHECKING:
     from rote.annotate.store import Store
     from rote.corpus import Corpus, ReadOptions
+    from rote.index.folders.build import Written
+    from rote.index.folders.estimate import Plan
+    from rote.index.folders.manifest import Manifest
     from rote.index.index import Index
 
 
 def index_argument() -> click.Argument:
     return click.Argument(["idx"], metavar="IDX", type=click.Path(path_type=Path))
-
-
-def inputs_argument() -> click.Argument:
-    return click.Argument(["inputs"], metavar="INPUT...", nargs=-1, required=True)
 
 
 def opened(path: Path, reporter: TerminalReporter, kernels: str) -> Index:
@@ -56,23 +62,19 @@ def source_of(
 
 def check_layers(index: Index, names: Sequence[str]) -> None:
     """Refuse a layer that the index does not have, and say how it gets there."""
+    from rote.annotate import annotators
+
+    assert index.manifest is not None
     for name in names:
         if name in index.layers or not index.segments:
             continue
-        can_be_made = _makeable(index)
+        can_be_made = annotators.get(index.manifest.annotator).gives
         if name not in can_be_made:
             raise UnknownName("layer of the index", name, {*index.layers, *can_be_made})
         raise OptionError(
             f"{index.path} has no layer '{name}', only {', '.join(index.layers)}. "
             f"Add it with: rote index add-layer {shlex.quote(str(index.path))} {name}"
         )
-
-
-def _makeable(index: Index) -> Sequence[str]:
-    from rote.annotate import annotators
-
-    assert index.manifest is not None
-    return annotators.get(index.manifest.annotator).gives
 
 
 def about(index: Index) -> dict[str, Any]:
@@ -86,3 +88,133 @@ def about(index: Index) -> dict[str, Any]:
         "documents": manifest.documents,
         "words": manifest.words,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class UseOptions:
+    """What a command that changes an index may use."""
+
+    SECTION: ClassVar[str] = "Index"
+    memory: int = option(BuildOptions().memory, "Memory that may be used")
+    jobs: int = option(1, "How many cores to use; results do not depend on it")
+
+
+def carry_out(
+    work: Callable[[], Written | Manifest],
+    path: Path,
+    options: SummaryOptions,
+    reporter: TerminalReporter,
+    plan: Plan | None = None,
+) -> None:
+    """Say what is expected, change the index at `path`, and say in a line what became of it."""
+    from rote.core.compiling import say_if_compiling
+    from rote.index.folders.build import Written
+
+    for line in plan.lines() if plan else ():
+        reporter.say(line)
+    say_if_compiling(reporter, "rote.index.sorting.radix")
+    start = time.monotonic()
+    written, added = work(), None
+    seconds = time.monotonic() - start
+    if isinstance(written, Written):
+        added = written.added
+        for line in written.problems.listed():
+            reporter.say(line)
+    held = describe(path, reporter)
+    if options.json:
+        new = {} if added is None else {"added": added}
+        click.echo(as_json({**held, **new, "seconds": seconds}), nl=False)
+        return
+    line = f"{path}: {several(held['documents'], 'document')}, {several(held['words'], 'word')}"
+    if added is not None and added != held["documents"]:
+        line += f" ({several(added, 'document')} new)"
+    elif added and seconds:
+        line += f", {held['words'] / seconds:,.0f} words/s"
+    shown = [
+        f"{layer['layer']} {layer['bytes_per_item']:.1f}"
+        for layer in held["layers"]
+        if layer["bytes_per_item"] is not None
+    ]
+    if shown:
+        line += f", bytes per token: {', '.join(shown)}"
+    click.echo(f"{line}; {size(held['bytes'])} in {several(len(held['segments']), 'segment')}")
+
+
+def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
+    """All that is to be known of an index, as JSON holds it."""
+    from rote.index.folders.manifest import FORMAT
+    from rote.index.opening import open_index
+
+    index = open_index(path, reporter)
+    manifest = index.manifest
+    assert manifest is not None
+    sizes: Counter[str] = Counter()
+    for listed in manifest.segments:
+        for part in listed.parts:
+            sizes[part.name if part.kind == "layer" else f" {part.kind}"] += part.bytes
+    return {
+        "index": str(path),
+        "format": FORMAT,
+        "generation": manifest.generation,
+        "annotator": manifest.annotator,
+        "signature": manifest.signature,
+        "subwords": {each.layer: each.signature for each in manifest.subwords},
+        "fingerprint": manifest.fingerprint,
+        "author_field": manifest.author_field,
+        "documents": manifest.documents,
+        "words": manifest.words,
+        "authors": len(_labels(index, "author")),
+        "sources": dict(
+            sorted(_labels(index, "source").items(), key=lambda pair: (-pair[1], pair[0]))
+        ),
+        "bytes": manifest.bytes,
+        "layers": [
+            {"layer": name, "sorted": name in manifest.sorted_layers}
+            | _layer(index, name, sizes[name])
+            for name in manifest.layers
+        ],
+        "text_bytes": sizes[" documents"],
+        "segments": [
+            {
+                "name": listed.name,
+                "documents": listed.record.documents,
+                "words": listed.record.tokens,
+                "bytes": sum(part.bytes for part in listed.parts),
+            }
+            for listed in manifest.segments
+        ],
+    }
+
+
+def size(number: float) -> str:
+    """Bytes for people: 1.2 GB."""
+    for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if number >= unit:
+            return f"{number / unit:.3g} {name}"
+    return f"{number} bytes"
+
+
+def _layer(index: Index, name: str, held: int) -> dict[str, Any]:
+    columns = index.columns(name)
+    items = sum(column.items for column in columns)
+    strings: set[str] = set()
+    if len(columns) > 1:
+        strings.update(*(column.vocabulary.strings()[1:] for column in columns))
+    return {
+        "items": items,
+        "vocabulary": len(strings) or sum(len(column.vocabulary) - 1 for column in columns),
+        "bytes": held,
+        "bytes_per_item": held / items if items else None,
+    }
+
+
+def _labels(index: Index, field: str) -> Counter[str]:
+    """How many documents each author or source has; those without one are left out."""
+    import numpy as np
+
+    found: Counter[str] = Counter()
+    for segment in index.segments:
+        labels = getattr(segment.documents, field)
+        documents = np.bincount(labels.numbers, minlength=len(labels.vocabulary))
+        found.update(dict(zip(labels.vocabulary.strings()[1:], documents[1:].tolist())))
+    return +found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -165,19 +166,22 @@ def _mark(
     row: Mapping[str, Any], output: OutputOptions, forms: Mapping[str, Callable[[], str]]
 ) -> None:
     """One text with what was found in it: on the terminal, or as a page."""
+    from rote.report.report import Evidence
     from rote.report.terminal import harmless
     from rote.report.texts import highlight
     from rote.report.texts.marks import Mark
 
-    heading = f"{row['source']}: {row['id']}"
-    spans = [Mark(s["start"], s["end"], s["template"]) for s in row["spans"]]
+    spans = [Mark(s["start"], s["end"], s["template"], "template") for s in row["spans"]]
+    shown = Evidence("templates", row["source"], row["id"], row["text"], spans)
 
     def show(console: Any) -> None:
-        console.print(f"{harmless(heading)}\n", style="bold")
-        highlight.terminal(row["text"], spans, console)
+        console.print(f"{harmless(f'{shown.source}: {shown.id}')}\n", style="bold")
+        highlight.terminal(shown.text, spans, console)
 
     def page() -> str:
-        return highlight.html_page(heading, [(heading, row["text"], spans)])
+        from rote.report.fragments import text_page
+
+        return text_page(shown)
 
     emit(output, show, {**forms, "html": page}, page=True)
 
@@ -209,3 +213,61 @@ def printing_console(beside: Path | None = None) -> Any:
         return console(stderr=True)
     # A pipe has no width of its own: wide enough for a handful of sources side by side.
     return console() if sys.stdout.isatty() else console(width=WIDTH)
+
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryOptions:
+    """The same on every command that changes or describes an index."""
+
+    SECTION: ClassVar[str] = "Output"
+    json: bool = option(False, "Print JSON")
+    quiet: bool = option(False, "No progress bars and remarks", short="-q")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows under a name, and what JSON says of all of them."""
+
+    name: str
+    rows: Sequence[Mapping[str, Any]]
+    columns: Sequence[str]
+    about: Mapping[str, Any]
+
+
+def deliver_rows(
+    listing: Listing,
+    output: Output,
+    draw: Callable[[Any], None],
+    page: Callable[[], str] | None = None,
+) -> None:
+    """Print or write the rows; `draw` prints the table to a rich console, `page` makes HTML."""
+    from rote.report.tables.latex import rows_as_latex
+
+    forms: dict[str, Callable[[], str]] = {
+        "json": lambda: as_json({**listing.about, listing.name: list(listing.rows)}),
+        "csv": lambda: as_csv(listing),
+        "latex": lambda: rows_as_latex(listing.columns, listing.rows),
+    }
+    emit(output, draw, {**forms, **({"html": page} if page else {})}, page=page is not None)
+
+
+def as_json(held: Mapping[str, Any]) -> str:
+    """One JSON object of the current schema."""
+    text = json.dumps({"schema": SCHEMA, **held}, indent=2, ensure_ascii=False)
+    # JSON leaves some characters as they are that a terminal would obey.
+    shown = ESCAPES.sub(lambda c: f"\\u{ord(c[0]):04x}", text)
+    return shown.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+
+
+def as_csv(listing: Listing) -> str:
+    """One line per row; lists of items are separated by spaces, what is not known is empty."""
+    from rote.report.tables.written import rows_as_csv, unrounded
+
+    def cell(value: Any) -> Any:
+        return " ".join(value) if isinstance(value, (list, tuple)) else unrounded(value)
+
+    rows = ([cell(row[name]) for name in listing.columns] for row in listing.rows)
+    return rows_as_csv([("table", *listing.columns), *((listing.name, *row) for row in rows)])

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import click
 
 from rote.cli._flags import SectionedCommand, build, files_argument, flags, section
-from rote.cli._listing import SummaryOptions, as_json
-from rote.cli._output import Output, OutputOptions, deliver, printing_console, written
+from rote.cli._output import (
+    Output,
+    OutputOptions,
+    SummaryOptions,
+    as_json,
+    deliver,
+    printing_console,
+    written,
+)
 from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import Metric
-from rote.core.record import LINES
+from rote.core.record import LINES, Study
 from rote.core.registry import find, module_of
 from rote.core.result import Result
 
@@ -64,9 +72,19 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
             _refuse_half(record, options)
         return [run(name, _inputs(given.files), options, reporter=given.reporter)]
 
-    metavar = "FILE..." if isinstance(record, Metric) else record.metavar
-    left_out = () if isinstance(record, Metric) else record.without
-    own_kind, *others = (flags(kind, _section(kind, record), left_out) for kind in kinds(record))
+    metavar, left_out = "FILE...", tuple[str, ...]()
+    if isinstance(record, Study):
+        metavar, left_out = record.metavar, tuple(record.without)
+        if record.account:
+            further = Further(finish=partial(_account, record.account), output=SummaryOptions)
+    own_kind, *others = (
+        flags(
+            kind,
+            section(kind, "What is measured" if kind is record.options else "Options"),
+            left_out,
+        )
+        for kind in kinds(record)
+    )
     shown = [*own_kind, *further.flags, *(option for some in others for option in some)]
     return _command(name, module_of(name).__doc__ or "", metavar, shown, call, further)
 
@@ -131,10 +149,7 @@ def _command(
         name,
         callback=run,
         help=help.strip(),
-        params=[
-            files_argument("files", metavar),
-            *reversed(once.values()),
-        ],
+        params=[files_argument("files", metavar), *reversed(once.values())],
     )
 
 
@@ -158,26 +173,18 @@ def _data(options: Mapping[str, Any], further: Further) -> Iterator[dict[str, An
         yield {}
 
 
-def account(said: Callable[[Result, Given], str]) -> Callable[[Result, Given], None]:
+def _account(said: Callable[[Result, str], str], result: Result, given: Given) -> None:
     """What a command that makes a data set tells of it: `said` and a table, or JSON; beside the
     data where those go to standard output."""
+    target = given.options["output"]
+    if given.output.json:
+        click.echo(as_json(result.to_dict()), nl=False, err=target == STDOUT)
+        return
+    from rote.report.tables.results import print_tables
 
-    def finish(result: Result, given: Given) -> None:
-        target = given.options["output"]
-        if given.output.json:
-            click.echo(as_json(result.to_dict()), nl=False, err=target == STDOUT)
-            return
-        from rote.report.tables.results import print_tables
-
-        console = printing_console(target)
-        console.print(said(result, given), highlight=False, soft_wrap=True)
-        print_tables(result, console)
-
-    return finish
-
-
-def _section(kind: type, record: Any) -> str:
-    return section(kind, "What is measured" if kind is record.options else "Options")
+    console = printing_console(target)
+    console.print(said(result, str(target)), highlight=False, soft_wrap=True)
+    print_tables(result, console)
 
 
 def _inputs(files: Sequence[str]) -> list[Path]:

@@ -7,32 +7,20 @@ import sys
 
 import click
 
+from rote.cli._flags import Rooms
 from rote.core import plugins
 from rote.core.distribution import NAME
-from rote.core.errors import RoteError, UnknownName
+from rote.core.errors import RoteError
 from rote.core.registry import names, room_of
 
 COMMANDS = "cli.commands"
 
 
-class Rote(click.Group):
+class Rote(Rooms):
     """Records come from `measure/` and `studies/`, what is no record from `cli/commands/`; none is
     imported here."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(dict.fromkeys((*plugins.members(COMMANDS), *names())))
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name in plugins.members(COMMANDS):
-            command: click.Command = plugins.load(COMMANDS, name).command
-            return command
-        if name in names():
-            from rote.cli._record import record_command
-
-            return record_command(name)
-        raise click.UsageError(str(UnknownName("command", name, self.list_commands(ctx))), ctx)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def rooms(self) -> dict[str, dict[str, str]]:
         # A measure may have a command of its own, with more to it; it is a measure all the same.
         commands = dict.fromkeys(plugins.members(COMMANDS), COMMANDS)
         found: dict[str, dict[str, str]] = {"Commands": commands, "Measures": {}}
@@ -41,9 +29,14 @@ class Rote(click.Group):
             found["Measures" if measure else "Commands"][name] = room_of(name)
             if measure:
                 commands.pop(name, None)
-        for heading, rooms in found.items():
-            with formatter.section(heading):
-                formatter.write_dl([(n, plugins.summary(rooms[n], n)) for n in sorted(rooms)])
+        return found
+
+    def load(self, name: str, room: str) -> click.Command:
+        if name in plugins.members(COMMANDS):
+            return super().load(name, COMMANDS)
+        from rote.cli._record import record_command
+
+        return record_command(name)
 
 
 @click.command(cls=Rote, context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,7 +13,6 @@ draws them with one look. A measure declares its charts beside the code that mak
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -31,11 +30,6 @@ for each colour; bars: a bar for each name, in groups; matrix: two names, a numb
 steps: lines that rise step by step; boxes: how the numbers of each name are spread; histogram: how
 often a number is there; points: two numbers."""
 Colour: TypeAlias = Literal["plain", "reference", "pale"]
-
-
-def defined(number: float | None) -> bool:
-    """Whether there is a number: undefined ones are nan, and null in a result read from JSON."""
-    return number is not None and not math.isnan(number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from rote.core.chart import Chart
 from rote.core.progress import Reporter, Silent
-from rote.core.result import Row, SourceResult
+from rote.core.result import Result, Row, SourceResult
 from rote.core.table import Table
 
 Effort: TypeAlias = Literal["light", "medium", "heavy"]
@@ -179,3 +179,5 @@ class Study(Record):
     output: Literal["result", "listing", "data"] = "result"
     """What a call gives: values with tables and figures; rows of one table; or a data set, written
     to the option `output`, with an account of it."""
+    account: Callable[[Result, str], str] | None = None
+    """What the shell says of a data set that was written to this place."""

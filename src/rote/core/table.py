@@ -149,3 +149,12 @@ def value_ends(name: str) -> tuple[str, str]:
 def ends(name: str) -> tuple[str, str]:
     """The fields of an interval, as most rows call them."""
     return f"{name}_low", f"{name}_high"
+
+
+def estimate(
+    name: str, value: float, interval: Sequence[float], named: Sequence[str] = ()
+) -> dict[str, float]:
+    """A number and the ends of its interval, as rows hold them; `ends` names them if not
+    `named`."""
+    low, high = named or ends(name)
+    return {name: value, low: interval[0], high: interval[1]}

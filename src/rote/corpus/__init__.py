@@ -7,11 +7,10 @@ processes. A file in this folder whose name does not begin with `_` is a reader.
 
 from __future__ import annotations
 
-from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
+from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest, hash_id
 from rote.corpus._corpus import Corpus
+from rote.corpus._fields import ReadOptions
 from rote.corpus._open import Input, open_corpus
-from rote.corpus._options import ReadOptions
-from rote.corpus._seen import SeenIds, hash_id
 from rote.corpus._shard import Batch, Shard
 
 __all__ = [

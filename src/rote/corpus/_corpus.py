@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, cast
 from rote.core import plugins
 from rote.core.document import Document
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
-from rote.corpus._fields import Fields
-from rote.corpus._options import ReadOptions
+from rote.corpus._fields import Fields, ReadOptions
 from rote.corpus._shard import Part, Reader, Shard
 
 if TYPE_CHECKING:

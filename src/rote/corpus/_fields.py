@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._options import ReadOptions
+from rote.core.metric import check_options, option
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The flags of reading; the help texts are those of the command line."""
+
+    SECTION: ClassVar[str] = "Reading"
+    text_field: str | None = option(None, "field that holds the text (guessed when not given)")
+    id_field: str | None = option(None, "field that holds the id (guessed when not given)")
+    prompt_field: str | None = option(None, "field that holds the prompt; kept as meta 'prompt'")
+    format: str | None = option(None, "reader by name, e.g. jsonl or text (else by suffix)")
+    plain: Literal["file", "line", "paragraph"] = option(
+        "file", "plain text: one document per file, line or paragraph"
+    )
+    strip_prompt: bool = option(False, "remove an echoed prompt from the start of each text")
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "stop at bad input, or skip it and list what was skipped"
+    )
+    encoding: str = option("utf-8", "encoding of text, JSON and CSV")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
 
 SKIP = "--on-error skip leaves such records out"
 

@@ -15,8 +15,7 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus._corpus import Corpus
-from rote.corpus._fields import Origin
-from rote.corpus._options import ReadOptions
+from rote.corpus._fields import Origin, ReadOptions
 from rote.corpus._paths import Found, find_files, short_names, suffixes
 from rote.corpus._shard import Part
 from rote.corpus._streams import MAGIC, check_encoding, raw_pieces

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin, check_text, to_document
-from rote.corpus._options import ReadOptions
+from rote.corpus._fields import Fields, Origin, ReadOptions, check_text, to_document
 
 SHARD_BYTES = 4 * 2**20
 

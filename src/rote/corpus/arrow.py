@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin
+from rote.corpus._fields import Fields, Origin, ReadOptions
 from rote.corpus._linewise import empty, sampled
-from rote.corpus._options import ReadOptions
-from rote.corpus._polars import Unreadable, reading
 from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
 from rote.corpus._streams import unreadable
+from rote.corpus.parquet import Unreadable, reading
 
 _CONTINUES = b"\xff\xff\xff\xff"
 _FILE_MAGIC = b"ARROW1"

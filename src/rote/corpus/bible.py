@@ -10,8 +10,7 @@ from typing import Any
 
 from rote.core.document import Document
 from rote.core.errors import MissingExtra, UnknownName
-from rote.corpus._fields import Fields, Origin
-from rote.corpus._options import ReadOptions
+from rote.corpus._fields import Fields, Origin, ReadOptions
 from rote.corpus._shard import Numbered, Part, Shard
 
 SUFFIXES = ()

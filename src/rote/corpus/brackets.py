@@ -13,11 +13,9 @@ from collections.abc import Iterable, Iterator
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._blocks import Block
 from rote.corpus._bracket_trees import Tree, parse_trees
-from rote.corpus._fields import Fields, Origin
-from rote.corpus._linewise import block_shards, decode
-from rote.corpus._options import ReadOptions
+from rote.corpus._fields import Fields, Origin, ReadOptions
+from rote.corpus._linewise import Block, block_shards, decode
 from rote.corpus._shard import Numbered, Part, Shard
 
 SUFFIXES = (".mrg", ".ptb", ".brackets")

@@ -16,10 +16,8 @@ from typing import TypeVar
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._blocks import MAX_UNIT, Block
-from rote.corpus._fields import SKIP, Fields, Origin
-from rote.corpus._linewise import block_shards, decode, first_block
-from rote.corpus._options import ReadOptions
+from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions
+from rote.corpus._linewise import MAX_UNIT, Block, block_shards, decode, first_block
 from rote.corpus._shard import Numbered, Part, Shard
 
 T = TypeVar("T", str, bytes)
@@ -101,11 +99,8 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
             inside -= 1
         else:
             tokens.append(_Token(form, _gap(columns[9]), number))
-        sentence.form.append(form)
-        sentence.lemma.append(columns[2])
-        sentence.upos.append(columns[3])
-        sentence.xpos.append(columns[4])
-        sentence.deprel.append(columns[7])
+        for name, value in zip(_COLUMNS, (form, *columns[2:5], columns[7])):
+            getattr(sentence, name).append(value)
         heads.append((number, columns[6]))
     if inside:
         raise _bad("a multiword token without all of its words", tokens[-1].line, origin, "ID")

@@ -12,10 +12,8 @@ from typing import Any
 
 from rote.core.errors import InputError
 from rote.corpus import jsonl
-from rote.corpus._blocks import MAX_UNIT
-from rote.corpus._fields import SKIP, Fields, Origin, kind_of
-from rote.corpus._linewise import sampled, taken_shards
-from rote.corpus._options import ReadOptions
+from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions, kind_of
+from rote.corpus._linewise import MAX_UNIT, sampled, taken_shards
 from rote.corpus._shard import Numbered, Part, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 
@@ -161,19 +159,12 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
 
 def _records(values: list[Any], first: int, field: str, origin: Origin) -> Iterator[Numbered]:
     for number, value in enumerate(values, first):
-        if isinstance(value, dict):
-            yield number, value
-        elif isinstance(value, str):
-            yield number, {field: value}
+        if isinstance(value, (dict, str)):
+            yield number, value if isinstance(value, dict) else {field: value}
         else:
-            yield (
-                number,
-                origin.error(
-                    f"the record is {kind_of(value)}, not an object",
-                    number,
-                    remedy=f"Records are objects or strings; {SKIP}",
-                ),
-            )
+            problem = f"the record is {kind_of(value)}, not an object"
+            remedy = f"Records are objects or strings; {SKIP}"
+            yield number, origin.error(problem, number, remedy=remedy)
 
 
 def _values(text: JsonText) -> Iterator[Any]:
@@ -191,15 +182,12 @@ def _values(text: JsonText) -> Iterator[Any]:
 
 def _elements(text: JsonText) -> Iterator[Any]:
     text.take("[")
-    if text.peek() == "]":
-        text.take("]")
-        return
-    while True:
+    more = text.peek() != "]"
+    while more:
         yield text.value()
-        if text.peek() == "]":
-            text.take("]")
-            return
-        text.take(",")
+        if more := text.peek() != "]":
+            text.take(",")
+    text.take("]")
 
 
 def _members(text: JsonText) -> Iterator[Any]:

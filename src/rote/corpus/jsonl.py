@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.corpus._fields import SKIP, Fields, Origin, kind_of
+from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions, kind_of
 from rote.corpus._linewise import block_shards, decode, first_block, sampled
-from rote.corpus._options import ReadOptions
 from rote.corpus._shard import Numbered, Part, Shard
 from rote.corpus._streams import shard_encoding
 
@@ -51,26 +50,14 @@ def records(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iter
 def _record(line: str, number: int, origin: Origin) -> dict[str, Any]:
     try:
         record = json.loads(line)
+        problem = f"the line is {kind_of(record)}, not a JSON object"
     except json.JSONDecodeError as error:
-        raise origin.error(
-            f"broken JSON at column {error.colno} ({error.msg})",
-            number,
-            remedy=_remedy(line, number),
-        ) from None
+        record, problem = None, f"broken JSON at column {error.colno} ({error.msg})"
     except (ValueError, RecursionError) as error:
-        raise origin.error(
-            f"unusable JSON ({error})", number, remedy=_remedy(line, number)
-        ) from None
-    if type(record) is not dict:
-        raise origin.error(
-            f"the line is {kind_of(record)}, not a JSON object",
-            number,
-            remedy=_remedy(line, number),
-        )
-    return record
-
-
-def _remedy(line: str, number: int) -> str:
+        record, problem = None, f"unusable JSON ({error})"
+    if type(record) is dict:
+        return record
+    remedy = f"Each line has to be one object in braces; {SKIP}"
     if number == 1 and line.strip() in ("[", "{"):
-        return "A JSON value over several lines is read with --format json"
-    return f"Each line has to be one object in braces; {SKIP}"
+        remedy = "A JSON value over several lines is read with --format json"
+    raise origin.error(problem, number, remedy=remedy)

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, find_fields
+from rote.corpus._fields import Fields, ReadOptions, find_fields
 from rote.corpus._linewise import runs
-from rote.corpus._options import ReadOptions
 from rote.corpus._shard import Numbered, Part, Shard
 
 SUFFIXES = ()

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin
+from rote.corpus._fields import Fields, Origin, ReadOptions
 from rote.corpus._linewise import block_shards, decode, empty, runs
-from rote.corpus._options import ReadOptions
 from rote.corpus._shard import Numbered, Part, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 

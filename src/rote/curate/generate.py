@@ -8,20 +8,21 @@ that was not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from rote.core.errors import OptionError
+from rote.core.files import check_parent
 from rote.core.metric import check_options, option
 from rote.core.model import Charging, Decoding, Model
 from rote.core.progress import Advance, Reporter
-from rote.curate._generate.grid import grid
-from rote.curate._generate.plan import Plan, Source, Wanted, fits
+from rote.curate._generate.plan import Plan, Source, Wanted, fits, grid
 from rote.curate._generate.prompts import Asked, PromptOptions
-from rote.curate._generate.resuming import growing, lines_held
-from rote.curate.writing import json_line
+from rote.curate.reading import json_line
 from rote.measure._speaking import Named
 
 _AT_ONCE = 64
@@ -42,7 +43,7 @@ class GenerateOptions:
         "Constraining factors c (GOT): with probability 1/c the likeliest token, otherwise a "
         "weighted draw; 0: none",
     )
-    samples: int = option(1, "Texts for each prompt and setting, where something is drawn")
+    samples: int = option(1, "Texts for each prompt and setting, where something is drawn", least=1)
     max_tokens: int = option(128, "Tokens of a text at most")
     stop: tuple[str, ...] = option((), r"End before one of these strings (\n is a line's end)")
     seed: int = option(0, "The seed that those of all texts are made from")
@@ -55,16 +56,14 @@ class GenerateOptions:
         (), "Texts that every prompt is asked of: the text first, then the prompt",
         metavar="INPUT,...",
     )  # fmt: skip
-    words: int = option(50, "Words of a text that `prefix:` takes")
-    reference_words: int = option(0, "Words after them that are kept as the reference; 0: all")
-    most: int = option(0, "Take at most so many texts of each input; 0: all")
+    words: int = option(50, "Words of a text that `prefix:` takes", least=1)
+    reference_words: int = option(
+        0, "Words after them that are kept as the reference; 0: all", least=0
+    )
+    most: int = option(0, "Take at most so many texts of each input; 0: all", least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
-        for name, least in (("samples", 1), ("most", 0), ("reference_words", 0), ("words", 1)):
-            if getattr(self, name) < least:
-                flag = "--" + name.replace("_", "-")
-                raise OptionError(f"{flag} must be at least {least}, not {getattr(self, name)}")
 
     def decodings(self) -> list[Decoding]:
         return grid(
@@ -176,3 +175,74 @@ class _Through:
 
     def say(self, line: str) -> None:
         self._reporter.say(line)
+
+
+Check = Callable[[int, bytes], "str | None"]
+"""What is wrong with line number i of a file, if anything."""
+
+
+def partial_of(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
+def lines_held(path: Path, total: int, check: Check) -> int:
+    """How many texts of this run are on disk already; refuses a file of another one."""
+    check_parent(path)
+    if path.is_dir():
+        raise OptionError(f"{path} is a folder: name a file, such as {path / 'texts.jsonl'}")
+    if path.exists():
+        held = _checked(path, total, check)
+        if held < total or _is_cut(path):
+            raise OptionError(
+                f"{path} holds {held:,} of {total:,} texts, so it is not whole: write to another "
+                "file, or remove it; what was generated is kept and not asked for again"
+            )
+        return held
+    partial = partial_of(path)
+    return _checked(partial, total, check) if partial.exists() else 0
+
+
+@contextmanager
+def growing(path: Path) -> Iterator[Callable[[bytes], None]]:
+    """Appends lines; gives the file its name if everything went well."""
+    partial = partial_of(path)
+    with open(partial, "ab") as file:
+        _take_away_half_a_line(partial, file)
+
+        def write(lines: bytes) -> None:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+
+        yield write
+    os.replace(partial, path)
+
+
+def _checked(path: Path, total: int, check: Check) -> int:
+    count = 0
+    with open(path, "rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                break  # cut off: it is written again
+            wrong = "it holds more texts" if count == total else check(count, line)
+            if wrong is not None:
+                raise OptionError(
+                    f"{path}, line {count + 1}: the file was made with other settings ({wrong}): "
+                    "write to another file, or remove it"
+                )
+            count += 1
+    return count
+
+
+def _is_cut(path: Path) -> bool:
+    data = path.read_bytes()[-1:]
+    return bool(data) and data != b"\n"
+
+
+def _take_away_half_a_line(path: Path, file: IO[bytes]) -> None:
+    end = 0
+    with open(path, "rb") as reading:
+        for line in reading:
+            if line.endswith(b"\n"):
+                end += len(line)
+    file.truncate(end)

@@ -152,7 +152,8 @@ def choose(
     progress: Progress = lambda share: None,
 ) -> list[Subset]:
     """All subsets that are asked for, limit by limit and seed by seed."""
-    wanted = [(limit, seed) for limit in options.most for seed in _seeds(options)]
+    seeds = range(options.seed, options.seed + options.seeds)
+    wanted = [(limit, seed) for limit in options.most for seed in seeds]
     subsets: list[Subset] = []
     with ThreadPoolExecutor(threads) as pool:
         limited = pool.map(lambda each: walked(found, keys, *each), wanted)
@@ -160,10 +161,6 @@ def choose(
             subsets += _with_others(subset, found, keys, options)
             progress(done / len(wanted))
     return subsets
-
-
-def _seeds(options: LimitOptions) -> range:
-    return range(options.seed, options.seed + options.seeds)
 
 
 def walked(found: Repeats, keys: NDArray[np.uint64], limit: int, seed: int) -> Subset:

@@ -21,8 +21,7 @@ from rote.core.files import check_parent
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
-from rote.curate.reading import Look, Read, Tokenizing, look, read
-from rote.curate.writing import lines_at, new_folder
+from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, new_folder, read
 from rote.run import check_jobs, map_ordered
 
 SCHEMA = 1
@@ -233,6 +232,11 @@ def _dropped(subset: Subset, found: Read, counted: Repeats, n: int) -> dict[str,
     """Why texts are not in a limited subset."""
     dropped = len(subset.texts) - len(subset)
     alone = int(np.count_nonzero(counted.inside > subset.limit))
+
+    def spelled(gram: int) -> str:
+        place = int(counted.places[gram])
+        return " ".join(found.vocabulary[word] for word in found.ids[place : place + n])
+
     return {
         "dropped": {
             "texts": dropped,
@@ -241,7 +245,7 @@ def _dropped(subset: Subset, found: Read, counted: Repeats, n: int) -> dict[str,
             "blocking_ngrams": subset.blocking,
             "most_blocking": [
                 {
-                    "ngram": _spelled(found, int(counted.places[blocker.gram]), n),
+                    "ngram": spelled(blocker.gram),
                     "texts": blocker.texts,
                     "frequency": int(counted.frequency[blocker.gram]),
                 }
@@ -249,10 +253,6 @@ def _dropped(subset: Subset, found: Read, counted: Repeats, n: int) -> dict[str,
             ],
         }
     }
-
-
-def _spelled(found: Read, place: int, n: int) -> str:
-    return " ".join(found.vocabulary[word] for word in found.ids[place : place + n])
 
 
 def _written(manifest: dict[str, Any]) -> str:

@@ -19,9 +19,18 @@ from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent
 from rote.corpus.items import Item
 from rote.curate._perturb import lexicons, senses
-from rote.curate._perturb.alike import TARGET, agreed, target_forms
 from rote.curate._perturb.lexicons import Lexicon
-from rote.curate._perturb.replacing import Chosen, Replacement, Variant, distinct, drawn, exchanged
+from rote.curate._perturb.replacing import (
+    TARGET,
+    Chosen,
+    Replacement,
+    Variant,
+    agreed,
+    distinct,
+    drawn,
+    exchanged,
+    target_forms,
+)
 from rote.curate._perturb.senses import Question
 from rote.curate._perturb.senses.model import ByModel
 from rote.curate._perturb.words import CONTEXT, LAYERS, OPTIONS, Finder, Key, Word
@@ -62,14 +71,14 @@ class PerturbOptions:
         0.0,
         "leave words whose sense has a smaller share than this among all senses: fewer words, "
         "better chosen; 0 leaves none",
+        least=0,
+        most=1,
     )
     annotator: str = option("rote", "what tags the items: rote, spacy:MODEL, stanza:LANGUAGE")
     seed: int = option(0, "seed of the draws")
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not 0 <= self.sure <= 1:
-            raise OptionError(f"sure is a share, 0 to 1, not {self.sure}")
         wrong = [pos for pos in self.pos if pos not in ("noun", "verb")]
         if wrong or not self.pos:
             raise OptionError(f"pos must name noun, verb or both, not {', '.join(self.pos)!r}")

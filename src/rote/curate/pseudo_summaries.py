@@ -23,8 +23,7 @@ from rote.core.files import new_file
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Batch, Corpus, Problems, Shard
-from rote.curate.reading import UniqueIds
-from rote.curate.writing import fields_of, json_line
+from rote.curate.reading import UniqueIds, fields_of, json_line
 from rote.run import check_jobs, map_ordered
 
 Reason = Literal["one sentence", "no words"]

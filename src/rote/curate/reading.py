@@ -1,29 +1,114 @@
-"""From a corpus to word numbers of one field, in columns: what a choice of texts is made by.
+"""Records read and written: from a corpus to word numbers of one field, in columns; and back to
+JSONL.
 
 Shards are read and tokenized in worker processes and joined here in the order of the input, so
 that nothing depends on the number of jobs. Texts themselves are not kept: who writes them reads
-the corpus again, and finds a text by its place in `lines`.
+the corpus again, and finds a text by its place in `lines`. A record is written as it was read: the
+same fields under the same names. What was no record to begin with (a text file, a chapter) becomes
+`{"id": ..., "text": ..., ...}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import layers, words
+from rote.core.annotation import Annotation
 from rote.core.column import Column
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.core.files import beside, check_parent, new_file
 from rote.core.layer import Ids, Layer, Offsets
 from rote.core.progress import Reporter
 from rote.core.sample import SEVERAL
 from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, Shard, digest
 from rote.run import map_ordered
+
+
+def json_line(record: Mapping[str, Any]) -> bytes:
+    """One record as a line of UTF-8."""
+    try:
+        return (json.dumps(record, ensure_ascii=False, default=_plain) + "\n").encode()
+    except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
+        return (json.dumps(record, default=_plain) + "\n").encode()
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """A file of records, whole or not there."""
+    with new_file(path) as file:
+        for record in records:
+            file.write(json_line(record))
+
+
+def record_of(document: Document) -> dict[str, Any]:
+    """A document that came from no record."""
+    return {"id": document.id, "text": document.text, **fields_of(document)}
+
+
+def fields_of(document: Document) -> dict[str, Any]:
+    """The other fields; annotation that came with the input is none that JSON could hold."""
+    return {k: v for k, v in document.meta.items() if not isinstance(v, Annotation)}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for: numbers as numbers, dates and the like as people read them."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, bytes) or str(value) == object.__repr__(value):
+        raise InputError(
+            f"a record holds a {type(value).__name__}, which JSON cannot hold",
+            remedy="Give numbers, texts, dates, or lists and dicts of them",
+        )
+    return str(value)
+
+
+def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> list[bytes]:
+    """The records at some lines of a shard, each as a line of JSON; work for other processes."""
+    shard, numbers = wanted
+    left = set(numbers.tolist())
+    found = [
+        json_line(record_of(record) if isinstance(record, Document) else record)
+        for number, record in shard.records()
+        if number in left and not isinstance(record, InputError)
+    ]
+    if len(found) != len(numbers):
+        raise InputError(
+            "the file has changed since it was read first",
+            file=shard.origin.file,
+            remedy="Run the command again while nothing writes to it",
+        )
+    return found
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to write into, beside its place; it gets its name once everything is in it."""
+    check_parent(path)
+    partial = beside(path)
+    partial.mkdir()
+    try:
+        yield partial
+        os.rename(partial, path)  # an empty folder there is replaced, a full one refused
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
 
 REFERENCE = "reference"
 _LOOKED_AT = 2_000
@@ -117,7 +202,7 @@ class Tokenizing:
                 problems[number] = error
         if problems and not self.skip:
             raise next(iter(problems.values()))
-        return without(batch, problems)
+        return batch.without(problems, [*problems.values()]) if problems else batch
 
 
 def texts_in(meta: Mapping[str, Any], field: str) -> list[str]:
@@ -132,19 +217,6 @@ def texts_in(meta: Mapping[str, Any], field: str) -> list[str]:
         field=field,
         remedy=f"Choose another with --field; the record has: {', '.join(meta) or 'no other'}; "
         "--on-error skip leaves such records out",
-    )
-
-
-def without(batch: Batch, problems: Mapping[int, InputError]) -> Batch:
-    """The batch without some of its documents, which become problems."""
-    if not problems:
-        return batch
-    kept = [number for number in range(len(batch.documents)) if number not in problems]
-    return replace(
-        batch,
-        documents=[batch.documents[number] for number in kept],
-        lines=[batch.lines[number] for number in kept],
-        problems=[*batch.problems, *problems.values()],
     )
 
 

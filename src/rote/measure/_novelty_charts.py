@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rote.core.chart import Chart, defined
+from rote.core.chart import Chart
 from rote.core.result import Result
-from rote.core.table import Rows
+from rote.core.table import Rows, defined
 
 _NEARLY_ALL = 0.995
 _FLAT = 2

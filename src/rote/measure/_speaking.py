@@ -10,7 +10,7 @@ from pathlib import Path
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.model import Model
 from rote.core.progress import Reporter, Silent
-from rote.models import opening
+from rote.models import options as opening
 from rote.models.options import ModelOptions
 
 _INDEX = "index:"

@@ -85,8 +85,8 @@ def generate_all(
         lambda one: model.length(one.text) + 1,
         decoding.max_tokens,
         lambda some: model.generate(some, decoding),
-        _generated_to_bytes,
-        _generated_from_bytes,
+        lambda one: json.dumps([one.text, one.tokens, one.ended, one.sent]).encode(),
+        lambda data: Generated(*json.loads(data)),
     )
     return _ask(model, wanted, way, reporter)
 
@@ -173,11 +173,3 @@ def _scored_from_bytes(data: bytes) -> Scored:
     numbers = np.frombuffer(data, np.float64, 3 * count, 8).reshape(3, count)
     places = np.frombuffer(data, np.int64, 3 * count, 8 + 24 * count).reshape(3, count)
     return Scored(numbers[0], places[0], places[1], places[2].astype(bool), numbers[1], numbers[2])
-
-
-def _generated_to_bytes(one: Generated) -> bytes:
-    return json.dumps([one.text, one.tokens, one.ended, one.sent]).encode()
-
-
-def _generated_from_bytes(data: bytes) -> Generated:
-    return Generated(*json.loads(data))

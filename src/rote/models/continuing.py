@@ -13,8 +13,8 @@ from rote.core.choosing import choose, generator
 from rote.core.errors import OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.core.progress import Once
-from rote.models import pairs
 from rote.models.tokens.encoding import Tokens
+from rote.models.windows import prompt
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ def begin(
         )
     texts = []
     for one in wanted:
-        before = pairs.prompt(tokens, one.text)
+        before = prompt(tokens, one.text)
         if len(before) > room:
             tell(
                 f"prompts that leave no room for {decoding.max_tokens} more tokens (the model "

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
+from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
+from rote.core.model import Model
+from rote.core.progress import Reporter
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 TYPES = ("auto", "float32", "bfloat16", "float16", "4bit")
@@ -22,14 +26,16 @@ class ModelOptions:
     dtype: str = option(
         "auto", "Its precision: auto, float32, bfloat16, float16, 4bit (where the machine has it)"
     )
-    batch: int = option(8192, "Tokens in one batch, padding included")
-    threads: int = option(0, "Threads of a model run by numpy; 0: one for each core")
+    batch: int = option(8192, "Tokens in one batch, padding included", least=1)
+    threads: int = option(0, "Threads of a model run by numpy; 0: one for each core", least=0)
     key_variable: str = option(
         "OPENAI_API_KEY",
         "Environment variable that holds the key of an endpoint; the key itself is never written",
         metavar="NAME",
     )
-    rate: float = option(0.0, "Requests per minute that an endpoint may be asked; 0: no limit")
+    rate: float = option(
+        0.0, "Requests per minute that an endpoint may be asked; 0: no limit", least=0
+    )
     price: tuple[float, float] | None = option(
         None, "Price of an endpoint, per million tokens read and written: the cost is said first"
     )
@@ -43,12 +49,6 @@ class ModelOptions:
         ):  # fmt: skip
             if value not in known:
                 raise OptionError(f"{name} can be {', '.join(known)}, not '{value}'")
-        if self.batch < 1:
-            raise OptionError(f"a batch must hold at least one token, not {self.batch}")
-        if self.threads < 0:
-            raise OptionError(f"threads must not be negative, not {self.threads}")
-        if self.rate < 0:
-            raise OptionError(f"rate must not be negative, not {self.rate}")
 
 
 def run_option(name: str) -> Any:
@@ -68,3 +68,20 @@ def how_to_run(options: Any) -> ModelOptions:
     """The flags of models that stand among the options of a measure."""
     names = [one.name for one in fields(ModelOptions) if hasattr(options, one.name)]
     return ModelOptions(**{name: getattr(options, name) for name in names})
+
+
+def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
+    """The model of a name such as `transformers:gpt2`; a bare folder is run by numpy."""
+    backend, colon, name = named.partition(":")
+    if (Path(named) / "config.json").is_file():
+        backend, colon, name = "numpy", ":", named
+    if not colon:
+        raise OptionError(
+            f"'{named}' is not the folder of a model. Name the backend that runs it: "
+            f"numpy:FOLDER, transformers:{named}, openai:URL#{named}, openai-chat:URL#{named}, "
+            "index:FOLDER"
+        )
+    if not name and not backend.startswith("openai"):
+        raise OptionError(f"'{named}' names no model: {backend}:NAME")
+    model: Model = plugins.load("models.backends", backend).open_model(name, options, reporter)
+    return model

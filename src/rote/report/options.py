@@ -7,13 +7,19 @@ share of work; sources that hold more text than that are drawn down to the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rote.annotate import embeddings
-from rote.core.metric import check_options, option
+from rote.core import plugins
+from rote.core.errors import UnknownName
+from rote.core.metric import Metric, check_options, option
+from rote.core.record import Asked, Study
+from rote.measure import Settings, metrics
+from rote.measure._flow import Chosen
+from rote.report.report import Omission
 
 PERMUTATIONS = 199
 """Of each test where the user names no number: the smallest p of five sources is 0.025 then."""
@@ -135,3 +141,87 @@ def _rounded(count: int) -> int:
     """A number that can be remembered: 1,234 becomes 1,200."""
     step = int(10 ** max(0, len(str(count)) - 2))
     return max(_FEWEST, count - count % step)
+
+
+_OF_ITEMS = "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
+
+
+def offered() -> list[str]:
+    """All that a report can hold, in the order in which it is shown."""
+    of_texts = [one.name for one in metrics() if _options(one, Asked()) != ""]
+    return [*of_texts, *(study.name for study in of_items())]
+
+
+def of_items() -> list[Study]:
+    """The studies of test items that take part in reports."""
+    every = [plugins.load("studies", name).STUDY for name in plugins.members("studies")]
+    return [study for study in every if study.takes == "items" and study.report]
+
+
+def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str] = ()) -> Asked:
+    """What a report has to offer its measures."""
+    return Asked(
+        fields,
+        settings.reference,
+        options.corpus,
+        options.train,
+        options.sentences,
+        options.embedder,
+        options.model,
+    )
+
+
+def _options(metric: Metric, asked: Asked) -> Mapping[str, Any] | str:
+    """The options of a measure in a report, or what it lacks; nothing: it is no part of reports."""
+    return metric.report(asked) if metric.report else {}
+
+
+def planned(
+    fields: Collection[str],
+    options: ReportOptions,
+    settings: Settings,
+    changed: Mapping[str, Mapping[str, Any]],
+) -> tuple[list[Chosen], list[Omission]]:
+    """The measures for records with these fields, in the order in which they are shown."""
+    check_names(options.measures)
+    found: list[Chosen] = []
+    omitted: list[Omission] = []
+    asked = asked_for(options, settings, fields)
+    for metric in metrics():
+        name, given = metric.name, _options(metric, asked)
+        if given == "" or (options.measures and name not in options.measures):
+            continue
+        if isinstance(given, str):
+            omitted.append(Omission(name, given))
+            continue
+        for chosen in metric.panel or ({},):
+            own = metric.options(**{**chosen, **given, **changed.get(name, {})})
+            if metric.settle:
+                own = metric.settle(own, fields)
+            # Fewer than a measure by itself makes; the number that is given counts anyway.
+            fewer = min(metric.permutations, PERMUTATIONS)
+            found.append((replace(metric, permutations=fewer), own))
+    names = [study.name for study in of_items()]
+    if lacking := [name for name in names if not options.measures or name in options.measures]:
+        omitted.append(Omission(", ".join(lacking), _OF_ITEMS))
+    return found, omitted
+
+
+def check_names(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in offered():
+            raise UnknownName("measure", name, offered())
+
+
+def check_given(options: ReportOptions) -> None:
+    """Refuse at once a corpus or a training set that is not there."""
+    from rote.corpus import open_corpus
+    from rote.index.folders.manifest import is_index
+    from rote.search.backends import ROOM
+
+    if options.corpus and not is_index(Path(options.corpus)):
+        backends = [plugins.load(ROOM, name) for name in plugins.members(ROOM)]
+        if not any(backend.accepts(options.corpus) for backend in backends):
+            open_corpus([Path(options.corpus)])
+    if options.train and not is_index(Path(options.train)):
+        open_corpus([Path(options.train)])

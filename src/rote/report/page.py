@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
-from rote.report import fragments
-from rote.report.blocks import Section
+from rote.core.errors import OptionError
+from rote.core.files import write_atomically
+from rote.report import _svg, fragments, markdown
+from rote.report.blocks import Block, Figure, Group, Section
 from rote.report.report import Report
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
+from rote.report.sections.results import in_panel
+from rote.report.tables.latex import sheet_as_latex, values_as_latex
+from rote.report.tables.sheet import Sheet
+from rote.report.tables.written import sheet_as_csv, values_as_csv
 
 
 def html_page(study: Report) -> str:
@@ -57,3 +64,64 @@ def policy(style: str, script: str) -> str:
 
 def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+PAGE = "report.html"
+_TABLES, _FIGURES = "tables", "figures"
+
+
+def write_folder(study: Report, path: Path) -> list[Path]:
+    """Write everything; what was written, in order."""
+    if path.exists() and not path.is_dir():
+        raise OptionError(f"{path} is a file: name a folder, which need not exist")
+    for folder in (path, path / _TABLES, path / _FIGURES):
+        folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, content in contents(study):
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        write_atomically(path / name, data)
+        written.append(path / name)
+    return written
+
+
+def contents(study: Report) -> Iterator[tuple[str, str | bytes]]:
+    """Every file by name, made one after the other."""
+    shown = sections(study)
+    every = [block for part in shown for block in _flat(part.blocks)]
+    drawn = [block for block in every if isinstance(block, Figure)]
+    pictures = {figure.id: f"{_FIGURES}/{_name(figure)}.png" for figure in drawn}
+    # Half a character cannot be written, but JSON can name it.
+    yield "study.json", study.to_json().encode("utf-8", "backslashreplace")
+    yield PAGE, of_sections(study, shown)
+    yield "report.md", markdown.of_sections(study, shown, pictures)
+    yield from _methods(shown)
+    for table in (block for block in every if isinstance(block, Sheet)):
+        yield f"{_TABLES}/{table.id}.csv", sheet_as_csv(table)
+        yield f"{_TABLES}/{table.id}.tex", sheet_as_latex(table)
+    measured = [result for result in study.results if result.tables.get("values")]
+    if measured:
+        yield f"{_TABLES}/all-values.csv", values_as_csv(measured)
+    panel = [result for result in measured if in_panel(result)]
+    if panel:
+        yield f"{_TABLES}/panel.tex", values_as_latex(panel)
+    for figure in drawn:
+        yield f"{_FIGURES}/{_name(figure)}.svg", _svg.svg_file(figure.spec)
+        yield f"{_FIGURES}/{_name(figure)}.png", _svg.png(figure.spec)
+
+
+def _methods(shown: Sequence[Section]) -> Iterator[tuple[str, str]]:
+    found = next((part for part in shown if part.id == "methods"), None)
+    if found:
+        yield "methods.md", markdown.methods_text(found)
+
+
+def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if isinstance(block, Group):
+            yield from _flat(block.blocks)
+        else:
+            yield block
+
+
+def _name(figure: Figure) -> str:
+    return figure.id.removeprefix("figure-")

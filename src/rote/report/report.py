@@ -152,7 +152,7 @@ class Report:
         path = Path(path)
         form = form or form_of(path)
         if form == "folder":
-            plugins.load("report", "folder").write_folder(self, path)
+            plugins.load("report", "page").write_folder(self, path)
         else:
             # Half a surrogate pair cannot be written in UTF-8.
             write_atomically(path, self.written(form).encode("utf-8", "backslashreplace"))
@@ -173,7 +173,7 @@ class Report:
             tools=tuple(Tool(**one) for one in data["tools"]),
             results=tuple(Result.from_dict(one) for one in data["panel"]),
             evidence=tuple(
-                Evidence(**{**one, "marks": tuple(map(_mark, one["marks"]))})
+                Evidence(**{**one, "marks": tuple(map(Mark.from_dict, one["marks"]))})
                 for one in data["evidence"]
             ),
             omitted=tuple(Omission(**one) for one in data["omitted"]),
@@ -190,7 +190,3 @@ def form_of(path: Path) -> Form:
         f"{path}: no form ends in {ending}; end in .html, .md or .json, name a folder, "
         "or choose with --format"
     )
-
-
-def _mark(data: Mapping[str, Any]) -> Mark:
-    return Mark(**{**data, "sources": tuple(data["sources"])})

@@ -24,7 +24,7 @@ from rote.core.saved import read_results
 from rote.core.signature import Signature, option_settings
 from rote.corpus import Corpus, ReadOptions, open_corpus
 from rote.corpus.items import ItemOptions, read_records
-from rote.curate.writing import write_lines
+from rote.curate.reading import write_lines
 from rote.measure import Settings
 
 
@@ -92,7 +92,9 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
                 raise OptionError(f"{field.name} takes {what}, not '{value}'") from None
         elif isinstance(value, (int, float, Path)):
             value = (value,)
-        if field.name == "by" and not _are_names(value):
+        if field.name == "by" and not (
+            isinstance(value, Sequence) and all(isinstance(one, str) for one in value)
+        ):
             raise OptionError(
                 f"by names fields, such as 'source' or ('task', 'source'), not {value!r}"
             )
@@ -102,10 +104,6 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
     if kind is str and isinstance(value, Path):
         return str(value)
     return Path(value) if kind is Path and isinstance(value, str) else value
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, Sequence) and all(isinstance(one, str) for one in value)
 
 
 def default_of(field: Field[Any]) -> Any:

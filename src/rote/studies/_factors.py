@@ -16,10 +16,12 @@ from rote.compare.intervals import around
 from rote.compare.levels import Levels
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
+from rote.core.table import estimate
 from rote.studies._source_table import Column, SourceTable
 
 Scale = Literal["auto", "linear", "log"]
 WIDE = 20
+_UNKNOWN, _ENDS = (math.nan, math.nan), ("low", "high")
 _FEW = "an interval over sources needs two of them"
 
 
@@ -93,19 +95,16 @@ class Trends:
         for groups, held, reference in kinds:
             for source, by_level in groups.items():
                 for level, group in by_level.items():
-                    estimate = held.values.get(group, math.nan)
-                    if math.isnan(estimate) or (level not in numbers and not reference):
+                    value = held.values.get(group, math.nan)
+                    if math.isnan(value) or (level not in numbers and not reference):
                         continue
-                    low, high = held.intervals.get(group, (math.nan, math.nan))
                     yield {
                         "facet": part.title,
                         "source": self.table.reference if reference else source,
                         "level": level,
                         "number": numbers.get(level, math.nan),
                         "column": column.name,
-                        "estimate": estimate,
-                        "low": low,
-                        "high": high,
+                        **estimate("estimate", value, held.intervals.get(group, _UNKNOWN), _ENDS),
                         "reference": reference,
                     }
 
@@ -131,8 +130,7 @@ class Trends:
             slope, slope_error = _slope(numbers, values, errors)
             if self.levels.kind != "numeric":
                 slope = slope_error = math.nan
-            change, change_low, change_high = self._change(held)
-            low, high = around(slope, slope_error, self.table.level)
+            change, *reach = self._change(held)
             yield {
                 "facet": part.title,
                 "source": source,
@@ -140,15 +138,11 @@ class Trends:
                 "levels": len(held),
                 "spearman": rho,
                 "p": p,
-                "slope": slope,
-                "slope_low": low,
-                "slope_high": high,
+                **estimate("slope", slope, around(slope, slope_error, self.table.level)),
                 "per": "doubling" if self.scale == "log" else "unit",
                 "first": self.levels.names[0],
                 "last": self.levels.names[-1],
-                "change": change,
-                "change_low": change_low,
-                "change_high": change_high,
+                **estimate("change", change, reach),
                 "note": reason,
             }
 
@@ -159,16 +153,13 @@ class Trends:
         found = [self._change(self._held(part, source, column))[0] for source in part.groups]
         changes = np.array([change for change in found if not math.isnan(change)])
         mean = float(changes.mean()) if len(changes) else math.nan
-        low, high = _mean_interval(changes, self.table.level)
         yield {
             "facet": part.title,
             "column": column.name,
             "first": self.levels.names[0],
             "last": self.levels.names[-1],
             "sources": len(changes),
-            "mean": mean,
-            "low": low,
-            "high": high,
+            **estimate("mean", mean, _mean_interval(changes, self.table.level), _ENDS),
             "up": int((changes > 0).sum()),
             "down": int((changes < 0).sum()),
             "p_sign": sign_test(changes.tolist()),

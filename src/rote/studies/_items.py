@@ -94,16 +94,20 @@ def correctness(item: Item, column: str | None) -> float:
 
 
 def described(
-    titles: Mapping[str, str], *, higher: str = "neither", shares: Sequence[str] = ()
+    titles: Mapping[str, str],
+    *,
+    higher: str | Mapping[str, str] = "neither",
+    shares: tuple[str, ...] = (),
 ) -> list[Row]:
-    """The table `values` of a result: what each value is called, and which are shares."""
+    """The table `values` of a result: what each value is called, which way is up, and which are
+    shares, by how their names begin."""
     return [
         {
             "value": name,
             "title": title,
-            "higher": higher,
+            "higher": higher if isinstance(higher, str) else higher.get(name, "neither"),
             "length_sensitive": False,
-            "share": name in shares,
+            "share": name.startswith(shares),
         }
         for name, title in titles.items()
     ]

@@ -20,6 +20,7 @@ ALL = "all"
 _NOT_REFERENCE = "the reference is not counted as a source: --with-reference counts it"
 _NOT_INPUTS = "inputs are not counted as a source: --with-inputs counts them"
 _UNEQUAL = 1.5
+_BY_SOURCE = ("values", "errors", "intervals")
 
 
 def _if_given(value: Any) -> Any:
@@ -44,12 +45,11 @@ class Column:
 
     def take(self, sources: Container[str]) -> Column:
         """The column over these sources alone."""
-        return replace(
-            self,
-            values={s: v for s, v in self.values.items() if s in sources},
-            errors={s: v for s, v in self.errors.items() if s in sources},
-            intervals={s: v for s, v in self.intervals.items() if s in sources},
-        )
+        held: dict[str, Any] = {
+            name: {s: v for s, v in getattr(self, name).items() if s in sources}
+            for name in _BY_SOURCE
+        }
+        return replace(self, **held)
 
     def at_level(self, was: float, level: float) -> Column:
         """With intervals of another level than they have; 0 leaves them out."""
@@ -64,14 +64,11 @@ class Column:
 
     def and_of(self, other: Column, source: str) -> Column:
         """With what another column of the same name holds for a source."""
-        own = {source}
-        found = other.take(own)
-        return replace(
-            self,
-            values={**self.values, **found.values},
-            errors={**self.errors, **found.errors},
-            intervals={**self.intervals, **found.intervals},
-        )
+        found = other.take({source})
+        held: dict[str, Any] = {
+            name: {**getattr(self, name), **getattr(found, name)} for name in _BY_SOURCE
+        }
+        return replace(self, **held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +116,8 @@ class SourceTable:
         signed: Mapping[str, Any],
     ) -> Findings:
         """What was found, with the table itself: a result like any other."""
-        described = [
-            {
-                "value": column.name,
-                "title": column.title,
-                "higher": column.higher,
-                "length_sensitive": column.length_sensitive,
-                "share": column.share,
-            }
-            for column in self.columns
-        ]
+        told = ("title", "higher", "length_sensitive", "share")
+        described = [{"value": c.name, **{n: getattr(c, n) for n in told}} for c in self.columns]
         sources = {
             name: SourceResult(
                 *size,

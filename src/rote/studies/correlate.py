@@ -41,10 +41,9 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
 from rote.core.metric import handle, option, unsigned
 from rote.core.record import Call, Findings, Study
-from rote.studies._correlate_charts import CHARTS
-from rote.studies._correlate_layout import LAYOUT
-from rote.studies._joined import table_of
-from rote.studies._quality import with_quality
+from rote.core.table import estimate
+from rote.studies._correlate_layout import CHARTS, LAYOUT
+from rote.studies._joined import table_of, with_quality
 from rote.studies._source_table import (
     Column,
     SourceTable,
@@ -202,13 +201,8 @@ def _rows(
 
 
 def _coefficient(name: str, found: Coefficient) -> dict[str, float]:
-    return {
-        name: found.estimate,
-        f"{name}_low": found.low,
-        f"{name}_high": found.high,
-        f"{name}_p": found.p,
-        f"{name}_p_corrected": math.nan,
-    }
+    ends = estimate(name, found.estimate, (found.low, found.high))
+    return {**ends, f"{name}_p": found.p, f"{name}_p_corrected": math.nan}
 
 
 def _described(column: Column, part: Part) -> dict[str, Any]:

@@ -28,11 +28,9 @@ from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus.items import ItemOptions, Record, fingerprint
 from rote.models.options import ModelOptions
 from rote.studies._evaluate import tables
-from rote.studies._evaluate.answers import ANSWERED, SOURCE, answer_all, row
-from rote.studies._evaluate.charts import CHARTS
-from rote.studies._evaluate.layout import LAYOUT
-from rote.studies._evaluate.prompts import VERSION
-from rote.studies._items import check_by, groups_of
+from rote.studies._evaluate.answers import ANSWERED, SOURCE, VERSION, answer_all, row
+from rote.studies._evaluate.tables import CHARTS, LAYOUT
+from rote.studies._items import check_by, described, groups_of
 
 METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twins belong together"
 
@@ -97,7 +95,15 @@ def run(call: Call) -> Findings:
     signatures = [model.signature for model in models.values()]
     return Findings(
         sources=sources,
-        values=tables.described(sources),
+        values=described(
+            {
+                n: t
+                for n, t in tables.TITLES.items()
+                if any(n in s.values for s in sources.values())
+            },
+            higher=tables.HIGHER,
+            shares=("accuracy",),
+        ),
         by=by,
         signed={
             "by": by,

@@ -23,8 +23,7 @@ from rote.compare.permutation import holm
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import check_options, option, unsigned
 from rote.core.record import Call, Findings, Study
-from rote.studies._factor_charts import CHARTS
-from rote.studies._factor_layout import LAYOUT
+from rote.studies._factor_layout import CHARTS, LAYOUT
 from rote.studies._factors import WIDE, Scale, Trends, factor_parts, reference_field
 from rote.studies._joined import table_of
 from rote.studies._source_table import TableOptions, length_remarks, without

@@ -121,7 +121,7 @@ def _announced(plan: Plan) -> str:
 
 def _alike(plan: Plan) -> str | None:
     """A remark on prompts that are the same where nothing is drawn."""
-    from rote.curate._generate.grid import is_certain, label
+    from rote.curate._generate.plan import is_certain, label
 
     certain = next((one for one in plan.decodings if is_certain(one)), None)
     same = len(plan.prompts) - len({one.text for one in plan.prompts}) + 1
@@ -135,7 +135,7 @@ def _alike(plan: Plan) -> str | None:
 
 def _agreed(plan: Plan, how: ModelOptions, reporter: Reporter) -> ModelOptions:
     """Ask whoever sits there about the costs; where nobody does, --yes has to be given."""
-    from rote.models.endpoint.cost import Estimate, check_price
+    from rote.models.endpoint.model import Estimate, check_price
 
     price = check_price(how.price)
     paid = sum(one.spec.startswith("openai") for one in plan.models)
@@ -175,6 +175,7 @@ STUDY = Study(
     without=("strip_prompt",),
     run=run,
     output="data",
+    account=lambda made, place: f"{place}: {several(made.about['texts'], 'text')}",
     layout=(
         Table(
             "sources",

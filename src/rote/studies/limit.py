@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
+from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
 from rote.curate.limit import LimitOptions
@@ -88,6 +90,16 @@ def _range(ordered: list[str]) -> str:
     return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
 
 
+def _account(made: Result, place: str) -> str:
+    held = made.about["manifest"]
+    about, settings, count = held["input"], held["settings"], len(held["subsets"])
+    return (
+        f"{place}: {several(count, 'subset')} of {about['texts']:,} texts ('"
+        f"{settings['field']}', {settings['n']}-grams of {settings['layer']}, "
+        f"{settings['tokenizer']}); the most frequent occurs {about['largest_frequency']:,} times"
+    )
+
+
 STUDY = Study(
     name="limit",
     title="Limited repetition",
@@ -98,6 +110,7 @@ STUDY = Study(
     more=(LimitOptions, ReadOptions),
     run=run,
     output="data",
+    account=_account,
     layout=(
         Table(
             "subsets",

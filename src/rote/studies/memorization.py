@@ -28,8 +28,7 @@ from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
 from rote.studies._items import check_by, correctness, groups_of
 from rote.studies._memorization import known, tables
-from rote.studies._memorization.charts import CHARTS
-from rote.studies._memorization.layout import LAYOUT
+from rote.studies._memorization.layout import CHARTS, LAYOUT
 from rote.studies._memorization.scores import score
 from rote.studies._memorization.tables import Scoring
 
@@ -56,8 +55,13 @@ class Options:
         "KIND",
     )
     neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned)
-    k: float = option(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++", short="-k")
-    n: int = option(7, "Tokens in an n-gram, for the frequency in --corpus", short="-n")
+    k: float = option(
+        *(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++"),
+        short="-k",
+        above=0,
+        most=1,
+    )
+    n: int = option(7, "Tokens in an n-gram, for the frequency in --corpus", short="-n", least=1)
     correct: str | None = option(
         None,
         "Field that says whether an item was answered rightly; results of `rote evaluate` have it "
@@ -72,18 +76,14 @@ class Options:
         sign=lambda name: name or "unknown",
     )
     by: tuple[str, ...] = option(("task",), "Fields that make a group: task, kind, any other")
-    false_alarms: float = option(0.01, "Share of non-members that may be taken for members")
+    false_alarms: float = option(
+        0.01, "Share of non-members that may be taken for members", above=0, below=1
+    )
     seed: int = option(0, "Seed of the folds and of the neighbours")
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not 0 < self.k <= 1:
-            raise OptionError(f"k is a share, above 0 and at most 1, not {self.k}")
-        if self.n < 1:
-            raise OptionError(f"n must be at least 1, not {self.n}")
-        if not 0 < self.false_alarms < 1:
-            raise OptionError(f"false_alarms is a share, above 0, not {self.false_alarms}")
         check_by(self.by)
         if not self.model:
             raise OptionError("who is asked? --model names one or more models")

@@ -33,9 +33,8 @@ from rote.corpus.items import ItemOptions, Record
 from rote.curate.perturb import PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
-from rote.studies._perturb.charts import CHARTS
-from rote.studies._perturb.judge import JudgeOptions
-from rote.studies._perturb.layout import LAYOUT
+from rote.studies._perturb.asking import JudgeOptions
+from rote.studies._perturb.layout import CHARTS, LAYOUT
 from rote.studies._perturb.study import CheckOptions
 
 if TYPE_CHECKING:
@@ -159,8 +158,8 @@ def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
     """Items that are perturbed here, and written if that was asked for."""
     from rote.curate._perturb.records import check_ids
     from rote.curate.perturb import perturb
-    from rote.curate.writing import write_lines
-    from rote.studies._perturb.answering import in_place
+    from rote.curate.reading import write_lines
+    from rote.studies._perturb.asking import in_place
     from rote.studies._perturb.checks import Pairs
     from rote.studies._perturb.study import Done
 
@@ -212,9 +211,8 @@ def _spoken(
     judge: Any,
 ) -> Spoken:
     """What the models say that were named."""
-    from rote.curate.writing import write_lines
-    from rote.studies._perturb.answering import ask
-    from rote.studies._perturb.judge import judged
+    from rote.curate.reading import write_lines
+    from rote.studies._perturb.asking import ask, judged
     from rote.studies._perturb.study import Spoken
 
     answers = same = None

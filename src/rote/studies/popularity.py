@@ -39,8 +39,7 @@ from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
 from rote.studies._items import Floats, Groups, check_by, correctness, groups_of, halves
 from rote.studies._popularity import tables
-from rote.studies._popularity.charts import CHARTS
-from rote.studies._popularity.layout import LAYOUT
+from rote.studies._popularity.layout import CHARTS, LAYOUT
 from rote.studies._popularity.scores import Scale, Scored, score
 from rote.studies._popularity.tables import Scoring
 

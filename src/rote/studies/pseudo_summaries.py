@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from rote.core.metric import check_options, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
+from rote.core.result import Result
 from rote.corpus import ReadOptions
 
 
@@ -62,6 +63,14 @@ def run(call: Call) -> Findings:
     )
 
 
+def _account(made: Result, place: str) -> str:
+    lines = [f"{place}: {made.about['pairs']:,} pairs"]
+    lines += [f"left out, {reason}: {count:,}" for reason, count in made.about["left_out"].items()]
+    if unrelated := made.about["unrelated"]:
+        lines.append(f"no sentence shares a word with the rest, so the first: {unrelated:,}")
+    return "\n".join(lines)
+
+
 STUDY = Study(
     name="pseudo-summaries",
     title="Pseudo-summaries",
@@ -72,4 +81,5 @@ STUDY = Study(
     more=(ReadOptions,),
     run=run,
     output="data",
+    account=_account,
 )

@@ -31,10 +31,8 @@ from rote.measure._groups import in_order
 from rote.models.options import ModelOptions
 from rote.studies._items import described, grouped
 from rote.studies._style import tables
-from rote.studies._style.charts import CHARTS
 from rote.studies._style.completions import Completion, Cut, complete, cut_texts
-from rote.studies._style.layout import LAYOUT
-from rote.studies._style.tables import Recall
+from rote.studies._style.tables import CHARTS, LAYOUT, Recall
 
 METHOD = "Wilson (shares), jackknife over texts (means)"
 
@@ -52,8 +50,8 @@ class Options:
     corpus: str | None = option(
         None, "Index of the training data", metavar="IDX", opened=True, sign=unsigned
     )
-    prompt: int = option(50, "Words of a text that the model is given")
-    words: int = option(50, "Words after them that it should write")
+    prompt: int = option(50, "Words of a text that the model is given", least=1)
+    words: int = option(50, "Words after them that it should write", least=1)
     layer: str = option("pos", "Layer that makes the style: pos, upos, ...")
     by: tuple[str, ...] = option((), "Fields of the records that make a group")
     frequency: str | None = option(
@@ -64,9 +62,11 @@ class Options:
         sign=unsigned,
     )
     sample: int | None = option(
-        None, "Take this many texts, drawn by the seed", metavar="N", sign=unsigned
+        None, "Take this many texts, drawn by the seed", metavar="N", least=1, sign=unsigned
     )
-    resamples: int = option(1000, "Draws of half of the texts, for the spread of the shares")
+    resamples: int = option(
+        1000, "Draws of half of the texts, for the spread of the shares", least=2
+    )
     seed: int = option(0, "Seed of all draws")
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
 
@@ -74,12 +74,6 @@ class Options:
         check_options(self)
         if not self.model:
             raise OptionError("who is asked? --model names one or more models")
-        if self.prompt < 1 or self.words < 1:
-            raise OptionError("the prompt and what follows it have at least one word each")
-        if self.sample is not None and self.sample < 1:
-            raise OptionError(f"a sample has at least one text, not {self.sample}")
-        if self.resamples < 2:
-            raise OptionError(f"a spread needs at least 2 resamples, not {self.resamples}")
         if self.layer not in annotators.get().gives:
             raise OptionError(
                 f"there is no layer '{self.layer}': one of {', '.join(annotators.get().gives)}"

@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 
 from rote.web.errors import AnyJSON
 from rote.web.indexes import OpenIndex
-from rote.web.jobs.pool import bounded
-from rote.web.state import index_of
+from rote.web.state import bounded, index_of
 
 
 class Problem(BaseModel):

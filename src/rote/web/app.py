@@ -15,9 +15,9 @@ from rote.web import errors
 from rote.web.api import REFUSED
 from rote.web.forms.compare import CompareForm, guessed
 from rote.web.indexes import Indexes, Recent
-from rote.web.jobs.pool import Pool
 from rote.web.jobs.queue import Jobs
 from rote.web.safety import Safety
+from rote.web.state import Pool
 from rote.web.store import database, uploads
 from rote.web.store.history import History
 from rote.web.workspace import Workspace

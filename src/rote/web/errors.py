@@ -17,8 +17,7 @@ from starlette.requests import ClientDisconnect
 from rote.core.errors import MissingExtra, RoteError, UnknownName
 from rote.core.result import plain
 from rote.web.pages.render import page
-from rote.web.store.database import NotKept
-from rote.web.store.disk import full_disk
+from rote.web.store.database import NotKept, full_disk
 
 _TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy", 507: "The disk is full"}
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}

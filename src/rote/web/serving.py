@@ -10,11 +10,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
+
+if TYPE_CHECKING:
+    from rote.web.workspace import Workspace
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("0.0.0.0", "::")
@@ -34,7 +37,9 @@ class ServeOptions:
     host: str = option(
         "127.0.0.1", "Address to listen at; any but this machine's own needs a token"
     )
-    port: int = option(8765, "Port; the next free one is taken if another program has it")
+    port: int = option(
+        8765, "Port; the next free one is taken if another program has it", least=0, most=65535
+    )
     token: str | None = option(
         None,
         "Token that a browser has to bring, at least 8 letters and digits; better in the variable "
@@ -44,9 +49,9 @@ class ServeOptions:
     store: Path | None = option(
         None, "Folder for history, jobs and uploads (the user's own data folder)", metavar="DIR"
     )
-    jobs: int = option(1, "How many cores one piece of work may use")
-    at_once: int = option(2, "How many pieces of long work run side by side; others wait")
-    upload_limit: int = option(64 * 2**20, "Largest request, such as an upload (512M, 2G)")
+    jobs: int = option(1, "How many cores one piece of work may use", least=1)
+    at_once: int = option(2, "How many pieces of long work run side by side; others wait", least=1)
+    upload_limit: int = option(64 * 2**20, "Largest request, such as an upload (512M, 2G)", least=1)
     model: tuple[str, ...] = option(
         (),
         "Language models that the app may ask: a folder, transformers:NAME, openai:URL#NAME; "
@@ -57,11 +62,6 @@ class ServeOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not 0 <= self.port < 65536:
-            raise OptionError(f"port must lie between 0 and 65535, not {self.port}")
-        for name in ("jobs", "at_once", "upload_limit"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.token is not None:
             _check_token(self.token)
         if not self.host:
@@ -195,10 +195,7 @@ def _name(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _told(opened: object, address: str, host: str) -> list[str]:
-    from rote.web.workspace import Workspace
-
-    assert isinstance(opened, Workspace)
+def _told(opened: Workspace, address: str, host: str) -> list[str]:
     named = [*(f"index {key}" for key in opened.indexes), *opened.files]
     lines = [f"rote is at {address}", f"open: {', '.join(named) or 'nothing'}"]
     if host not in _LOOPBACK:

@@ -41,14 +41,15 @@ class AnnotateOptions:
 
 
 @command_of(__doc__, files_argument())
-def command(inputs: tuple[str, ...], options: AnnotateOptions, read: ReadOptions) -> None:
+def command(
+    inputs: tuple[str, ...], options: AnnotateOptions, read: ReadOptions, reporter: TerminalReporter
+) -> None:
     from rote.annotate import annotators, store
     from rote.core.compiling import say_if_compiling
     from rote.corpus import open_corpus
     from rote.run import check_jobs
 
     check_jobs(options.jobs)
-    reporter = TerminalReporter(options.quiet)
     annotator = annotators.get(options.annotator)
     corpus = open_corpus([Path(name) for name in inputs], read)
     for line in corpus.guesses:

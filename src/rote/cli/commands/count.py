@@ -22,8 +22,7 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, deliver
-from rote.cli._output import Output
+from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
@@ -55,12 +54,18 @@ class Phrase:
 
 
 @command_of(__doc__, index_argument(), click.Argument(["phrases"], metavar="PHRASE...", nargs=-1))
-def command(idx: Path, phrases: tuple[str, ...], options: CountOptions, output: Output) -> None:
+def command(
+    idx: Path,
+    phrases: tuple[str, ...],
+    options: CountOptions,
+    output: Output,
+    reporter: TerminalReporter,
+) -> None:
     from rote.index.folders.manifest import read_manifest
     from rote.index.query import is_plain
+    from rote.report.texts.concordance import count_table
     from rote.search.rows.counts import COUNT_COLUMNS
 
-    reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "rote.index.counting.lookup")
     check_layers(index, options.layer)
     layers = options.layer or read_manifest(idx).sorted_layers
@@ -76,13 +81,7 @@ def command(idx: Path, phrases: tuple[str, ...], options: CountOptions, output: 
         else:
             rows.append(_matched(index, phrase, options.layer))
     listing = Listing("counts", rows, COUNT_COLUMNS, about(index))
-    deliver(listing, output, lambda console: _draw(rows, console))
-
-
-def _draw(rows: Sequence[dict[str, Any]], console: Any) -> None:
-    from rote.report.texts.concordance import count_table
-
-    console.print(count_table(rows))
+    deliver_rows(listing, output, lambda console: console.print(count_table(rows)))
 
 
 def _from_file(path: Path | None) -> list[Phrase]:

@@ -145,7 +145,7 @@ def _write(study: Report, output: Path, name: str, console: Console) -> None:
     """The page and the folder of a study; its panel and its summary on the screen."""
     from rote.core.files import write_atomically
     from rote.measure import panel as of_panel
-    from rote.report.folder import PAGE, write_folder
+    from rote.report.page import PAGE, write_folder
     from rote.report.summary import summary
     from rote.report.tables import results as tables
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
+from rote.cli._flags import Rooms
 from rote.core import plugins
-from rote.core.errors import UnknownName
 
 ROOM = "cli.index"
 _HELP = """Build, extend, check and describe an index: exact counts and places over any layer.
@@ -23,23 +21,13 @@ the index is the one that was there before.
 """
 
 
-class Subcommands(click.Group):
+class Subcommands(Rooms):
     """Every file in `cli/index/` is a command; only the one that runs is imported."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(plugins.members(ROOM))
+    what = "command of `rote index`"
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in plugins.members(ROOM):
-            problem = UnknownName("command of `rote index`", name, self.list_commands(ctx))
-            raise click.UsageError(str(problem), ctx)
-        command: click.Command = plugins.load(ROOM, name).command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            names = self.list_commands(ctx)
-            formatter.write_dl([(name, plugins.summary(ROOM, name)) for name in names])
+    def rooms(self) -> dict[str, dict[str, str]]:
+        return {"Commands": dict.fromkeys(plugins.members(ROOM), ROOM)}
 
 
 command = Subcommands("index", help=_HELP)

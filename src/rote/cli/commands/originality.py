@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rote.cli._flags import build, flags
+from rote.cli._index import several
 from rote.cli._output import deliver
 from rote.cli._places import LINES
 from rote.cli._record import Further, Given, record_command
-from rote.cli.index._summary import several
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.metric import option

@@ -94,9 +94,9 @@ def command(
     read: ReadOptions,
     input_: InputFormat,
     writing: WritingOptions,
+    reporter: TerminalReporter,
 ) -> None:
     path, form = writing.target()  # a target that cannot be written is noticed before the work
-    reporter = TerminalReporter(writing.quiet)
     study = saved_study([Path(name) for name in files])
     if study is None:
         from rote.report.make import make_report

@@ -3,7 +3,7 @@
 QUERY is a phrase, or a pattern over layers: strings in quotes are regular expressions for whole
 items, brackets hold conditions, {1,3} ? * + repeat:
 
-\b
+
   rote search IDX "at the end of"
   rote search IDX '"of" "the" []{1,2} "day"'
   rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
@@ -22,16 +22,45 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._items import ItemsUnder
-from rote.cli._listing import Listing, deliver
-from rote.cli._output import Output
+from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import option
 
 if TYPE_CHECKING:
     from rote.index.answers import Place
+    from rote.index.index import Index
     from rote.search.rows.matches import Found
+
+
+class ItemsUnder:
+    """For a place the items whose characters it holds, in each of some layers.
+
+    A match may stand in one frame (words) and the layer in another (subwords): what they share
+    is the text.
+    """
+
+    def __init__(self, index: Index, layers: Sequence[str]) -> None:
+        self._index = index
+        # The words come first: the others stand below them.
+        self.columns = tuple(dict.fromkeys(("word", *layers))) if layers else ()
+
+    def __call__(self, place: Place) -> dict[str, list[str]]:
+        return {layer: self._items(place, layer) for layer in self.columns}
+
+    def _items(self, place: Place, layer: str) -> list[str]:
+        import numpy as np
+
+        segment = self._index.segments[place.segment]
+        column, frame = segment.columns[layer], segment.frame_of(layer)
+        first = int(frame.start_of(place.number))
+        assert frame.spans is not None
+        starts, ends = frame.spans.spans(
+            np.arange(first, int(frame.document_ends[place.number]), dtype=np.int64)
+        )
+        held = np.flatnonzero((starts < place.end) & (ends > place.start)) + first
+        return [column.vocabulary[column.ids[i]] for i in held.tolist()]
+
 
 _CHOICE = {
     "place": "the first",
@@ -57,13 +86,14 @@ class SearchOptions:
 
 
 @command_of(__doc__, index_argument(), click.Argument(["query"], metavar="QUERY"))
-def command(idx: Path, query: str, options: SearchOptions, output: Output) -> None:
+def command(
+    idx: Path, query: str, options: SearchOptions, output: Output, reporter: TerminalReporter
+) -> None:
     from rote.index.query import is_plain, parse
     from rote.search.rows.matches import COLUMNS, look_up, row_of
 
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
-    reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "rote.index.query.match")
     asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*asked, *options.show])
@@ -77,7 +107,7 @@ def command(idx: Path, query: str, options: SearchOptions, output: Output) -> No
     ]
     held = {**about(index), "query": str(found.parsed), "matches": found.total}
     listing = Listing("places", rows, (*COLUMNS, *under.columns), held)
-    deliver(listing, output, lambda console: _draw(rows, under, found.total, options, console))
+    deliver_rows(listing, output, lambda console: _draw(rows, under, found.total, options, console))
 
 
 def _shown(found: Found, options: SearchOptions, reporter: TerminalReporter) -> list[Place]:

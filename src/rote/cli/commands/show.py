@@ -36,7 +36,7 @@ def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) ->
     from rote.core.errors import InputError
     from rote.corpus import open_corpus
     from rote.report.terminal import harmless
-    from rote.report.texts.gloss import gloss
+    from rote.report.texts.concordance import gloss
 
     console = printing_console()
     layers = [name for name in options.layers if name != "word"]

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, deliver
-from rote.cli._output import Output
+from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 
@@ -34,10 +33,10 @@ class TopOptions:
 
 
 @command_of(__doc__, index_argument())
-def command(idx: Path, options: TopOptions, output: Output) -> None:
+def command(idx: Path, options: TopOptions, output: Output, reporter: TerminalReporter) -> None:
+    from rote.report.texts.concordance import frequent_table
     from rote.search.rows.counts import FREQUENT_COLUMNS, frequent
 
-    reporter = TerminalReporter(output.quiet)
     index = opened(idx, reporter, "rote.index.counting.top_keys")
     check_layers(index, [options.layer])
     if options.examples and options.layer not in index.sorted_layers:
@@ -47,10 +46,5 @@ def command(idx: Path, options: TopOptions, output: Output) -> None:
     )
     asked = {**about(index), "layer": options.layer, "n": options.n}
     listing = Listing("ngrams", rows, FREQUENT_COLUMNS, asked)
-    deliver(listing, output, lambda console: _draw(rows, console))
-
-
-def _draw(rows: list[dict[str, Any]], console: Any) -> None:
-    from rote.report.texts.concordance import frequent_table
-
-    console.print(frequent_table(rows) if rows else "no n-grams of this length")
+    shown = frequent_table(rows) if rows else "no n-grams of this length"
+    deliver_rows(listing, output, lambda console: console.print(shown))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rote.cli._listing import Listing, deliver
-from rote.cli._output import Output
+from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._record import Further, Given, record_command
 from rote.core.result import Result
 
@@ -17,7 +16,7 @@ def finish(result: Result, given: Given) -> None:
     names = ", ".join(Path(name).name for name in given.files)
     title = f"{names} against {Path(result.about['against']).name}"
     about = {k: v for k, v in result.to_dict().items() if k not in ("schema", result.listing)}
-    deliver(
+    deliver_rows(
         Listing(result.listing, result.tables[result.listing], COLUMNS, about),
         given.output,
         lambda console: shown.terminal(result.detail, console),

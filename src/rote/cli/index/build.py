@@ -7,14 +7,14 @@ run again after it has ended it finds that nothing is left to do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from rote.cli._flags import command_of
-from rote.cli._index import inputs_argument, source_of
-from rote.cli._listing import SummaryOptions
+from rote.cli._flags import command_of, files_argument
+from rote.cli._index import carry_out, source_of
+from rote.cli._output import SummaryOptions
 from rote.cli._progress import TerminalReporter
-from rote.cli.index._summary import carry_out
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 from rote.index.folders.options import BuildOptions
@@ -30,22 +30,20 @@ class TargetOptions:
     )
 
 
-@command_of(__doc__, inputs_argument(), sizes=["memory"])
+@command_of(__doc__, files_argument(metavar="INPUT..."), sizes=["memory"])
 def command(
     inputs: tuple[str, ...],
     target: TargetOptions,
     options: BuildOptions,
     read: ReadOptions,
     summary: SummaryOptions,
+    reporter: TerminalReporter,
 ) -> None:
-    from rote.index.folders.build import Written, build_index
+    from rote.index.folders.build import build_index
     from rote.index.folders.estimate import estimate
 
-    reporter = TerminalReporter(summary.quiet)
     path = target.output
     source = source_of(inputs, path, read, reporter)
 
-    def work() -> Written:
-        return build_index(source, path, options, reporter)
-
-    carry_out(work, estimate(source, options), path, summary, reporter)
+    work = partial(build_index, source, path, options, reporter)
+    carry_out(work, path, summary, reporter, estimate(source, options))

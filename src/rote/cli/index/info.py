@@ -9,22 +9,20 @@ from typing import Any
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._index import index_argument
-from rote.cli._listing import SummaryOptions, as_json
-from rote.cli._output import printing_console
+from rote.cli._index import describe, index_argument, several, size
+from rote.cli._output import SummaryOptions, as_json, printing_console
 from rote.cli._progress import TerminalReporter
-from rote.cli.index._summary import describe, several, size
 
 _NAMED = 8
 """So many sources are named; of more, the largest."""
 
 
 @command_of(__doc__, index_argument())
-def command(idx: Path, options: SummaryOptions) -> None:
+def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> None:
     from rote.report.tables.screen import plain_table
     from rote.report.terminal import facts_table
 
-    held = describe(idx, TerminalReporter(options.quiet))
+    held = describe(idx, reporter)
     if options.json:
         click.echo(as_json(held), nl=False)
         return

@@ -23,12 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._listing import Listing, deliver
-from rote.cli._output import Output
+from rote.cli._index import about, check_layers, index_argument, opened, several
+from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._places import LINES, STDOUT
 from rote.cli._progress import TerminalReporter
-from rote.cli.index._summary import several
 from rote.core.errors import OptionError
 from rote.core.files import new_file
 from rote.core.metric import option
@@ -80,11 +78,12 @@ class OriginalsOptions:
 
 
 @command_of(__doc__, index_argument())
-def command(idx: Path, options: OriginalsOptions, output: Output) -> None:
+def command(
+    idx: Path, options: OriginalsOptions, output: Output, reporter: TerminalReporter
+) -> None:
     from rote.search.originality.edges import rule_for
 
     _check(options)
-    reporter = TerminalReporter(output.quiet)
     kernels = "reach_kernels" if options.variant == "exact" else "algorithm1_kernels"
     index = opened(idx, reporter, f"rote.search.originality.{kernels}")
     rule = options.edges or rule_for(index)
@@ -98,20 +97,21 @@ def command(idx: Path, options: OriginalsOptions, output: Output) -> None:
     if options.fragments != STDOUT or output.output is not None:
         held = {**about(index), **asked, **listing.about}
         shown = Listing(listing.name, listing.rows, listing.columns, held)
-        deliver(shown, output, lambda console: _draw(shown, console))
+        deliver_rows(shown, output, lambda console: _draw(shown, console))
 
 
 def _check(options: OriginalsOptions) -> None:
     if options.shortest and options.fragments is None:
         raise OptionError("--shortest chooses fragments to write: name a file with --fragments")
-    if options.variant == "paper":
-        for name, unused in (("--relax", options.relax != 1), ("--shortest", options.shortest)):
-            if unused:
-                raise OptionError(f"Algorithm 1 knows no {name}; leave it out, or --variant paper")
-        if options.document_field is not None:
-            raise OptionError("Algorithm 1 knows no documents: leave --document-field out")
-        if options.authors is not None:
-            raise OptionError("Algorithm 1 knows no authors: leave --authors out")
+    unknown = {
+        "documents: leave --document-field out": options.document_field is not None,
+        "authors: leave --authors out": options.authors is not None,
+        "--relax; leave it out, or --variant paper": options.relax != 1,
+        "--shortest; leave it out, or --variant paper": options.shortest,
+    }
+    for what, given in unknown.items():
+        if given and options.variant == "paper":
+            raise OptionError(f"Algorithm 1 knows no {what}")
 
 
 def _by_definition(
@@ -237,13 +237,8 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 def _write(fragments: Iterable[Fragment], file: TextIO) -> None:
     for fragment in fragments:
         place = fragment.place
-        record = {
-            "words": fragment.words,
-            "document": place.document,
-            "author": place.author,
-            "start": place.start,
-            "end": place.end,
-        }
+        where = {name: getattr(place, name) for name in ("document", "author", "start", "end")}
+        record = {"words": fragment.words, **where}
         file.write(json.dumps(record, ensure_ascii=True) + "\n")
 
 

@@ -12,19 +12,19 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._index import index_argument
-from rote.cli._listing import SummaryOptions, as_json
+from rote.cli._output import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
 
 
 @command_of(__doc__, index_argument())
-def command(idx: Path, options: SummaryOptions) -> None:
+def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> None:
     from rote.index.folders.manifest import is_index, read_manifest
     from rote.index.folders.verify import verify_index
     from rote.report.terminal import harmless
 
     if not is_index(idx):
         read_manifest(idx)  # says what it is instead
-    problems = verify_index(idx, TerminalReporter(options.quiet))
+    problems = verify_index(idx, reporter)
     if options.json:
         click.echo(
             as_json({"index": str(idx), "whole": not problems, "problems": problems}), nl=False

@@ -18,8 +18,7 @@ from typing import Literal
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.sample import SEVERAL
-from rote.corpus.items._item import Item, fingerprint
-from rote.corpus.items._read import ItemOptions, Record, read_items, read_records
+from rote.corpus.items._read import Item, ItemOptions, Record, fingerprint, read_items, read_records
 
 __all__ = [
     "Item",

@@ -5,20 +5,116 @@ A record keeps its form and fields, for whoever writes items back as they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Protocol, cast
 
 from rote.core import plugins
 from rote.core.errors import InputError
 from rote.core.metric import check_options, option
-from rote.corpus._fields import Origin
+from rote.corpus._fields import Origin, ReadOptions
 from rote.corpus._open import Input, are_names, open_corpus
-from rote.corpus._options import ReadOptions
-from rote.corpus.items._item import Item, ItemReader, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A context, the options that may follow it, the number of the right one.
+
+    An instance is `context + option + ending`, put together as they are: spaces between them
+    belong to the context and the ending. `answer` is None where nobody says which is right; an
+    item with a single option asks for exactly that. `meta` holds the other fields of the record.
+    """
+
+    id: str
+    task: str
+    context: str
+    options: tuple[str, ...]
+    answer: int | None
+    ending: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def instances(self) -> list[str]:
+        """The context with each of the options."""
+        return [f"{self.context}{option}{self.ending}" for option in self.options]
+
+    @property
+    def base(self) -> str:
+        """The name that items made from one another share: they are not independent.
+
+        Balanced COPA's mirrored twins have a `base_id` (so may any record), the two sentences of a
+        WinoGrande pair a `qID` that ends in -1 and -2.
+        """
+        base = self.meta.get("base_id")
+        if base is None and isinstance(twin := self.meta.get("qID"), str):
+            base = twin[: -len("-1")] if twin.endswith(("-1", "-2")) else None
+        return f"{self.task}\x1f{self.id if base is None else base}"
+
+
+def fingerprint(items: Iterable[Item]) -> str:
+    """What these items are known by: all that they hold, other fields and answers included."""
+    held = blake2b(digest_size=6)
+    for item in items:
+        written = json.dumps(asdict(item), sort_keys=True, default=str)
+        held.update(written.encode() + b"\n")
+    return held.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file that a record stands in, as messages and ids name it."""
+
+    file: str
+    name: str
+
+
+class ItemReader(Protocol):
+    """What a file in this folder has to offer."""
+
+    FIELDS: frozenset[str]
+    """Fields that every record has; a benchmark is known by them."""
+
+    def item(self, record: Mapping[str, Any], number: int, source: Source) -> Item:
+        """The item of one record; a ValueError or KeyError says what is wrong with it."""
+
+
+def text(record: Mapping[str, Any], field: str) -> str:
+    value = record[field]
+    if not isinstance(value, str):
+        raise ValueError(f"the field '{field}' holds {value!r}, not a text")
+    return value
+
+
+def choice(record: Mapping[str, Any], field: str, *, first: int, options: int) -> int | None:
+    """The number of the right option, from 0 on; None where the field is missing or empty.
+
+    `first` is the number that the benchmark gives to its first option.
+    """
+    value = record.get(field)
+    if value is None or value == "":
+        return None
+    try:
+        number = int(value) - first
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(value, bool) or not 0 <= number < options:
+        allowed = f"{first} to {first + options - 1}"
+        raise ValueError(f"the field '{field}' holds {value!r}, not a number from {allowed}")
+    return number
+
+
+def others(
+    record: Mapping[str, Any], used: Iterable[str], kind: str | None = None
+) -> dict[str, Any]:
+    """The fields that are not part of the item, and the kind of knowledge it asks for."""
+    left = {name: value for name, value in record.items() if name not in set(used)}
+    return left if kind is None else {"kind": kind, **left}
+
 
 ROOM = "corpus.items"
+_TABLES = "Give JSON Lines, JSON, CSV or Parquet"
 # Records are taken as they are; a field for the text is named so that none is guessed.
 _ANY = ReadOptions(text_field="context")
 
@@ -90,7 +186,11 @@ def read_records(
         for number, record in shard.records():
             try:
                 if not isinstance(record, dict):
-                    raise record if isinstance(record, InputError) else _no_record(origin)
+                    raise (
+                        record
+                        if isinstance(record, InputError)
+                        else origin.error("holds texts, not items", remedy=_TABLES)
+                    )
                 if items is None and (form is None or origin.file != file):
                     form, file = _detected(record, origin, number), origin.file
                 assert form is not None
@@ -133,7 +233,3 @@ def _item(reader: ItemReader, record: Mapping[str, Any], line: int, source: Sour
         raise InputError("is missing", file=source.file, line=line, field=name) from None
     except ValueError as error:
         raise InputError(str(error), file=source.file, line=line) from None
-
-
-def _no_record(origin: Origin) -> InputError:
-    return origin.error("holds texts, not items", remedy="Give JSON Lines, JSON, CSV or Parquet")

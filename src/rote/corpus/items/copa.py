@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rote.corpus.items._fields import choice, others, text
-from rote.corpus.items._item import Item, Source
+from rote.corpus.items._read import Item, Source, choice, others, text
 
 FIELDS = frozenset(("premise", "choice1", "choice2"))
 

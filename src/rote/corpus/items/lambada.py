@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rote.corpus.items._fields import others, text
-from rote.corpus.items._item import Item, Source
+from rote.corpus.items._read import Item, Source, others, text
 
 FIELDS = frozenset(("context", "target"))
 

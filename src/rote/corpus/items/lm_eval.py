@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rote.corpus.items._item import Item, Source
+from rote.corpus.items._read import Item, Source
 
 FIELDS = frozenset(("doc_id", "doc", "arguments", "target"))
 _TASK = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT")

@@ -11,10 +11,40 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.document import Document
-from rote.core.errors import InputError, OptionError
+from rote.core.errors import InputError, OptionError, UnknownName
 from rote.corpus import ReadOptions, open_corpus
-from rote.curate._generate.prompt_sets import prompt_set
-from rote.curate.writing import fields_of
+from rote.curate.reading import fields_of
+
+_SHARED = (
+    "Please write a summary.",
+    "Please write a summary of the {}.",
+    "Summarize.",
+    "Write a short summary.",
+    "Write a short summary and be creative.",
+    "Write a meta-analysis.",
+)
+SETS: dict[str, tuple[str, ...]] = {
+    "cnn-dm": (
+        *(line.format("article") for line in _SHARED),
+        "Write an aggregate summary based on the above facts.",
+    ),
+    "cochrane": (
+        *(line.format("evidence") for line in _SHARED),
+        "Write an aggregate analysis based on the above evidence.",
+    ),
+    "rotten-tomatoes": (
+        *(line.format("movie reviews") for line in _SHARED),
+        "Write an aggregate movie review based on the above reviews.",
+    ),
+}
+
+
+def prompt_set(name: str) -> tuple[str, ...]:
+    """The prompts of a set."""
+    if name not in SETS:
+        raise UnknownName("set of prompts", name, SETS)
+    return SETS[name]
+
 
 START, SET, PREFIX = "start", "set:", "prefix:"
 _WORD = re.compile(r"\S+")

@@ -103,30 +103,9 @@ def _tail(text: str) -> str:
     return text[len(text.rstrip()) :]
 
 
-def _copa(fields: Fields, item: Item) -> dict[str, Any]:
-    first, second = item.options
-    premise = item.context[:-1] + _tail(fields["premise"])
-    return {"premise": premise, "choice1": first, "choice2": second}
-
-
-def _piqa(fields: Fields, item: Item) -> dict[str, Any]:
-    first, second = item.options
-    return {"goal": item.context[:-1] + _tail(fields["goal"]), "sol1": first, "sol2": second}
-
-
-def _winogrande(fields: Fields, item: Item) -> dict[str, Any]:
-    first, second = item.options
-    sentence = f"{item.context}{_GAP}{item.ending}"
-    return {"sentence": sentence, "option1": first, "option2": second}
-
-
-def _lambada(fields: Fields, item: Item) -> dict[str, Any]:
-    return {"context": item.context[:-1], "target": item.options[0]}
-
-
-def _blimp(fields: Fields, item: Item) -> dict[str, Any]:
-    good, bad = item.options
-    return {"sentence_good": good, "sentence_bad": bad}
+def _named(item: Item, *names: str) -> dict[str, Any]:
+    """The options under the names that a benchmark has for them."""
+    return dict(zip(names, item.options, strict=True))
 
 
 def _choices(fields: Fields, item: Item) -> dict[str, Any]:
@@ -138,23 +117,24 @@ def _choices(fields: Fields, item: Item) -> dict[str, Any]:
     return found
 
 
-def _plain(fields: Fields, item: Item) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "task": item.task,
-        "context": item.context,
-        "options": list(item.options),
-        "ending": item.ending,
-        "answer": item.answer,
-    }
-
-
 _FORMS: dict[str, Callable[[Fields, Item], dict[str, Any]]] = {
-    "copa": _copa,
-    "piqa": _piqa,
-    "winogrande": _winogrande,
-    "lambada": _lambada,
-    "blimp": _blimp,
+    "blimp": lambda fields, item: _named(item, "sentence_good", "sentence_bad"),
     "choices": _choices,
-    _LOGS: _plain,
+    "copa": lambda fields, item: {
+        "premise": item.context[:-1] + _tail(fields["premise"]),
+        **_named(item, "choice1", "choice2"),
+    },
+    "lambada": lambda fields, item: {"context": item.context[:-1], **_named(item, "target")},
+    "piqa": lambda fields, item: {
+        "goal": item.context[:-1] + _tail(fields["goal"]),
+        **_named(item, "sol1", "sol2"),
+    },
+    "winogrande": lambda fields, item: {
+        "sentence": f"{item.context}{_GAP}{item.ending}",
+        **_named(item, "option1", "option2"),
+    },
+    _LOGS: lambda fields, item: {
+        **{name: getattr(item, name) for name in ("id", "task", "context", "ending", "answer")},
+        "options": list(item.options),
+    },
 }

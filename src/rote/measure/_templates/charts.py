@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rote.compare.permutation import LEVEL
-from rote.core.chart import Chart, Colour, defined
+from rote.core.chart import Chart, Colour
 from rote.core.result import Result
-from rote.core.table import Row, Rows
+from rote.core.table import Row, Rows, defined
 
 _STRONGEST, _EACH_SIDE = 15, 5
 _SIDES: Mapping[str, Colour] = {"source": "plain", "reference": "reference"}

@@ -19,8 +19,7 @@ from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Pr
 from rote.core.progress import Once, Reporter
 from rote.models.continuing import Writing, begin
 from rote.models.options import ModelOptions
-from rote.models.pairs import pair
-from rote.models.windows import Parts, Read, Window, answered
+from rote.models.windows import Parts, Read, Window, answered, pair
 
 if TYPE_CHECKING:
     from rote.models.llama.weights import Weights
@@ -77,7 +76,7 @@ class Numpy:
         return answered(found, self.limit, _TOKENS, read, self.tell, run)
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
-        from rote.models.llama.writing import write
+        from rote.models.llama.reading import write
 
         ends = self.weights.shape.ends
         texts = begin(wanted, decoding, self.tokens, ends, self.limit, self.tell)
@@ -109,8 +108,7 @@ def _threads(asked: int) -> int:
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`numpy:FOLDER`"""
-    from rote.models.llama.shape import read_shape
-    from rote.models.llama.weights import read_weights
+    from rote.models.llama.weights import read_shape, read_weights
     from rote.models.tokens.reading import read_tokens
 
     folder = Path(name)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from rote.core.model import Model
 from rote.core.progress import Reporter
-from rote.models.endpoint.address import OPENAI, address, client
-from rote.models.endpoint.cost import check_price
-from rote.models.endpoint.model import Endpoint
+from rote.models.endpoint.model import OPENAI, Endpoint, address, check_price, client
 from rote.models.options import ModelOptions
 
 

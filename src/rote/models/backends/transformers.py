@@ -13,12 +13,10 @@ from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Pr
 from rote.core.progress import Once, Reporter
 from rote.models.continuing import begin
 from rote.models.options import ModelOptions
-from rote.models.pairs import pair
-from rote.models.windows import Window, answered
+from rote.models.windows import Window, answered, pair
 
 if TYPE_CHECKING:
-    from rote.models.hub.computing import HubTokens
-    from rote.models.hub.loading import Loaded
+    from rote.models.hub.computing import HubTokens, Loaded
 
 VERSION = "1"
 
@@ -67,8 +65,7 @@ class Transformers:
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`transformers:NAME`"""
-    from rote.models.hub.computing import hub_tokens
-    from rote.models.hub.loading import load
+    from rote.models.hub.computing import hub_tokens, load
 
     loaded = load(name, options, reporter, VERSION)
     tokens = hub_tokens(loaded.tokenizer, name)

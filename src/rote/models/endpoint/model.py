@@ -8,19 +8,96 @@ into the record.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from rote.core.errors import OptionError, RoteError
-from rote.core.http import Client, Refused
+from rote.core.http import Client, Pace, Refused
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
 from rote.core.progress import Once, Reporter
-from rote.models.endpoint.address import OPENAI
 from rote.models.endpoint.answers import CannotScore, check_echo, generated, scored
-from rote.models.endpoint.cost import Estimate
+
+OPENAI = "https://api.openai.com/v1"
+
+
+def address(name: str) -> tuple[str, str]:
+    """The endpoint and the model, from what stands behind `openai:` in the name of a model."""
+    url, sharp, model = name.rpartition("#")
+    if not sharp:
+        if "://" in name:
+            raise OptionError(f"which model of {name}? Write it as openai:{name}#MODEL")
+        url, model = OPENAI, name
+    if not model:
+        raise OptionError("which model? openai:URL#MODEL, or openai:MODEL for one of OpenAI")
+    parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None or parts.query:
+        # What stands in an address ends up in signatures and results.
+        raise OptionError(
+            "an address must hold no password, key or query: name the environment variable that "
+            "holds the key with --key-variable"
+        )
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", model
+
+
+def client(url: str, key_variable: str, rate: float = 0.0) -> Client:
+    """Who asks the endpoint; the key, if there is one, goes nowhere that it should not."""
+    made, key = Client(url, Pace(rate)), os.environ.get(key_variable) or None
+    if key is None and url == OPENAI:
+        raise OptionError(
+            f"{OPENAI} wants a key, and the environment variable {key_variable} is not set"
+        )
+    if key is not None and not made.secure and not made.local:
+        raise OptionError(
+            f"the key in {key_variable} would travel unencrypted to {made.host}: "
+            "use https, or name a variable that is not set with --key-variable"
+        )
+    made.key = key
+    return made
+
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Tokens that are read and written at most, and their price where one was given."""
+
+    requests: int
+    read: int
+    written: int
+    price: tuple[float, float] | None
+
+    @property
+    def cost(self) -> float | None:
+        """In the currency of the price."""
+        if self.price is None:
+            return None
+        return (self.read * self.price[0] + self.written * self.price[1]) / _MILLION
+
+    def __str__(self) -> str:
+        requests = f"{self.requests:,} request{'s' * (self.requests != 1)}"
+        amount = f"{requests}, about {self.read:,} tokens read and at most {self.written:,} written"
+        if self.cost is None:
+            return amount
+        cents = self.cost >= 0.01 or not self.cost
+        return f"{amount}: at most about {self.cost:,.2f}" if cents else f"{amount}: less than 0.01"
+
+
+def check_price(price: tuple[float, ...] | None) -> tuple[float, float] | None:
+    """Two prices, of a million tokens read and written."""
+    if price is None:
+        return None
+    if len(price) != 2 or min(price) < 0:
+        raise OptionError(
+            "--price takes two numbers, per million tokens read and written: --price 0.5,1.5"
+        )
+    return price[0], price[1]
+
 
 _SIDE_BY_SIDE = 8
 _CHARACTERS = 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import groupby
 
@@ -10,10 +10,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.model import Floats, Ints
-from rote.models.llama.layers import run_layers, weighted
+from rote.models.continuing import Writing
 from rote.models.llama.safetensors import Single
 from rote.models.llama.weights import Weights
 from rote.models.windows import Window
+
+Attend = Callable[[int, Single, Single, Single], Single]
+"""(number of the layer, queries, keys, values) -> what is seen; all of them token by head."""
+
+
+def run_layers(weights: Weights, ids: Ints, positions: Ints, attend: Attend) -> Single:
+    """The normed states behind the last layer, one row for each token."""
+    shape = weights.shape
+    cosines, sines = weights.cosines[positions][:, None], weights.sines[positions][:, None]
+    queries, keys = shape.heads * shape.head, shape.groups * shape.head
+    x = weights.embedding[ids]
+    for number, layer in enumerate(weights.layers):
+        side_by_side = layer.looking(_normed(x, layer.norm, shape.epsilon))
+        q = side_by_side[:, :queries].reshape(len(ids), shape.heads, shape.head)
+        k = side_by_side[:, queries : queries + keys].reshape(len(ids), shape.groups, shape.head)
+        v = side_by_side[:, queries + keys :].reshape(len(ids), shape.groups, shape.head)
+        _turn(q, cosines, sines)
+        _turn(k, cosines, sines)
+        q *= np.float32(shape.head**-0.5)
+        x += layer.out(attend(number, q, k, v).reshape(len(ids), queries))
+        both = layer.inner(_normed(x, layer.second_norm, shape.epsilon))
+        x += layer.down(_gated(both[:, : shape.inner], both[:, shape.inner :]))
+    return _normed(x, weights.norm, shape.epsilon)
+
+
+def weighted(scores: Single, values: Single) -> Single:
+    """The values weighted by the softmax of their scores, which are overwritten."""
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    total = scores.sum(axis=-1, keepdims=True)
+    # Divided afterwards: there are fewer sums than scores.
+    found: Single = scores @ values
+    found /= total
+    return found
+
+
+def _normed(x: Single, weight: Single, epsilon: float) -> Single:
+    square = np.einsum("ij,ij->i", x, x) / np.float32(x.shape[1])
+    found: Single = x * (1 / np.sqrt(square + np.float32(epsilon)))[:, None]
+    found *= weight
+    return found
+
+
+def _turn(x: Single, cosines: Single, sines: Single) -> None:
+    """Each head's first half against its second, by the token's position, in place."""
+    half = x.shape[-1] // 2
+    first, second = x[..., :half], x[..., half:]
+    turned = first * cosines - second * sines
+    second *= cosines
+    second += first * sines
+    first[...] = turned
+
+
+def _gated(gate: Single, values: Single) -> Single:
+    """SiLU of the gate times the values."""
+    with np.errstate(over="ignore"):  # far below zero the gate is shut: x / inf is 0
+        found = np.exp(-gate)
+    found += 1
+    np.divide(gate, found, out=found)
+    found *= values
+    return found
+
 
 _QUERIES = 128
 """Tokens whose attention is computed at once: they see no further than the last of them."""
@@ -127,3 +189,61 @@ def _columns(logits: Single, targets: Ints) -> Floats:
     variance = np.einsum("ij,ij->i", chances, logits)
     normal = np.log(total.astype(np.float64))
     return np.stack([own - normal, likeliest == targets, mean - normal, np.sqrt(variance)])
+
+
+def write(weights: Weights, texts: Sequence[Writing]) -> None:
+    """Continue all of them until each is done."""
+    # The shortest first: prompts of one length are read together.
+    going = sorted(texts, key=lambda one: len(one.before))
+    lengths = np.array([len(one.before) for one in going])
+    keys, values = (_room(weights, going) for _ in range(2))
+    read = [np.array(one.before, np.int64) for one in going]
+    states = read_states(weights, read, keys, values)[np.cumsum(lengths) - 1]
+    while True:
+        _choose(weights, going, states)
+        left = [place for place, one in enumerate(going) if one.done is None]
+        if not left:
+            return
+        if len(left) < len(going):
+            going = [going[place] for place in left]
+            lengths = lengths[left]
+            for layer in range(len(keys)):
+                keys[layer], values[layer] = keys[layer][left], values[layer][left]
+        last = np.array([one.ids[-1] for one in going], np.int64)
+        states = _step(weights, last, lengths, keys, values)
+        lengths = lengths + 1
+
+
+def _room(weights: Weights, texts: Sequence[Writing]) -> list[Single]:
+    shape = weights.shape
+    longest = max(len(one.before) + one.decoding.max_tokens for one in texts)
+    form = (len(texts), min(longest, shape.longest), shape.groups, shape.head)
+    # Zeros, since what is behind the end of a row is multiplied by a weight of 0.
+    return [np.zeros(form, np.float32) for _ in range(shape.layers)]
+
+
+def _choose(weights: Weights, going: Sequence[Writing], states: Single) -> None:
+    logits = states @ weights.head
+    for one, row in zip(going, logits):
+        one.go_on(row)
+
+
+def _step(
+    weights: Weights, ids: Ints, lengths: Ints, keys: Sequence[Single], values: Sequence[Single]
+) -> Single:
+    """One token further in every row; `lengths` are those before."""
+    rows = np.arange(len(ids))
+    end = int(lengths.max()) + 1
+    behind = np.where(np.arange(end) > lengths[:, None], np.float32(-np.inf), np.float32(0))
+
+    def attend(number: int, q: Single, k: Single, v: Single) -> Single:
+        keys[number][rows, lengths] = k
+        values[number][rows, lengths] = v
+        # Row by group by head of the group.
+        grouped = q.reshape(len(ids), k.shape[1], -1, q.shape[-1])
+        scores = grouped @ keys[number][:, :end].transpose(0, 2, 3, 1)
+        scores += behind[:, None, None]
+        found = weighted(scores, values[number][:, :end].transpose(0, 2, 1, 3))
+        return found.reshape(q.shape)
+
+    return run_layers(weights, ids, lengths, attend)

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.models.tokens.byte_bpe import ByteBPE, letters
-from rote.models.tokens.encoding import Tokens
-from rote.models.tokens.library import Library, open_library
-from rote.models.tokens.pattern import carried_over
+from rote.models.tokens.byte_bpe import ByteBPE, carried_over, letters
+from rote.models.tokens.encoding import Library, Tokens, open_library
 
 _PLAIN = {
     "type": "BPE",

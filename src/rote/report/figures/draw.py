@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rote.core import registry
-from rote.core.chart import Chart, defined
+from rote.core.chart import Chart
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.core.result import Result
-from rote.core.table import Row, Rows
-from rote.report._facets import split_panel
-from rote.report._grid import grid, ordered_sources
+from rote.core.table import Row, Rows, defined
+from rote.report._grid import grid, ordered_sources, split_panel
 from rote.report.figures.looks import LETTER
 from rote.report.figures.panel import panel_chart
 from rote.report.figures.shapes import ROLE, SHAPES, Panel

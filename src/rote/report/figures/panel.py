@@ -17,10 +17,8 @@ from rote.core.errors import OptionError
 from rote.core.facets import is_input
 from rote.core.registry import main_values
 from rote.core.result import Result
-from rote.report._facets import split_panel
-from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid
-from rote.report.figures.looks import REFERENCE
-from rote.report.figures.ticks import round_ticks
+from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid, split_panel
+from rote.report.figures.looks import REFERENCE, round_ticks
 from rote.report.terminal import harmless
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
@@ -155,17 +153,12 @@ def _by_diversity(bands: Sequence[Band], columns: Sequence[Column]) -> list[Band
     return sorted(bands, key=lambda band: mean[band.title])
 
 
-def _step(band: Band) -> int:
-    return 22 if len(band.sources) <= 3 else 17
-
-
 def _task(band: Band) -> Any:
     """The name of a facet, above the names of its sources."""
     import altair as alt
 
-    return alt.TitleParams(
-        harmless(band.title), anchor="start", frame="bounds", fontSize=12, offset=4, color=_TASK
-    )
+    look: dict[str, Any] = {"fontSize": 12, "offset": 4, "color": _TASK}
+    return alt.TitleParams(harmless(band.title), anchor="start", frame="bounds", **look)
 
 
 def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
@@ -181,8 +174,9 @@ def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
     color = alt.Color(
         "role:N", legend=None, scale=alt.Scale(domain=list(_ROLES), range=list(_ROLES.values()))
     )
-    layers = _lines(band, column, axis)
-    for rows, filled in ((_equal(band, column), False), (_own(band, column), True)):
+    layers, step = _lines(band, column, axis), 22 if len(band.sources) <= 3 else 17
+    for filled in (False, True):
+        rows = _points(band, column, equal=not filled)
         if not rows:
             continue
         base = alt.Chart(alt.Data(values=rows)).encode(y=y, color=color)
@@ -192,7 +186,7 @@ def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
         )
         layers.append(reach.encode(x=_x("low", column, axis), x2="high:Q"))
         layers.append(points.encode(x=_x("value", column, axis)))
-    return alt.layer(*layers).properties(width=_WIDTH, height=_step(band) * len(band.sources))
+    return alt.layer(*layers).properties(width=_WIDTH, height=step * len(band.sources))
 
 
 def _heads(columns: Sequence[Column]) -> list[Any]:
@@ -267,41 +261,22 @@ def _lines(band: Band, column: Column, labels: bool) -> list[Any]:
     return layers
 
 
-def _own(band: Band, column: Column) -> list[dict[str, Any]]:
-    """Every source as it is. A point without an interval gets one of no width."""
+def _points(band: Band, column: Column, *, equal: bool) -> list[dict[str, Any]]:
+    """Every source as it is, or at equal size with the spread of the draws. A point without an
+    interval gets one of no width."""
     rows = []
     for source in band.sources:
         cell = band.cell(column, source)
-        if cell is not None and not math.isnan(cell.estimate):
-            low, high = (cell.estimate if math.isnan(n) else n for n in (cell.low, cell.high))
-            rows.append(
-                {
-                    "source": harmless(source),
-                    "value": cell.estimate,
-                    "low": low,
-                    "high": high,
-                    "role": _role(source, band, cell.verdict),
-                }
-            )
-    return rows
-
-
-def _equal(band: Band, column: Column) -> list[dict[str, Any]]:
-    """Every source at equal size, with the spread of the draws."""
-    rows = []
-    for source in band.sources:
-        cell = band.cell(column, source)
-        if cell is not None and not math.isnan(cell.matched):
-            spread = 0.0 if math.isnan(cell.matched_sd) else cell.matched_sd
-            rows.append(
-                {
-                    "source": harmless(source),
-                    "value": cell.matched,
-                    "low": cell.matched - spread,
-                    "high": cell.matched + spread,
-                    "role": _role(source, band, cell.matched_verdict),
-                }
-            )
+        if cell is None:
+            continue
+        value, low, high, verdict = cell.estimate, cell.low, cell.high, cell.verdict
+        if equal:
+            value, spread, verdict = cell.matched, cell.matched_sd, cell.matched_verdict
+            low, high = value - spread, value + spread
+        if not math.isnan(value):
+            low, high = (value if math.isnan(end) else end for end in (low, high))
+            point = {"source": harmless(source), "value": value, "low": low, "high": high}
+            rows.append({**point, "role": _role(source, band, verdict)})
     return rows
 
 
@@ -333,7 +308,8 @@ def _caption(
         row["role"]
         for band in bands
         for column in columns
-        for row in (*_own(band, column), *_equal(band, column))
+        for equal in (False, True)
+        for row in _points(band, column, equal=equal)
     }
     if "may not differ" in roles:
         said.append(f"Pale: not told apart from {reference} (corrected p ≥ {SIGNIFICANT}).")

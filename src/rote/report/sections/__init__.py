@@ -18,24 +18,21 @@ _ALONE = ("templates", "favoured", "originality", "novelty")
 
 
 def sections(study: Report) -> list[Section]:
-    from rote.report.sections import about, against, items, templates
-    from rote.report.sections import panel as diversity
-    from rote.report.sections._titles import section
-    from rote.report.sections.panel import in_panel
+    from rote.report.sections import about, results
 
     own = [one for one in study.results if one.measure not in _ALONE]
-    repetition = [one for one in own if section(one) == "corpus"]
-    popularity = [one for one in own if section(one) == "items"]
-    further = [one for one in own if one not in (*repetition, *popularity) and not in_panel(one)]
+    repetition = [one for one in own if results.section(one) == "corpus"]
+    items = [one for one in own if results.section(one) == "items"]
+    further = [o for o in own if o not in (*repetition, *items) and not results.in_panel(o)]
     found = (
         about.summary(study),
-        diversity.panel(study.results),
-        templates.templates(study),
-        against.originality(study),
-        against.novelty(study),
-        items.shown("repetition", "Repetition of training text", repetition),
-        items.shown("popularity", "Popularity", popularity, one_alone=True),
-        items.shown("further", "Further measures", further),
+        results.panel(study.results),
+        results.templates(study),
+        results.originality(study),
+        results.novelty(study),
+        results.shown("repetition", "Repetition of training text", repetition),
+        results.shown("popularity", "Popularity", items, one_alone=True),
+        results.shown("further", "Further measures", further),
         about.omitted(study),
         about.methods(study),
         about.provenance(study),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
 
 from rote.core.result import Result
 from rote.core.table import Column
 from rote.report.blocks import Block, Facts, Found, Group, Listed, Said, Section
 from rote.report.methods import methods as written
 from rote.report.report import Material, Report
-from rote.report.sections._titles import title
+from rote.report.sections.results import title
 from rote.report.summary import summary as statements
 from rote.report.tables.sheet import Sheet, columns_of, of_rows, shown_name
 from rote.report.tables.values import key
 
+_TOOL = [Column("name"), Column("version"), Column("licence"), Column("use", "used for")]
 _ROLES = {"texts": "texts", "corpus": "corpus", "train": "training text"}
 
 
@@ -81,29 +81,18 @@ def methods(study: Report) -> Section | None:
 
 def provenance(study: Report) -> Section | None:
     """Which data, which tools under which licences, which settings."""
-    blocks: list[Block] = []
-    if study.given:
-        blocks.append(_given(study))
+    blocks: list[Block] = [_given(study)] if study.given else []
     if sources := _sources(study):
         blocks.append(sources)
     if study.tools:
-        blocks.append(_tools(study))
-    signatures = [(_named(study, result), str(result.signature)) for result in study.results]
-    if signatures:
-        blocks.append(
-            Group(
-                "Signatures",
-                [
-                    Said(
-                        "Two results with the same signature on the same texts are the same "
-                        "numbers.",
-                        quiet=True,
-                    ),
-                    Facts(signatures, code=True),
-                ],
-                closed=True,
-            )
-        )
+        rows = [
+            {column.field: getattr(tool, column.field) for column in _TOOL} for tool in study.tools
+        ]
+        blocks.append(of_rows("tools", "Tools and models", _TOOL, rows))
+    if study.results:
+        said = "Two results with the same signature on the same texts are the same numbers."
+        signatures = Facts([(_named(study, r), str(r.signature)) for r in study.results], code=True)
+        blocks.append(Group("Signatures", [Said(said, quiet=True), signatures], closed=True))
     return Section("provenance", "Data, tools and settings", blocks) if blocks else None
 
 
@@ -131,16 +120,19 @@ def _facts(given: Material) -> Iterator[str]:
     for name, value in given.facts.items():
         if isinstance(value, (int, float)):
             yield f"{value:,} {name}"
+        elif isinstance(value, (list, tuple)):
+            yield f"{name}: {', '.join(map(str, value))}"
         elif not isinstance(value, Mapping):
-            yield f"{name}: {_short(value)}"
+            yield f"{name}: {value}"
 
 
 def _sources(study: Report) -> Sheet | None:
     """How much each source of the texts holds, where the study knows."""
+    known = [given.facts.get("sources") for given in study.given]
     found = [
         {"source": name, **held}
-        for given in study.given
-        for name, held in _mapping(given.facts.get("sources")).items()
+        for sources in known
+        for name, held in (sources.items() if isinstance(sources, Mapping) else ())
         if isinstance(held, Mapping)
     ]
     if not found:
@@ -148,19 +140,3 @@ def _sources(study: Report) -> Sheet | None:
     return of_rows(
         "sources", "Sources", columns_of(found), found, by="source", reference=study.reference
     )
-
-
-def _tools(study: Report) -> Sheet:
-    columns = [Column("name"), Column("version"), Column("licence"), Column("use", "used for")]
-    rows = [
-        {column.field: getattr(tool, column.field) for column in columns} for tool in study.tools
-    ]
-    return of_rows("tools", "Tools and models", columns, rows)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _short(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -21,8 +21,7 @@ from rote.report.report import Report
 from rote.report.summary import findings
 from rote.report.summary.comparisons import of_source
 from rote.report.summary.contrast import Contrast, contrasts, headlines
-from rote.report.summary.facets import Scene, scenes
-from rote.report.summary.statement import Statement
+from rote.report.summary.facets import Scene, Statement, scenes
 
 TOO_FEW, FEW = 5, 10
 _DETAILS = 6

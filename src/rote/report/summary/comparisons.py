@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rote.report.summary import wording
+from rote.report.summary import contrast as wording
 from rote.report.summary.contrast import Contrast
-from rote.report.summary.facets import Scene
-from rote.report.summary.statement import Statement
+from rote.report.summary.facets import Scene, Statement
 
 
 def of_source(
@@ -21,26 +20,41 @@ def of_source(
     undefined = [one for one in own if math.isnan(one.difference)]
     defined = [one for one in defined if one not in untested]
     by_length = [one for one in defined if _is_length(one)]
-    differing = [one for one in defined if _differs(one)]
+    differing = _ranked([one for one in defined if _differs(one)], each)
     rest = [one for one in defined if one not in by_length and one not in differing]
-    differing = _ranked(differing, each)
-    said = [_overall(scene, source, defined, differing, by_length)] if defined else []
-    said += [_untested(scene, source, untested)] if untested else []
+    reference, said = scene.reference, list[Statement]()
+    if defined:
+        said.append(_overall(scene, source, defined, differing, by_length))
+    if untested:
+        text = (
+            f"Whether {source} differs from {reference} was not tested in "
+            f"{_nouns(untested, wording.how_much)}; the notes of the measures say why."
+        )
+        said.append(Statement(text, "untested", sure="untested"))
     said += [_difference(scene, one) for one in differing[:each]]
     if further := differing[each:]:
-        said.append(_further(scene, source, further))
+        text = f"{source} differs from {reference} in {_nouns(further, _how_much)} too."
+        certain = all(one.sure == "sure" and not _only_equal(one) for one in further)
+        said.append(Statement(text, "difference", sure="sure" if certain else "likely"))
     said += [_length(scene, one) for one in by_length[: max(2, each // 2)]]
     if rest:
-        said.append(_not_found(scene, source, rest))
+        found = f"No difference between {source} and {reference} was found in "
+        said.append(Statement(f"{found}{_nouns(rest, wording.at_most)}.", "none", sure="not"))
     if undefined:
-        said.append(_undefined(scene, source, undefined))
+        nouns = wording.listed([one.headline.noun for one in undefined])
+        why = f"{nouns}; the notes of the measures say why."
+        said.append(Statement(f"Undefined for {source} or {reference}: {why}", "undefined"))
     group = scene.group(source)
     return len(differing), [replace(one, source=group) for one in said]
 
 
+def _nouns(contrasts: Sequence[Contrast], shown: Callable[[Contrast], str]) -> str:
+    return wording.listed([f"{one.headline.noun} ({shown(one)})" for one in contrasts])
+
+
 def _ranked(differing: Sequence[Contrast], told: int) -> list[Contrast]:
     """The clearest first; among those that are told one by one is one of each direction."""
-    ranked = sorted(differing, key=lambda one: -abs(_strength(one)))
+    ranked = sorted(differing, key=lambda one: 0.0 if math.isnan(one.z) else -abs(one.z))
     missing = {_direction(one) for one in ranked} - {_direction(one) for one in ranked[:told]}
     for direction in sorted(missing - {""})[: max(0, told - 1)]:
         other = next(one for one in ranked if _direction(one) == direction)
@@ -65,10 +79,6 @@ def _only_equal(one: Contrast) -> bool:
     if one.at_equal_length in (None, "not"):
         return False
     return one.sure in ("not", "untested") or one.equal_difference * one.difference <= 0
-
-
-def _strength(one: Contrast) -> float:
-    return 0.0 if math.isnan(one.z) else one.z
 
 
 def _direction(one: Contrast) -> str:
@@ -177,49 +187,11 @@ def _equal_p(one: Contrast) -> float:
     return one.same.p if one.same is not None else one.own.matched_p_corrected
 
 
-def _further(scene: Scene, source: str, rest: Sequence[Contrast]) -> Statement:
-    text = f"{source} differs from {scene.reference} in {wording.listed(_told(rest))} too."
-    certain = all(one.sure == "sure" and not _only_equal(one) for one in rest)
-    return Statement(text, "difference", sure="sure" if certain else "likely")
-
-
-def _told(contrasts: Sequence[Contrast]) -> list[str]:
-    return [
-        f"{one.headline.noun} ({_equal_shown(one) if _only_equal(one) else wording.how_much(one)})"
-        for one in contrasts
-    ]
-
-
-def _equal_shown(one: Contrast) -> str:
+def _how_much(one: Contrast) -> str:
+    if not _only_equal(one):
+        return wording.how_much(one)
     value, other = (wording.number(v, one.headline) for v in _equal_values(one))
     return f"at equal length {value} against {other}, {wording.p_value(_equal_p(one))}"
-
-
-def _not_found(scene: Scene, source: str, rest: Sequence[Contrast]) -> Statement:
-    parts = [f"{one.headline.noun} ({wording.at_most(one)})" for one in rest]
-    text = (
-        f"No difference between {source} and {scene.reference} was found in "
-        f"{wording.listed(parts)}."
-    )
-    return Statement(text, "none", sure="not")
-
-
-def _untested(scene: Scene, source: str, untested: Sequence[Contrast]) -> Statement:
-    parts = [f"{one.headline.noun} ({wording.how_much(one)})" for one in untested]
-    text = (
-        f"Whether {source} differs from {scene.reference} was not tested in "
-        f"{wording.listed(parts)}; the notes of the measures say why."
-    )
-    return Statement(text, "untested", sure="untested")
-
-
-def _undefined(scene: Scene, source: str, undefined: Sequence[Contrast]) -> Statement:
-    nouns = [one.headline.noun for one in undefined]
-    text = (
-        f"Undefined for {source} or {scene.reference}: {wording.listed(nouns)}; the notes of the "
-        "measures say why."
-    )
-    return Statement(text, "undefined")
 
 
 def _statement(text: str, kind: str, one: Contrast, difference: float) -> Statement:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rote.core.record import Headline
 from rote.core.result import Result, SourceResult
-from rote.report.summary import wording
-from rote.report.summary.statement import Statement
+from rote.report.summary import contrast as wording
+from rote.report.summary.facets import Statement
 
 _SCORES = {"rouge_2": "ROUGE-2", "entity_recall": "entity recall"}
 """Scores of items that are told, of all that `overlap` can have."""

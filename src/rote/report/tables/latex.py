@@ -7,11 +7,18 @@ from collections.abc import Iterator, Sequence
 
 from rote.core.result import Result
 from rote.core.table import Column, Rows
-from rote.report._facets import split_panel
-from rote.report._grid import UNTESTED, Cell, grid, ordered_sources, rounded, rounded_like
+from rote.report._grid import (
+    UNTESTED,
+    Cell,
+    grid,
+    ordered_sources,
+    rounded,
+    rounded_like,
+    split_panel,
+)
 from rote.report.tables import sheet
-from rote.report.tables.layout import layout, undeclared, values_layout
 from rote.report.tables.sheet import LIMIT, Sheet, of_rows, sheets
+from rote.report.tables.values import layout, undeclared, values_layout
 from rote.report.tables.written import IN_VALUES
 from rote.report.terminal import harmless
 

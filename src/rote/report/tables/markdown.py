@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rote.core.result import Result
-from rote.report.tables.layout import on_page
 from rote.report.tables.sheet import Cell, Sheet
-from rote.report.tables.values import comparisons_table, values_table
+from rote.report.tables.values import comparisons_table, on_page, values_table
 from rote.report.terminal import harmless
 
 # Without its opening sign a link, a picture or a tag is text.

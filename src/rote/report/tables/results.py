@@ -9,7 +9,6 @@ from typing import Any
 
 from rote.core.result import Result
 from rote.core.table import Column
-from rote.report._facets import split, split_panel
 from rote.report._grid import (
     SIGNIFICANT,
     UNTESTED,
@@ -18,10 +17,12 @@ from rote.report._grid import (
     ordered_sources,
     rounded,
     rounded_like,
+    split,
+    split_panel,
 )
-from rote.report.tables.layout import SWEEP, layout, values_layout
 from rote.report.tables.screen import Line, grid_lines, heading, plain_text, print_sheet
 from rote.report.tables.sheet import sheets
+from rote.report.tables.values import SWEEP, layout, values_layout
 from rote.report.terminal import harmless
 
 _MANY = 4

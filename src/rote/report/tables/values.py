@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from rote.core import registry
+from rote.core.errors import UnknownName
 from rote.core.registry import of_result
 from rote.core.result import Result
-from rote.core.table import Column
-from rote.report._facets import split, split_panel
+from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table
 from rote.report._grid import (
     SIGNIFICANT,
     UNTESTED,
@@ -19,9 +20,107 @@ from rote.report._grid import (
     ordered_sources,
     rounded,
     rounded_like,
+    split,
+    split_panel,
 )
 from rote.report._grid import Cell as Value
-from rote.report.tables.sheet import Cell, Sheet, number_cell, p_value, shown_name, slug, text_cell
+from rote.report.tables.sheet import (
+    Cell,
+    Sheet,
+    columns_of,
+    number_cell,
+    p_value,
+    sheets,
+    shown_name,
+    slug,
+    text_cell,
+)
+
+_MACHINERY = (VALUES, "matched", "curve", "highlight")
+"""Tables that are part of others, or are no tables for the eye."""
+TEXTS, SWEEP = "texts", "sweep"
+_EVERY = 100
+
+
+def layout(result: Result) -> list[Table]:
+    """The tables of a result, without its values."""
+    declared = _declared(result.measure)
+    if not declared:
+        names = [name for name in result.tables if name not in (*_MACHINERY, TEXTS, SWEEP)]
+        declared = [undeclared(name) for name in names]
+    own = [table for table in declared if table.name != VALUES]
+    shared = [one for one in _SHARED if one.name not in {table.name for table in own}]
+    return [*own, *shared]
+
+
+def values_layout(result: Result) -> Table | None:
+    """How a study shows its values, where that is not as values by sources."""
+    return next((one for one in _declared(result.measure) if one.name == VALUES), None)
+
+
+def undeclared(name: str) -> Table:
+    """A table with a column for each field of its rows."""
+    return Table(
+        name,
+        name.replace("_", " ").capitalize(),
+        lambda rows, result: columns_of(rows),
+        by="source",
+    )
+
+
+def on_page(result: Result) -> list[Sheet]:
+    """The tables of a result in a report; the first rows of each are on the page."""
+    return [
+        sheet
+        for table in layout(result)
+        if table.page
+        for sheet in sheets(table, result)
+        if sheet.data
+    ]
+
+
+def _declared(measure: str) -> Sequence[Table]:
+    try:
+        return registry.find(measure).layout
+    except UnknownName:
+        return ()
+
+
+def _text_columns(rows: Rows, result: Result) -> list[Column]:
+    first = (Column("source"), Column("id"))
+    return [*first, *(c for c in columns_of(rows) if c.field not in ("source", "id"))]
+
+
+def _titled(rows: Rows, result: Result) -> list[Row]:
+    titles = {row["value"]: row["title"] for row in result.tables.get(VALUES, ())}
+    return [{**row, "title": titles.get(row["value"], row["value"])} for row in rows]
+
+
+_SHARED = (
+    Table(
+        TEXTS,
+        "Values of each text",
+        _text_columns,
+        said=lambda rows, result: f"the first of a source; JSON and CSV hold all {len(rows):,}",
+        by="source",
+        page=False,
+    ),
+    Table(
+        SWEEP,
+        lambda rows, result: f"Over {rows[0]['over']}",
+        (Column("source"),),
+        said="mean ± standard deviation (largest - smallest)",
+        rows=_titled,
+        limit=_EVERY,
+        pivot=Pivot(
+            "value",
+            Column("mean", kind="number", spread="sd", also=Column("range", kind="number")),
+            lambda row: str(row["title"]),
+        ),
+        page=False,
+    ),
+)
+
 
 _MANY = 300
 """Rows of a table of values on a page: sources are what a report is about."""
@@ -79,7 +178,7 @@ def sources_table(
         Column("sets" if within else "texts", kind="count"),
         Column("words", kind="count"),
         *(
-            _column(name, row, titles[name[0]] if titles else "", sizes[name])
+            _value_column(name, row, titles[name[0]] if titles else "", sizes[name])
             for name, row in found.items()
         ),
     ]
@@ -173,7 +272,7 @@ def _tests(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dic
                         }
 
 
-def _column(name: tuple[str, str], row: GridRow, above: str, at: Collection[str]) -> Column:
+def _value_column(name: tuple[str, str], row: GridRow, above: str, at: Collection[str]) -> Column:
     lines = [row.title] if above else []
     lines += [] if row.higher == "neither" else [f"higher: more {row.higher}"]
     if found := [size for size in at if size]:

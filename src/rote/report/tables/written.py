@@ -21,8 +21,7 @@ from typing import Any
 from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
 from rote.core.table import Rows
-from rote.report._facets import split
-from rote.report._grid import grid
+from rote.report._grid import grid, split
 from rote.report.tables.sheet import Sheet
 
 VALUES = "values"
@@ -84,31 +83,21 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
         groups = {name: group for group, name in facet.names.items()}
         for row in grid(part):
             for name, cell in row.cells.items():
-                yield {
+                held = {
                     "measure": row.measure,
                     "source": groups[name],
                     "texts": part.sources[name].texts,
                     "words": part.sources[name].words,
                     "value": row.value,
-                    "estimate": cell.estimate,
-                    "low": cell.low,
-                    "high": cell.high,
-                    "difference": cell.difference,
-                    "p": cell.p,
-                    "p_corrected": cell.p_corrected,
-                    "matched": cell.matched,
-                    "matched_sd": cell.matched_sd,
                     "matched_at": row.matched_at,
-                    "matched_difference": cell.matched_difference,
-                    "matched_p_corrected": cell.matched_p_corrected,
                     "facet": facet.title,
                     "name": name,
                     "reference": facet.reference,
                     "verdict": cell.verdict if cell.asked else "",
-                    "matched_verdict": ""
-                    if math.isnan(cell.matched_difference)
-                    else cell.matched_verdict,
                 }
+                if math.isnan(cell.matched_difference):
+                    held["matched_verdict"] = ""
+                yield {n: held[n] if n in held else getattr(cell, n) for n in VALUE_COLUMNS}
 
 
 def as_polars(result: Result, table: str = VALUES) -> Any:

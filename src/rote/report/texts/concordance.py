@@ -1,4 +1,5 @@
-"""What an index found, for the eye: concordance lines, counts, frequent n-grams."""
+"""What an index found, for the eye: concordance lines, counts, frequent n-grams; and a text with
+its layers aligned below the words."""
 
 from __future__ import annotations
 
@@ -6,6 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from rote.core.annotation import Annotation
 from rote.core.table import Column
 from rote.report.tables.screen import Listing, rows_table
 from rote.report.terminal import harmless, isolated
@@ -68,13 +73,13 @@ def count_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
 
     The phrase itself is left out where the items say the same.
     """
-    said = {row["phrase"] for row in rows if _items(row).lower() == row["phrase"].lower()}
+    said = {row["phrase"] for row in rows if _phrase(row).lower() == row["phrase"].lower()}
     phrases = any(row["phrase"] not in said for row in rows)
     shown, last = [], None
     for row in rows:
         named = "" if row["phrase"] == last else row["phrase"]
         last = row["phrase"]
-        shown.append({**row, "phrase": named if phrases else None, "items": _items(row)})
+        shown.append({**row, "phrase": named if phrases else None, "items": _phrase(row)})
     columns = (Column("phrase", optional=True), Column("layer"), Column("items"))
     return rows_table([*columns, *_numbers("occurrences", "documents", "authors")], shown)
 
@@ -109,7 +114,7 @@ def _rows(line: Line) -> list[str]:
     return [" ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
 
 
-def _items(row: Mapping[str, Any]) -> str:
+def _phrase(row: Mapping[str, Any]) -> str:
     """The items of a phrase; a query says what it means itself."""
     return " ".join(row["items"]) if row["items"] else str(row["phrase"])
 
@@ -140,3 +145,67 @@ def _end(text: str, size: int) -> str:
     while first and first < len(text) and not cell_len(text[first]):
         first += 1
     return isolated(" " * room + text[first:])
+
+
+_COLUMN_GAP = 2
+# Classes of tags that a reader tells apart at a glance; the same in every layer.
+_STYLES = {
+    "NOUN": "green",
+    "PROPN": "bright_green",
+    "PRON": "cyan",
+    "VERB": "red",
+    "AUX": "bright_red",
+    "ADJ": "yellow",
+    "ADV": "magenta",
+    "NUM": "bright_yellow",
+    "PUNCT": "dim",
+}
+
+
+def gloss(annotation: Annotation, text: int, layers: Sequence[str], width: int) -> Iterator[Text]:
+    """Lines of the given width: the words in bold, then one line per layer."""
+    word = annotation.word
+    place = word.slice(text)
+    ends = word.text_ends if word.sentence_ends is None else word.sentence_ends
+    first = place.start
+    for end in ends[(ends > place.start) & (ends <= place.stop)].tolist():
+        yield from _sentence(annotation, first, end, layers, width)
+        first = end
+
+
+def _sentence(
+    annotation: Annotation, first: int, last: int, layers: Sequence[str], width: int
+) -> Iterator[Text]:
+    rows = {name: _items(annotation, name, first, last) for name in ("word", *layers)}
+    if annotation.heads is not None:
+        # Heads are counted within the sentence, from 1, as treebanks do; 0 is the root.
+        heads = annotation.heads[first:last].tolist()
+        rows["head"] = [str(head - first + 1) if head >= 0 else "0" for head in heads]
+    label = max(map(len, rows)) + _COLUMN_GAP
+    widths = [max(map(cell_len, column)) + _COLUMN_GAP for column in zip(*rows.values())]
+    classes = _items(annotation, "upos", first, last) if "upos" in annotation.layers else None
+    start = 0
+    while start < len(widths):
+        stop, used = start + 1, label + widths[start]
+        while stop < len(widths) and used + widths[stop] <= width:
+            used += widths[stop]
+            stop += 1
+        for name, items in rows.items():
+            line = Text(set_cell_size(name, label), style="dim")
+            for number in range(start, stop):
+                style = "bold" if name == "word" else ""
+                if classes:
+                    style += " " + _STYLES.get(classes[number], "")
+                line.append(set_cell_size(items[number], widths[number]), style=style.strip())
+            yield line
+        yield Text()
+        start = stop
+
+
+def _items(annotation: Annotation, name: str, first: int, last: int) -> list[str]:
+    layer = annotation.layers[name]
+    # Control characters would move the cursor: shown as what they are.
+    return [
+        "".join(c if c.isprintable() else repr(c)[1:-1] for c in layer.vocabulary[item]) or "∅"
+        for item in layer.ids[first:last]
+    ]

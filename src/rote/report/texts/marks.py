@@ -30,6 +30,10 @@ class Mark:
     sources: Sequence[Mapping[str, Any]] = ()
     """Where it stands elsewhere: document, author, excerpt, ..."""
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Mark:
+        return cls(**{**data, "sources": tuple(data["sources"])})
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rote.core.progress import several
 from rote.core.result import Result
-from rote.report._facets import split
+from rote.core.table import defined
+from rote.report._grid import split
 from rote.report.terminal import facts_table, harmless
 
 if TYPE_CHECKING:
@@ -31,8 +33,9 @@ def print_originality(result: Result, console: Any) -> None:
         for table in (_failing, _originals):
             for shown in table(part, title, console.width):
                 console.print(shown, highlight=False)
-    for shown in _ground_truth(result):
-        console.print(shown, highlight=False)
+    if facts := ground_truth(result):
+        console.print(_heading("The ground truth", "all verdicts are about it alone"))
+        console.print(facts_table(facts), highlight=False)
 
 
 def _failing(result: Result, title: str, width: int) -> Iterator[RenderableType]:
@@ -71,21 +74,21 @@ def _originals(result: Result, title: str, width: int) -> Iterator[RenderableTyp
         yield Text.assemble((f" {harmless(source)}: ", "bold"), shown)
 
 
-def _ground_truth(result: Result) -> Iterator[RenderableType]:
+def ground_truth(result: Result) -> dict[str, str]:
     """What the verdicts rest on; the rows of every facet are the same."""
     if not result.tables.get("ground_truth"):
-        return
+        return {}
     held = result.tables["ground_truth"][0]
     facts = {
-        "size": f"{_several(held['documents'], 'document')}, {_several(held['words'], 'word')}",
-        "sources": f"{held['sources']:,}: {_several(held['authors'], 'author')}, "
-        f"{_several(held['documents_without_author'], 'document')} without one",
+        "size": f"{several(held['documents'], 'document')}, {several(held['words'], 'word')}",
+        "sources": f"{held['sources']:,}: {several(held['authors'], 'author')}, "
+        f"{several(held['documents_without_author'], 'document')} without one",
     }
     unseen = {row["length"]: row["unseen"] for row in result.tables.get("incompleteness", ())}
     shown = [
         f"{unseen[n]:.0%} of those of {name} words"
         for n, name in _NUMBERS.items()
-        if unseen.get(n) is not None
+        if defined(unseen.get(n))
     ]
     if shown:
         facts["missing"] = (
@@ -102,24 +105,14 @@ def _ground_truth(result: Result) -> Iterator[RenderableType]:
     guessed = [
         f"{name} = {row['author']}" for row in authors.values() for name in row.get("guessed", ())
     ]
-    if merged:
-        facts["one author"] = _some(merged)
-    if guessed:
-        facts["guessed"] = _some(guessed)
-    if unclear:
-        facts["left apart"] = _some(unclear)
-    yield _heading("The ground truth", "all verdicts are about it alone")
-    yield facts_table(facts)
+    named = {"one author": merged, "guessed": guessed, "left apart": unclear}
+    return facts | {what: _some(names) for what, names in named.items() if names}
 
 
 def _sources(rows: Rows, result: Result) -> list[str]:
     """The sources of a table, the reference first."""
     found = dict.fromkeys(row["source"] for row in rows)
     return sorted(found, key=lambda name: name != result.reference)
-
-
-def _several(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -152,10 +145,6 @@ def _marked(row: Mapping[str, Any], span: Mapping[str, Any], width: int) -> Text
 def _where(row: Mapping[str, Any]) -> str:
     document = harmless(row["document"])
     return f"{harmless(row['author'])} ({document})" if row["author"] else document
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None or share != share else f"{share:.1%}"
 
 
 def _source(name: str) -> Text:

@@ -12,8 +12,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rote.core.progress import several
 from rote.report.terminal import harmless, readable
-from rote.report.texts.highlight import page_template
 from rote.report.texts.marks import BLANK_LINES, Mark, Piece, paragraphs, pieces
 from rote.search.trace.evidence import Source, Span
 from rote.search.trace.trace import Trace, TracedText
@@ -73,8 +73,8 @@ def summary(traced: Trace) -> list[str]:
     share = f" ({inside / words:.2%})" if words else ""
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in traced.found.items())
     return [
-        f"{_several(words, 'word')} in {_several(len(traced.texts), 'text')}; "
-        f"{inside:,} of them{share} lie in a match, in {_several(holding, 'text')}",
+        f"{several(words, 'word')} in {several(len(traced.texts), 'text')}; "
+        f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}",
         f"matches of at least {traced.options.min_words} words: {kinds}",
         *traced.notes,
     ]
@@ -108,7 +108,7 @@ def page(traced: Trace, title: str) -> str:
     for span in traced.spans:
         of_text.setdefault(span.number, []).append(span)
 
-    written = page_template("trace.html").render(
+    written = _template().render(
         title=readable(title),
         summary=[readable(line) for line in summary(traced)],
         listed=f"{len(traced.spans):,} of {sum(traced.found.values()):,}, the {_first(traced)}",
@@ -144,15 +144,10 @@ def _first(traced: Trace) -> str:
     return "longest first" if traced.options.sort == "longest" else "least likely first"
 
 
-def _several(number: int, what: str) -> str:
-    """A number of things, in words."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
-
-
 def _counts(span: Span) -> str:
     """How often a span stands in the corpus, in words."""
-    found = f"{_several(span.occurrences, 'time')} in {_several(span.documents, 'document')}"
-    return found + (f" by {_several(span.authors, 'author')}" if span.authors else "")
+    found = f"{several(span.occurrences, 'time')} in {several(span.documents, 'document')}"
+    return found + (f" by {several(span.authors, 'author')}" if span.authors else "")
 
 
 def edited(span: Span) -> str:
@@ -302,3 +297,12 @@ def paragraphs_of(
         }
 
     return paragraphs(text, marks, shown, between=BLANK_LINES)
+
+
+def _template() -> Any:
+    from importlib.resources import files
+
+    from jinja2 import Environment
+
+    written = files("rote.report.texts").joinpath("pages", "trace.html").read_text("utf-8")
+    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(written)

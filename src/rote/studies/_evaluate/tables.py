@@ -1,10 +1,11 @@
-"""From answers, one record each, to values of groups and tests between models."""
+"""From answers, one record each, to values of groups and tests between models; and how they are
+shown: a line for each group, under its model."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import NormalDist
 
@@ -13,21 +14,24 @@ import numpy as np
 from rote.compare.clusters import mean_error, numbered, share_interval
 from rote.compare.exact_tests import mcnemar
 from rote.compare.permutation import holm
+from rote.core.chart import Chart
 from rote.core.facets import JOINT
-from rote.core.result import Row, SourceResult
+from rote.core.result import Result, Row, SourceResult
+from rote.core.table import VALUES, Column, Rows, Table, source_rows, value_ends
 from rote.corpus.items import Item
 from rote.studies._evaluate.answers import SOURCE
 from rote.studies._items import grouped
 
-VALUES = {
-    "accuracy": ("accuracy", "up"),
-    "accuracy_norm": ("accuracy by characters", "up"),
-    "perplexity": ("perplexity of the last word", "down"),
-    "loglikelihood": ("log-likelihood of the right option", "up"),
-    "chance": ("accuracy of chance", "neither"),
-    "majority": ("accuracy of the most frequent place", "neither"),
-    "unanswered": ("items without an answer", "neither"),
+TITLES = {
+    "accuracy": "accuracy",
+    "accuracy_norm": "accuracy by characters",
+    "perplexity": "perplexity of the last word",
+    "loglikelihood": "log-likelihood of the right option",
+    "chance": "accuracy of chance",
+    "majority": "accuracy of the most frequent place",
+    "unanswered": "items without an answer",
 }
+HIGHER = {"accuracy": "up", "accuracy_norm": "up", "perplexity": "down", "loglikelihood": "up"}
 _ALWAYS = "majority: the right option always stands at the same place, which says nothing"
 _MIXED = "chance, majority: last words are among the items, and cannot be had by lot"
 _ENOUGH = 20
@@ -51,7 +55,7 @@ def source(rows: Sequence[Row], level: float) -> SourceResult:
         if told or field == "acc":
             values[name] = sum(told) / len(told) if told else math.nan
         if told and level:
-            asked = np.array([_number(row.get(field)) for row in rows])
+            asked = np.array([row.get(field) for row in rows], np.float64)
             intervals[name] = share_interval(asked, bases, level)
     if math.isnan(values["accuracy"]):
         notes.append("accuracy: no item has both an answer and a right option")
@@ -77,10 +81,6 @@ def source(rows: Sequence[Row], level: float) -> SourceResult:
 def _base(row: Row) -> str:
     """What the item of an answer was made from; its fields stand in the row."""
     return Item(row["id"], row["task"], "", (), None, meta=row).base
-
-
-def _number(told: int | None) -> float:
-    return math.nan if told is None else float(told)
 
 
 def perplexity(
@@ -122,45 +122,26 @@ def _baselines(rows: Sequence[Row], values: dict[str, float], notes: list[str]) 
         notes.append(_ALWAYS)
 
 
-def described(sources: Mapping[str, SourceResult]) -> list[Row]:
-    """What the values are, those alone that a group has."""
-    return [
-        {
-            "value": name,
-            "title": title,
-            "higher": higher,
-            "length_sensitive": False,
-            "share": name.startswith("accuracy"),
-        }
-        for name, (title, higher) in VALUES.items()
-        if any(name in one.values for one in sources.values())
-    ]
-
-
 def tests(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
     """McNemar between every two models on the items of a group that both answered."""
     found: list[Row] = []
     others = [field for field in by if field != SOURCE]
     models = list(dict.fromkeys(row[SOURCE] for row in rows))
     for group, own in grouped_rows(rows, others).items():
-        told: dict[str, list[tuple[int | None, str]]] = {name: [] for name in models}
-        for row in own:
-            told[row[SOURCE]].append((row["acc"], _base(row)))
+        bases = numbered([_base(row) for row in own if row[SOURCE] == models[0]])
+        told = {
+            name: np.array([row["acc"] for row in own if row[SOURCE] == name], np.float64)
+            for name in models
+        }
         for one, other in combinations(models, 2):
-            both = [
-                (a, b, base)
-                for (a, base), (b, _) in zip(told[one], told[other])
-                if a is not None and b is not None
-            ]
-            first = np.array([a for a, _, _ in both], bool)
-            second = np.array([b for _, b, _ in both], bool)
-            test = mcnemar(first, second, numbered([base for _, _, base in both]))
+            both = np.isfinite(told[one]) & np.isfinite(told[other])
+            test = mcnemar(told[one][both] == 1, told[other][both] == 1, bases[both])
             found.append(
                 {
                     **dict(zip(others, group.split(JOINT))),
                     "one": one,
                     "other": other,
-                    "items": len(both),
+                    "items": int(both.sum()),
                     "only_one": test.lost,
                     "only_other": test.gained,
                     "p": test.p,
@@ -186,7 +167,7 @@ def notes(rows: Sequence[Row]) -> Iterator[str]:
     # A backend that does not see the likeliest token never says greedy, here or elsewhere.
     for name in dict.fromkeys(row[SOURCE] for row in rows):
         own = [row for row in rows if row[SOURCE] == name]
-        last = [row for row in own if _is_last_word(row)]
+        last = [row for row in own if len(row["options"]) == 1 and "unanswered" not in row]
         if len(last) >= _ENOUGH and not any(any(row.get("greedy", ())) for row in own):
             yield (
                 f"{name}: not one last word was the likeliest. Either it is that bad, or its "
@@ -194,5 +175,99 @@ def notes(rows: Sequence[Row]) -> Iterator[str]:
             )
 
 
-def _is_last_word(row: Row) -> bool:
-    return len(row["options"]) == 1 and "unanswered" not in row
+_EVERY, _LISTED = 1000, 10
+_LEGEND = {
+    "accuracy": "accuracy: of the items that were answered",
+    "accuracy_norm": "norm.: log-likelihoods divided by the characters of their option first",
+    "perplexity": "perplexity: exp(- mean log-likelihood) of the last word as a whole",
+    "majority": "chance, majority: by lot, and by the place where the right option is most often",
+}
+
+
+def _grouped(rows: Rows, result: Result) -> Rows:
+    """The fields that name a group, in columns of their own; what nobody left out is not said."""
+    known = {row["group"]: row for row in result.tables.get("groups", ())}
+    found = []
+    for row in rows:
+        group, parts = row["source"], row["source"].split(JOINT)
+        # A result of an earlier version has nothing but the name of the group.
+        if len(parts) != len(result.by):
+            parts = [group]
+        fields = (
+            {n: known[group][n] for n in result.by}
+            if group in known
+            else dict(zip(result.by, parts))
+        )
+        found.append({**row, **fields, "unanswered": row.get("unanswered") or None})
+    return found
+
+
+def _columns(rows: Rows, result: Result) -> list[Column]:
+    return [
+        *(Column(name) for name in sorted(result.by, key=lambda name: name != SOURCE)),
+        Column("texts", "items", "count"),
+        Column("accuracy", kind="share", ends=value_ends("accuracy"), optional=True),
+        Column("accuracy_norm", "norm.", "share", optional=True),
+        Column("perplexity", kind="number", optional=True),
+        Column("chance", kind="share", optional=True),
+        Column("majority", kind="share", optional=True),
+        Column("unanswered", kind="count", optional=True),
+    ]
+
+
+def _said(rows: Rows, result: Result) -> str:
+    return "; ".join(said for name, said in _LEGEND.items() if any(name in row for row in rows))
+
+
+def _test_columns(rows: Rows, result: Result) -> list[Column]:
+    return [
+        *(Column(name) for name in result.by if name in rows[0]),
+        *(Column("one"), Column("other")),
+        *(Column("only_one", kind="count"), Column("only_other", kind="count")),
+        *(Column("p", kind="p"), Column("p_corrected", "p (Holm)", "p")),
+    ]
+
+
+LAYOUT = (
+    Table(VALUES, "Answers", _columns, said=_said, rows=_grouped, by=SOURCE, limit=_EVERY),
+    Table(
+        "tests",
+        "McNemar, exact: items that only one of two models has right",
+        _test_columns,
+        limit=_EVERY,
+    ),
+    Table(
+        "unanswered",
+        "Unanswered",
+        (Column("source"), Column("task"), Column("id"), Column("why")),
+        said=lambda rows, result: f"{len(rows):,} items",
+        limit=_LISTED,
+    ),
+)
+
+
+def _accuracy(rows: Rows, result: Result) -> Rows:
+    drawn = []
+    for row in source_rows(result):
+        fields = dict(zip(result.by, row["source"].split(JOINT)))
+        model = fields.pop(SOURCE, "")
+        drawn.append({**row, "source": model, "name": JOINT.join(fields.values()) or "all items"})
+    return drawn
+
+
+CHARTS = (
+    Chart(
+        "accuracy",
+        "Accuracy",
+        x="accuracy",
+        y="name",
+        colour="source",
+        ends=value_ends("accuracy"),
+        titles={"accuracy": "accuracy"},
+        share=True,
+        rule="chance",
+        rows=_accuracy,
+        whole=True,
+        says="The accuracy of each group of items, with its interval; chance is marked.",
+    ),
+)

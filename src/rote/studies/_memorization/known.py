@@ -1,15 +1,21 @@
-"""What else is known of the items: membership, right answers, how often a corpus holds them."""
+"""What else is known of the items: membership, right answers, how often a corpus holds them; and
+how well a score tells members of the training data from others, and how sure that is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import mean, numbered, share_interval
+from rote.compare.intervals import around
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
+from rote.core.table import estimate
 from rote.corpus.items import Item
 from rote.index.grams import Grams, window_starts
 from rote.search.backends import Backend
@@ -99,3 +105,63 @@ def _spread(column: NDArray[np.generic], right: NDArray[np.int64]) -> Floats:
     found = np.full(len(right), np.nan)
     found[right >= 0] = column
     return found
+
+
+Labels = NDArray[np.int64]
+
+
+def separation(
+    members: Floats,
+    others: Floats,
+    *,
+    alarms: float,
+    level: float,
+    bases: tuple[Labels, Labels] | None = None,
+) -> dict[str, Any]:
+    """AUC, and the share of members found at a given share of false alarms, as a row.
+
+    Higher scores speak for membership; undefined ones (nan) are left out.
+
+    `bases`: members and others with the same number belong together.
+    """
+    own, theirs = bases or (np.arange(len(members)), -1 - np.arange(len(others)))
+    own, theirs = own[~np.isnan(members)], theirs[~np.isnan(others)]
+    members, others = members[~np.isnan(members)], others[~np.isnan(others)]
+    counts = {"members": len(members), "others": len(others)}
+    if not all(counts.values()):
+        return {**counts, "auc": math.nan}
+    auc, error = _auc(members, others, own, theirs)
+    # At most the share of false alarms that was asked for.
+    threshold, real = _threshold(others, alarms)
+    found = (members > threshold).astype(np.float64)
+    return {
+        **counts,
+        **estimate("auc", auc, around(auc, error, level, texts=min(counts.values()))),
+        # The threshold is taken as given: of the members alone this says how sure the share is.
+        **estimate("found", float(found.mean()), share_interval(found, own, level)),
+        "false_alarms": real,
+    }
+
+
+def _auc(members: Floats, others: Floats, own: Labels, theirs: Labels) -> tuple[float, float]:
+    """The chance that a member scores above another, ties half; its standard error (DeLong, by
+    clusters as Obuchowski)."""
+    clusters = numbered(np.concatenate((own, theirs)))
+    count = len(clusters)
+    by_member = mean(_below(members, others), clusters[: len(members)], count)
+    by_other = mean(_below(others, members), clusters[len(members) :], count)
+    return by_member.value, (by_member - by_other).error
+
+
+def _below(scores: Floats, others: Floats) -> Floats:
+    """For each score the share of the others below it, equal ones half."""
+    ordered = np.sort(others)
+    left, right = (np.searchsorted(ordered, scores, side) for side in ("left", "right"))
+    return np.asarray((left + right) / (2 * len(others)))
+
+
+def _threshold(others: Floats, alarms: float) -> tuple[float, float]:
+    """The lowest threshold that at most the share `alarms` of the others exceeds."""
+    allowed = int(alarms * len(others) + 1e-9)
+    threshold = float(np.sort(others)[::-1][allowed]) if allowed < len(others) else -math.inf
+    return threshold, float((others > threshold).mean())

@@ -11,105 +11,77 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import numbered
+from rote.core.table import estimate
 
 Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
 FOLDS = 5
 SPLITS = 10
 _DRAWS = 200
+_UNKNOWN = np.full((2, 3), np.nan)
 _TOO_LARGE = 2_000
 """Items above which the support vector machine, quadratic in their number, sees a sample."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """What one standard deviation of a feature adds to the log-odds of a right answer."""
-
-    feature: str
-    value: float
-    error: float
-    p: float
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """The mean over the splits, and an interval: items drawn again, in every split."""
-
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """How well a classifier does on items it has not seen."""
-
-    macro_f1: Scored = Scored()
-    auc: Scored = Scored()
-
-
-@dataclass(frozen=True, slots=True)
-class Splits:
-    """In which order items are taken, which belong together, and the level of intervals."""
-
-    order: NDArray[np.int64]
-    bases: NDArray[np.int64]
-    level: float
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """All that one set of features says of right answers; `reason` says why something is nan."""
-
-    items: int
-    right: int
-    majority_f1: float
-    coefficients: tuple[Coefficient, ...]
-    logistic: Predicted
-    svm: Predicted
-    reason: str = ""
 
 
 def predict(
     features: Floats,
     names: Sequence[str],
     right: Floats,
-    splits: Splits | None = None,
+    order: Labels | None = None,
+    bases: Labels | None = None,
+    *,
+    level: float = 0.95,
     seed: int = 0,
-) -> Prediction:
-    """`features` has one row per item; items with an undefined feature or answer are left out."""
-    splits = splits or Splits(np.arange(len(right)), np.arange(len(right)), 0.95)
+) -> dict[str, Any]:
+    """All that one set of features says of right answers, as a row; `reason` says why something is
+    nan.
+
+    `features` has one row per item; items with an undefined feature or answer are left out. `order`
+    is the one that items are taken in; those with the same number in `bases` belong together.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import SVC
+
+    order = np.arange(len(right)) if order is None else order
+    bases = np.arange(len(right)) if bases is None else bases
     defined = np.flatnonzero(~np.isnan(features).any(axis=1) & ~np.isnan(right))
-    defined = defined[np.argsort(splits.order[defined], kind="stable")]
-    kept, answers = features[defined], right[defined].astype(bool)
-    bases = numbered(splits.bases[defined])
+    defined = defined[np.argsort(order[defined], kind="stable")]
+    kept, answers, bases = features[defined], right[defined].astype(bool), numbered(bases[defined])
     count, correct = len(answers), int(answers.sum())
-    nothing = Predicted()
     # The guess of the majority: F1 of its class is 2p / (1 + p), of the other 0.
     share = max(correct, count - correct) / count if count else math.nan
-    majority = share / (1 + share)
+    coefficients: list[dict[str, Any]] = []
+    logistic = svm = _UNKNOWN
     reason = _why_not(kept, answers)
-    if reason:
-        return Prediction(count, correct, majority, (), nothing, nothing, reason)
-    spread = kept.std(axis=0)
-    standard = (kept - kept.mean(axis=0)) / spread
-    # Where both classes can be told apart without fault, odds are infinite: nothing to estimate.
-    found, separable = _coefficients(standard, names, answers, bases)
-    return Prediction(
-        count,
-        correct,
-        majority,
-        found,
-        _out_of_fold(_logistic(), standard, answers, bases, splits.level, seed),
-        _out_of_fold(_svm(seed), *_drawn(standard, answers, bases, seed), splits.level, seed),
-        "the classes are separated: coefficients have no finite estimate" if separable else "",
-    )
+    if not reason:
+        standard = (kept - kept.mean(axis=0)) / kept.std(axis=0)
+        # Where both classes can be told apart without fault, odds are infinite.
+        coefficients = _coefficients(standard, names, answers, bases)
+        if not coefficients:
+            reason = "the classes are separated: coefficients have no finite estimate"
+        unpenalized = LogisticRegression(C=np.inf, max_iter=1000)
+        logistic = _out_of_fold(unpenalized, standard, answers, bases, level, seed)
+        cubic = SVC(kernel="poly", degree=3, coef0=1.0, random_state=seed)
+        svm = _out_of_fold(cubic, *_drawn(standard, answers, bases, seed), level, seed)
+    scored: dict[str, float] = {}
+    for name, found in (("logistic", logistic), ("svm", svm)):
+        for what, (value, *reach) in zip(("f1", "auc"), found.tolist()):
+            scored |= estimate(f"{name}_{what}", value, reach)
+    return {
+        "items": count,
+        "right": correct,
+        "majority_f1": share / (1 + share),
+        **scored,
+        "splits": SPLITS,
+        "coefficients": coefficients,
+        "reason": reason,
+    }
 
 
 def _why_not(features: Floats, answers: NDArray[np.bool_]) -> str:
@@ -121,10 +93,12 @@ def _why_not(features: Floats, answers: NDArray[np.bool_]) -> str:
 
 
 def _coefficients(
-    features: Floats, names: Sequence[str], answers: NDArray[np.bool_], bases: NDArray[np.int64]
-) -> tuple[tuple[Coefficient, ...], bool]:
-    """Maximum likelihood, by Newton's method on the log-odds; standard errors from the Hessian, and
-    where there are twins from what each base adds to the gradient (Liang and Zeger)."""
+    features: Floats, names: Sequence[str], answers: NDArray[np.bool_], bases: Labels
+) -> list[dict[str, Any]]:
+    """What one standard deviation of a feature adds to the log-odds of a right answer; nothing
+    where there is no finite estimate. Maximum likelihood, by Newton's method on the log-odds;
+    standard errors from the Hessian, and where there are twins from what each base adds to the
+    gradient (Liang and Zeger)."""
     from scipy.stats import norm
 
     table = np.column_stack([np.ones(len(features)), features])
@@ -133,13 +107,13 @@ def _coefficients(
         chances = 1 / (1 + np.exp(-np.clip(table @ weights, -30, 30)))
         bent = table.T @ (table * (chances * (1 - chances))[:, None])
         if np.linalg.cond(bent) > 1e12:
-            return (), True
+            return []
         step = np.linalg.solve(bent, table.T @ (answers - chances))
         weights += step
         if np.abs(step).max() < 1e-10:
             break
     else:
-        return (), True
+        return []
     spread = np.linalg.inv(bent)
     count = int(bases.max()) + 1
     if 1 < count < len(answers):
@@ -147,27 +121,15 @@ def _coefficients(
         sums = np.stack([np.bincount(bases, column, minlength=count) for column in pulls.T])
         spread = spread @ (sums @ sums.T) @ spread * count / (count - 1)
     errors = np.sqrt(np.diag(spread))
-    return tuple(
-        Coefficient(name, float(w), float(e), float(2 * norm.sf(abs(w / e))))
+    return [
+        {"of": name, "value": float(w), "error": float(e), "p": float(2 * norm.sf(abs(w / e)))}
         for name, w, e in zip(names, weights[1:], errors[1:])
-    ), False
-
-
-def _logistic() -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=np.inf, max_iter=1000)
-
-
-def _svm(seed: int) -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(kernel="poly", degree=3, coef0=1.0, random_state=seed)
+    ]
 
 
 def _drawn(
-    features: Floats, answers: NDArray[np.bool_], bases: NDArray[np.int64], seed: int
-) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
+    features: Floats, answers: NDArray[np.bool_], bases: Labels, seed: int
+) -> tuple[Floats, NDArray[np.bool_], Labels]:
     if len(answers) <= _TOO_LARGE:
         return features, answers, bases
     own = np.random.default_rng(seed).choice(len(answers), _TOO_LARGE, replace=False)
@@ -178,16 +140,17 @@ def _out_of_fold(
     classifier: Any,
     features: Floats,
     answers: NDArray[np.bool_],
-    bases: NDArray[np.int64],
+    bases: Labels,
     level: float,
     seed: int,
-) -> Predicted:
-    """Means over the splits; for the interval bases are drawn with replacement, and every item that
-    is drawn keeps its predictions, one for each split."""
+) -> Floats:
+    """Macro-F1 and AUC on items not fitted, each with its interval: means over the splits; for the
+    interval bases are drawn with replacement, and every item that is drawn keeps its predictions,
+    one for each split."""
     from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 
     if bases.max() + 1 < FOLDS:
-        return Predicted()
+        return _UNKNOWN
     margins = np.stack(
         [
             cross_val_predict(
@@ -203,7 +166,7 @@ def _out_of_fold(
     )
     found = _scores(margins, answers)
     if not level:
-        return Predicted(*(Scored(float(value)) for value in found))
+        return np.column_stack([found, _UNKNOWN[:, 1:]])
     rng = np.random.default_rng(seed)
     members = [np.flatnonzero(bases == base) for base in range(int(bases.max()) + 1)]
     again = []
@@ -212,7 +175,7 @@ def _out_of_fold(
         if 0 < answers[drawn].sum() < len(drawn):
             again.append(_scores(margins[:, drawn], answers[drawn]))
     ends = np.quantile(again, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Predicted(*(Scored(*map(float, (v, low, high))) for v, low, high in zip(found, *ends)))
+    return np.column_stack([found, *ends])
 
 
 def _scores(margins: Floats, answers: NDArray[np.bool_]) -> Floats:

@@ -8,29 +8,39 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.clusters import mean_error, share_interval
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.intervals import around
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
+from rote.core.table import estimate
 from rote.corpus.items import Item
-from rote.studies._items import HALVES, Share, described, halves, mean_of, named, repeated
+from rote.studies._items import (
+    HALVES,
+    Floats,
+    Groups,
+    Labels,
+    Share,
+    described,
+    halves,
+    mean_of,
+    named,
+    repeated,
+)
 from rote.studies._memorization import known
-from rote.studies._memorization.attacks import ATTACKS
-from rote.studies._memorization.known import overlap_of_groups
-from rote.studies._memorization.membership import separation
-from rote.studies._memorization.prediction import SPLITS, Predicted, Splits, predict
-from rote.studies._memorization.scores import Scores
+from rote.studies._memorization.known import overlap_of_groups, separation
+from rote.studies._memorization.prediction import predict
+from rote.studies._memorization.scores import ATTACKS, Scores
 
-Floats = NDArray[np.float64]
 _HALVED = ("tde_likelihood", "neighbours")
 """The scores of the paper's table 4; a loss decides about the answer itself, so that halves by it
 would say nothing."""
 _FREQUENCIES = ("copies", "ips", "held")
 _FEW = 4
 EVERY = "all items"
+_ENDS = ("low", "high")
+_NO_GROUPS: Groups = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +48,15 @@ class Scoring:
     """What the tables are made from. Groups are those of the items, the same for every model."""
 
     items: Sequence[Item]
-    groups: Mapping[str, NDArray[np.int64]]
+    groups: Mapping[str, Labels]
     scores: Mapping[str, Scores]
     """By the name of the model."""
-    correct: NDArray[np.float64]
-    member: NDArray[np.float64]
+    correct: Floats
+    member: Floats
     frequencies: known.Frequencies | None
-    bases: NDArray[np.int64]
+    bases: Labels
     """Items with the same number are made from one another."""
-    order: NDArray[np.int64]
+    order: Labels
     """The place of each item in an order that is not that of the file."""
     options: Any
 
@@ -78,13 +88,13 @@ def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
 def notes(scored: Scoring) -> Iterator[str]:
     """What a reader of the numbers must know."""
     several = any(len(item.options) > 1 for item in scored.items)
-    if several and np.isnan(scored.correct).all():
+    if several and not _answered(scored):
         yield (
             "nobody says which items were answered rightly: `rote evaluate` does, and its results "
             "can be given here"
         )
     single = sum(len(item.options) == 1 for item in scored.items)
-    if single and not np.isnan(scored.correct).all():
+    if single and _answered(scored):
         yield f"{single:,} items have one option: right and wrong scores are not both known"
     if (scored.member == 1).any() and not (scored.member == 0).any():
         yield "all items are members: nothing to tell them from"
@@ -95,7 +105,7 @@ def notes(scored: Scoring) -> Iterator[str]:
         )
 
 
-def _source(scored: Scoring, model: str, own: NDArray[np.int64]) -> SourceResult:
+def _source(scored: Scoring, model: str, own: Labels) -> SourceResult:
     values, intervals, lacking = {}, {}, []
     for attack in ATTACKS:
         column = scored.scores[model].of_right(attack.name)[own]
@@ -123,115 +133,77 @@ def _named(scored: Scoring, model: str, group: str) -> dict[str, Any]:
     return {"model": model, **named(() if group == EVERY else scored.options.by, group)}
 
 
+def _each(scored: Scoring, more: Groups = _NO_GROUPS) -> Iterator[tuple[Row, Labels, Scores]]:
+    """Every model and group, as the rows of a table begin."""
+    for model, scores in scored.scores.items():
+        for group, own in {**scored.groups, **more}.items():
+            yield _named(scored, model, group), own, scores
+
+
+def _answered(scored: Scoring) -> bool:
+    return not np.isnan(scored.correct).all()
+
+
 def _prediction(scored: Scoring) -> Iterator[Row]:
     """Tables E to J: do the scores of the right and the wrong option predict right answers?"""
-    if np.isnan(scored.correct).all():
-        return
-    for model, scores in scored.scores.items():
-        for group, own in scored.groups.items():
-            for attack in ATTACKS:
-                right = scores.of_right(attack.name)[own]
-                wrong = scores.of_wrong(attack.name)[own]
-                if np.isnan(right).all():
-                    continue
-                both = not np.isnan(wrong).all()
-                features = np.column_stack([right, wrong] if both else [right])
-                found = predict(
-                    features,
-                    ["right", "wrong"] if both else ["right"],
-                    scored.correct[own],
-                    Splits(scored.order[own], scored.bases[own], scored.options.interval),
-                    scored.options.seed,
-                )
-                yield {
-                    **_named(scored, model, group),
-                    "attack": attack.name,
-                    "items": found.items,
-                    "right": found.right,
-                    "majority_f1": found.majority_f1,
-                    **_predicted("logistic", found.logistic),
-                    **_predicted("svm", found.svm),
-                    "splits": SPLITS,
-                    "coefficients": [
-                        {"of": c.feature, "value": c.value, "error": c.error, "p": c.p}
-                        for c in found.coefficients
-                    ],
-                    "reason": found.reason,
-                }
-
-
-def _predicted(name: str, found: Predicted) -> dict[str, Any]:
-    return {
-        f"{name}_f1": found.macro_f1.value,
-        f"{name}_f1_low": found.macro_f1.low,
-        f"{name}_f1_high": found.macro_f1.high,
-        f"{name}_auc": found.auc.value,
-        f"{name}_auc_low": found.auc.low,
-        f"{name}_auc_high": found.auc.high,
-    }
+    for begin, own, scores in _each(scored) if _answered(scored) else ():
+        for attack in ATTACKS:
+            columns = {
+                "right": scores.of_right(attack.name)[own],
+                "wrong": scores.of_wrong(attack.name)[own],
+            }
+            if np.isnan(columns["right"]).all():
+                continue
+            if np.isnan(columns["wrong"]).all():
+                del columns["wrong"]
+            found = predict(
+                np.column_stack(list(columns.values())),
+                list(columns),
+                scored.correct[own],
+                scored.order[own],
+                scored.bases[own],
+                level=scored.options.interval,
+                seed=scored.options.seed,
+            )
+            yield {**begin, "attack": attack.name, **found}
 
 
 def _halves(scored: Scoring) -> Iterator[Row]:
     """Table 4: accuracy of the items with a low and with a high score."""
-    if np.isnan(scored.correct).all():
-        return
-    for model, scores in scored.scores.items():
-        for group, own in scored.groups.items():
-            for attack in _HALVED:
-                if np.isnan(scores.of_right(attack)[own]).all():
-                    continue
-                several = scores.differences(attack)[own]
-                # A single option has nothing to be compared with: its score itself.
-                column = np.where(np.isnan(several), scores.of_right(attack)[own], several)
-                half = halves(column, np.zeros(len(own), np.int64))
-                for number, name in HALVES.items():
-                    part = own[half == number]
-                    share = Share.of(scored.correct[part], scored.bases[part])
-                    low, high = share.interval(scored.options.interval)
-                    yield {
-                        **_named(scored, model, group),
-                        "attack": attack,
-                        "half": name,
-                        "items": int((half == number).sum()),
-                        "accuracy": share.value,
-                        "low": low,
-                        "high": high,
-                    }
+    for begin, own, scores in _each(scored) if _answered(scored) else ():
+        for attack in _HALVED:
+            right = scores.of_right(attack)[own]
+            if np.isnan(right).all():
+                continue
+            several = scores.differences(attack)[own]
+            # A single option has nothing to be compared with: its score itself.
+            column = np.where(np.isnan(several), right, several)
+            half = halves(column, np.zeros(len(own), np.int64))
+            for number, name in HALVES.items():
+                part = own[half == number]
+                share = Share.of(scored.correct[part], scored.bases[part])
+                ends = share.interval(scored.options.interval)
+                about = {"attack": attack, "half": name, "items": len(part)}
+                yield {**begin, **about, **estimate("accuracy", share.value, ends, _ENDS)}
 
 
 def _membership(scored: Scoring) -> Iterator[Row]:
     """Members of each group against all non-members."""
     others = np.flatnonzero(scored.member == 0)
-    for model, scores in scored.scores.items():
-        for group, own in scored.groups.items():
-            members = own[scored.member[own] == 1]
-            if not len(members) or not len(others):
-                continue
-            for attack in ATTACKS:
-                # Turned so that higher speaks for membership.
-                column = attack.sign * scores.of_right(attack.name)
-                found = separation(
-                    column[members],
-                    column[others],
-                    bases=(scored.bases[members], scored.bases[others]),
-                    alarms=scored.options.false_alarms,
-                    level=scored.options.interval,
-                )
-                if not found.members or not found.others:
-                    continue
-                yield {
-                    **_named(scored, model, group),
-                    "attack": attack.name,
-                    "members": found.members,
-                    "others": found.others,
-                    "auc": found.auc,
-                    "auc_low": found.auc_interval[0],
-                    "auc_high": found.auc_interval[1],
-                    "found": found.found,
-                    "found_low": found.found_interval[0],
-                    "found_high": found.found_interval[1],
-                    "false_alarms": found.false_alarms,
-                }
+    for begin, own, scores in _each(scored):
+        members = own[scored.member[own] == 1]
+        for attack in ATTACKS:
+            # Turned so that higher speaks for membership.
+            column = attack.sign * scores.of_right(attack.name)
+            found = separation(
+                column[members],
+                column[others],
+                bases=(scored.bases[members], scored.bases[others]),
+                alarms=scored.options.false_alarms,
+                level=scored.options.interval,
+            )
+            if found["members"] and found["others"]:
+                yield {**begin, "attack": attack.name, **found}
 
 
 def _overlap(scored: Scoring) -> Iterator[Row]:
@@ -253,19 +225,12 @@ def _overlap(scored: Scoring) -> Iterator[Row]:
 
 
 def _overlap_row(
-    scored: Scoring, kind: str, held_in: str, shares: Floats, bases: NDArray[np.int64]
+    scored: Scoring, kind: str, held_in: str, shares: Floats, bases: Labels
 ) -> dict[str, Any]:
     count, mean = int((~np.isnan(shares)).sum()), mean_of(shares)
-    low, high = around(mean, mean_error(shares, bases), scored.options.interval, texts=count)
-    return {
-        "of": kind,
-        "in": held_in,
-        "n": scored.options.n,
-        "items": count,
-        "share": mean,
-        "low": low,
-        "high": high,
-    }
+    reach = around(mean, mean_error(shares, bases), scored.options.interval, texts=count)
+    about = {"of": kind, "in": held_in, "n": scored.options.n, "items": count}
+    return {**about, **estimate("share", mean, reach, _ENDS)}
 
 
 def _frequency(scored: Scoring) -> Iterator[Row]:
@@ -274,28 +239,19 @@ def _frequency(scored: Scoring) -> Iterator[Row]:
         return
     # Groups may be made by the frequency itself: only all items together vary in it then.
     whole = {EVERY: np.arange(len(scored.items))} if len(scored.groups) > 1 else {}
-    for model, scores in scored.scores.items():
-        for group, own in {**scored.groups, **whole}.items():
-            for attack in ATTACKS:
-                column = scores.of_right(attack.name)[own]
-                for name in _FREQUENCIES:
-                    held = getattr(scored.frequencies, name)[own]
-                    both = ~np.isnan(column) & ~np.isnan(held)
-                    if both.sum() < _FEW:
-                        continue
-                    rho = spearman(column[both], held[both])
-                    level = scored.options.interval
-                    count = len(np.unique(scored.bases[own][both]))
-                    low, high = bonett_wright_interval(rho, count, level)
-                    yield {
-                        **_named(scored, model, group),
-                        "attack": attack.name,
-                        "frequency": name,
-                        "items": int(both.sum()),
-                        "spearman": rho,
-                        "low": low,
-                        "high": high,
-                    }
+    for begin, own, scores in _each(scored, whole):
+        for attack in ATTACKS:
+            column = scores.of_right(attack.name)[own]
+            for name in _FREQUENCIES:
+                held = getattr(scored.frequencies, name)[own]
+                both = ~np.isnan(column) & ~np.isnan(held)
+                if both.sum() < _FEW:
+                    continue
+                rho = spearman(column[both], held[both])
+                count = len(np.unique(scored.bases[own][both]))
+                reach = bonett_wright_interval(rho, count, scored.options.interval)
+                about = {"attack": attack.name, "frequency": name, "items": int(both.sum())}
+                yield {**begin, **about, **estimate("spearman", rho, reach, _ENDS)}
 
 
 def _items(scored: Scoring) -> Iterator[Row]:

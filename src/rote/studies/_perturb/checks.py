@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.core.sample import RawText
 from rote.corpus.items import Item
@@ -66,12 +65,11 @@ def _side(texts: Sequence[str]) -> Any:
     from rote.annotate import words
     from rote.measure.rouge import Side
 
-    layer: Layer = words.get("rouge")(texts)
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    raw = RawText(
-        np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(one) for one in encoded])
+    ends = np.cumsum([len(one) for one in encoded])
+    return Side(
+        words.get("rouge")(texts), RawText(np.frombuffer(b"".join(encoded), np.uint8), ends)
     )
-    return Side(layer, raw)
 
 
 def cosine(pairs: Pairs, embedder: str, reporter: Reporter) -> Floats:

@@ -21,8 +21,9 @@ from rote.core.result import Row, SourceResult
 from rote.corpus.items import fingerprint
 from rote.curate._perturb.replacing import Replacement
 from rote.search.backends import Backend
+from rote.studies._items import described, mean_of
 from rote.studies._perturb import checks, tables
-from rote.studies._perturb.answering import Answers, Told
+from rote.studies._perturb.asking import Answers, Told
 from rote.studies._perturb.checks import Floats, Pairs
 from rote.studies._popularity.scores import Scale
 
@@ -154,23 +155,13 @@ def compared(
         task: _source(task, own, pairs, columns, done, options.interval)
         for task, own in groups.items()
     }
-    held = [name for name in VALUES if any(name in one.values for one in sources.values())]
-    described = [
-        {
-            "value": name,
-            "title": VALUES[name],
-            "higher": "neither",
-            "length_sensitive": False,
-            "share": name.startswith(_SHARES),
-        }
-        for name in held
-    ]
+    held = {n: t for n, t in VALUES.items() if any(n in one.values for one in sources.values())}
     return Findings(
         signed=_signed(pairs, done, options, backend, spoken),
         by=("task",),
         method=_METHOD,
         sources=sources,
-        values=described,
+        values=described(held, shares=_SHARES),
         tables=rows,
         notes=(*_unanswered(spoken), *_undecided(spoken)),
         records=records,
@@ -256,7 +247,7 @@ def _source(
     bases = numbered([pairs.before[n].base for n in own.tolist()])
     for name, column in columns.items():
         defined = column[own][~np.isnan(column[own])]
-        values[name] = float(defined.mean()) if len(defined) else math.nan
+        values[name] = mean_of(column[own])
         if not len(defined):
             notes.append(f"{name}: no item has one")
         elif level and name.startswith(_SHARES):

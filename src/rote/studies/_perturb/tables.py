@@ -14,10 +14,12 @@ from rote.compare.clusters import share_interval
 from rote.compare.exact_tests import mcnemar, signed_ranks
 from rote.core.progress import Reporter
 from rote.core.result import Row
+from rote.core.table import estimate
 from rote.curate._perturb.replacing import Replacement
 from rote.search.backends import Backend
+from rote.studies._items import mean_of
 from rote.studies._perturb import checks
-from rote.studies._perturb.answering import Told
+from rote.studies._perturb.asking import Told
 from rote.studies._perturb.checks import Floats, Pairs
 
 Groups = Mapping[str, NDArray[np.int64]]
@@ -55,9 +57,9 @@ def test_rows(
                     "test": "wilcoxon",
                     **named,
                     "items": int(both.sum()),
-                    "before": _mean(first[both]),
+                    "before": mean_of(first[both]),
                     "before_sd": _deviation(first[both]),
-                    "after": _mean(second[both]),
+                    "after": mean_of(second[both]),
                     "after_sd": _deviation(second[both]),
                     "differ": ranks.pairs,
                     "statistic": ranks.statistic,
@@ -98,7 +100,7 @@ def answer_rows(
                     "pos": one.pos,
                     **_share("accuracy_before", before[both], bases[own][both], level),
                     **_share("accuracy_after", after[both], bases[own][both], level),
-                    "accuracy_change": _change(_mean(before[both]), _mean(after[both])),
+                    "accuracy_change": _change(mean_of(before[both]), mean_of(after[both])),
                     **_perplexities(one.words_before[own], one.words_after[own]),
                     **_mcnemar(before, after, bases[own]),
                 }
@@ -107,8 +109,7 @@ def answer_rows(
 
 
 def _share(name: str, answers: Floats, bases: NDArray[np.int64], level: float) -> dict[str, Any]:
-    low, high = share_interval(answers, bases, level)
-    return {name: _mean(answers), f"{name}_low": low, f"{name}_high": high}
+    return estimate(name, mean_of(answers), share_interval(answers, bases, level))
 
 
 def _perplexities(before: Floats, after: Floats) -> dict[str, Any]:
@@ -133,10 +134,9 @@ def judge_rows(same: Floats, groups: Groups, level: float, bases: NDArray[np.int
     """How many of the judged items mean the same (table B of the paper)."""
     rows: list[Row] = []
     for task, own in groups.items():
-        known = same[own][np.isfinite(same[own])]
-        low, high = share_interval(same[own], bases[own], level)
-        share = _mean(known)
-        rows.append({"task": task, "judged": len(known), "same": share, "low": low, "high": high})
+        reach = share_interval(same[own], bases[own], level)
+        share = estimate("same", mean_of(same[own]), reach, ("low", "high"))
+        rows.append({"task": task, "judged": int(np.isfinite(same[own]).sum()), **share})
     return rows
 
 
@@ -191,10 +191,6 @@ def frequency_rows(replacements: Sequence[Row]) -> list[Row]:
                 }
             )
     return rows
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
 
 
 def _deviation(values: Floats) -> float:

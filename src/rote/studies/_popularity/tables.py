@@ -15,6 +15,7 @@ from rote.compare.exact_tests import sign_flip
 from rote.compare.intervals import around
 from rote.compare.permutation import holm
 from rote.core.result import Row, SourceResult
+from rote.core.table import estimate
 from rote.corpus.items import Item
 from rote.studies._items import (
     HALVES,
@@ -44,8 +45,8 @@ VALUES = {
     "accuracy_high": "accuracy, high popularity",
     "accuracy_difference": "high - low",
 }
-_SHARES = ("ahead", "accuracy", "accuracy_low", "accuracy_high")
-_PAPER = "advantage"
+_SHARES = ("ahead", "accuracy")
+_PAPER, _GAP = "advantage", "accuracy_difference"
 """Given with variant paper alone."""
 _MANY_TIED = 0.1
 """From this share of items on the median on, the halves are said to be uneven."""
@@ -79,7 +80,8 @@ def sources(scored: Scoring) -> dict[str, SourceResult]:
 def values(scored: Scoring) -> list[Row]:
     paper = scored.options.variant == "paper"
     titles = {name: title for name, title in VALUES.items() if paper or name != _PAPER}
-    return described(titles, shares=_SHARES)
+    rows = described(titles, shares=_SHARES)
+    return [{**row, "share": row["share"] and row["value"] != _GAP} for row in rows]
 
 
 def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
@@ -221,28 +223,24 @@ def _instances(scored: Scoring, own: Labels) -> Labels:
     return np.asarray(starts + np.arange(sizes.sum()))
 
 
-def _share(share: Share, level: float) -> dict[str, Any]:
-    low, high = share.interval(level) if level else (math.nan, math.nan)
+def _share(scored: Scoring, own: Labels) -> dict[str, Any]:
+    """How many of these items there are, their score, and how they were answered."""
+    share, level = _share_of(scored, own), scored.options.interval
+    reach = share.interval(level) if level else (math.nan, math.nan)
     return {
+        "items": len(own),
+        "score": mean_of(scored.scores[own]),
         "answered": share.items,
         "correct": share.correct,
-        "accuracy": share.value,
-        "low": low,
-        "high": high,
+        **estimate("accuracy", share.value, reach, ("low", "high")),
     }
 
 
 def _halves(scored: Scoring) -> Iterator[Row]:
     for group, own in scored.groups.items():
         for half, name in HALVES.items():
-            part = own[scored.half[own] == half]
-            yield {
-                **named(scored.options.by, group),
-                "popularity": name,
-                "items": len(part),
-                "score": mean_of(scored.scores[part]),
-                **_share(_share_of(scored, part), scored.options.interval),
-            }
+            begin = {**named(scored.options.by, group), "popularity": name}
+            yield {**begin, **_share(scored, own[scored.half[own] == half])}
 
 
 def _tenths(scored: Scoring) -> Iterator[Row]:
@@ -250,13 +248,7 @@ def _tenths(scored: Scoring) -> Iterator[Row]:
         for tenth in range(1, PARTS + 1):
             part = own[scored.tenth[own] == tenth]
             if len(part):
-                yield {
-                    **named(scored.options.by, group),
-                    "decile": tenth,
-                    "items": len(part),
-                    "score": mean_of(scored.scores[part]),
-                    **_share(_share_of(scored, part), scored.options.interval),
-                }
+                yield {**named(scored.options.by, group), "decile": tenth, **_share(scored, part)}
 
 
 def _deciles(scored: Scoring) -> Iterator[Row]:

@@ -96,7 +96,9 @@ def complete(
     written = [one.text for one in generate_all(model, prompts, decoding, reporter)]
     originals = _annotated([cut.whole for cut in cuts], layer)
     # Cut before annotating: words further on must not change the tags.
-    others = _annotated(_first_words([*map(_joined, cuts, written)], prompt + count), layer)
+    others = _annotated(
+        _first_words([c.prompt + text for c, text in zip(cuts, written)], prompt + count), layer
+    )
     found = []
     for cut, text, (held, tags), (own, own_tags) in zip(cuts, written, originals, others):
         kept = own[:prompt] == held[:prompt]
@@ -111,10 +113,6 @@ def complete(
             )
         )
     return found
-
-
-def _joined(cut: Cut, written: str) -> str:
-    return cut.prompt + written
 
 
 def _first_words(texts: Sequence[str], count: int) -> list[str]:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.intervals import around, mean_error, wilson
-from rote.core.result import Row, SourceResult
+from rote.core.chart import Chart
+from rote.core.result import Result, SourceResult
+from rote.core.table import Column, Row, Rows, Table, ends, estimate
 from rote.studies._items import named
 from rote.studies._popularity.scores import PARTS, Deciles
 from rote.studies._style.completions import Completion
@@ -25,6 +27,8 @@ VALUES = {
     "tags_agree": "tags that agree",
 }
 _SHARES = ("exact", "style", "style_only")
+_KINDS = {"exact": "word for word", "style": "in style (tags)"}
+_TOLD = ("exact", "style", "words_agree", "tags_agree", "written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +133,8 @@ def _by_frequency(recall: Recall) -> Iterator[Row]:
             }
             for name in _SHARES:
                 count = int(columns[name][here].sum())
-                low, high = wilson(count, int(here.sum()), recall.options.interval)
-                row |= {name: count / int(here.sum()), f"{name}_low": low, f"{name}_high": high}
+                reach = wilson(count, row["texts"], recall.options.interval)
+                row |= estimate(name, count / row["texts"], reach)
             yield row
 
 
@@ -141,13 +145,8 @@ def _substitutions(recall: Recall) -> Iterator[Row]:
             pair for one in found if one.style and not one.exact for pair in one.substitutions()
         )
         for (tag, word, other), count in sorted(counted.items(), key=lambda e: (-e[1], e[0])):
-            yield {
-                **_named(recall, group),
-                "tag": tag,
-                "word": word,
-                "written": other,
-                "count": count,
-            }
+            begin = _named(recall, group)
+            yield {**begin, "tag": tag, "word": word, "written": other, "count": count}
 
 
 def _examples(recall: Recall) -> Iterator[Row]:
@@ -175,9 +174,80 @@ def _texts(recall: Recall) -> Iterator[Row]:
                 **_named(recall, group),
                 "id": one.cut.document.id,
                 "frequency": recall.frequency.get(one.cut.key),
-                "exact": one.exact,
-                "style": one.style,
-                "words_agree": one.words_agree,
-                "tags_agree": one.tags_agree,
-                "written": one.written,
+                **{name: getattr(one, name) for name in _TOLD},
             }
+
+
+_SHOWN, _EVERY = 12, 100
+
+
+def seen(row: Row) -> str:
+    """How often the texts of a bin were seen."""
+    least, most = row["least"], row["most"]
+    return f"{least:,g}" if least == most else f"{least:,g} - {most:,g}"
+
+
+LAYOUT = (
+    Table(
+        "resamples",
+        lambda rows, result: f"Spread over {rows[0]['draws']:,} draws of half of the texts",
+        (Column("group"), Column("value"), Column("mean", "share", "share", spread="sd")),
+        said="mean ± standard deviation",
+        rows=lambda rows, result: [row for row in rows if row["value"] in _KINDS],
+        limit=_EVERY,
+    ),
+    Table(
+        "frequency",
+        "By how often a text was seen",
+        (
+            *(Column("group"), Column("seen"), Column("texts", kind="count")),
+            *(Column(n, kind="share", ends=ends(n)) for n in ("exact", "style", "style_only")),
+        ),
+        rows=lambda rows, result: [{**row, "seen": seen(row)} for row in rows],
+        limit=_EVERY,
+    ),
+    Table(
+        "substitutions",
+        "Words put in the place of others",
+        (
+            *(Column("group"), Column("tag"), Column("word"), Column("written")),
+            Column("count", kind="count"),
+        ),
+        limit=_SHOWN,
+    ),
+    Table("examples", "Examples", limit=0),
+    # What was written, not values of each text.
+    Table("texts", "Texts", limit=0, page=False),
+)
+
+
+def _frequency(rows: Rows, result: Result) -> Rows:
+    return [
+        {"group": row["group"], "seen": seen(row), "kind": kind, "share": row[kind]}
+        | dict(zip(("low", "high"), (row[end] for end in ends(kind))))
+        for row in sorted(rows, key=lambda row: row["bin"])
+        for kind in _KINDS
+    ]
+
+
+CHARTS = (
+    Chart(
+        "frequency",
+        "Memorized, by how often it was seen",
+        table="frequency",
+        shape="bars",
+        x="seen",
+        y="share",
+        colour="kind",
+        names=_KINDS,
+        colours={"exact": "plain", "style": "pale"},
+        panel=("group",),
+        ends=("low", "high"),
+        titles={"seen": "times in the training data", "share": "memorized"},
+        share=True,
+        rows=_frequency,
+        whole=True,
+        says="What is memorized word for word, and in style, by how often the model saw it.",
+    ),
+    Chart("values", "Values"),
+)

@@ -158,7 +158,7 @@ def needs(metric: Metric) -> str:
 @cache
 def offered() -> tuple[str, ...]:
     """The measures that a whole picture can hold, the usual ones first."""
-    from rote.report.plan import offered as known
+    from rote.report.options import offered as known
 
     there = plugins.members("measure")
     return tuple(dict.fromkeys((*USUAL, *(name for name in known() if name in there))))

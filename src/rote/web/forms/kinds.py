@@ -50,7 +50,7 @@ _KINDS: dict[str, type[Form]] = {one.kind: one for one in (CompareForm, RunForm,
 
 def form_of(kind: str, settings: Mapping[str, Any]) -> Form:
     """From the JSON of a job or of a kept result."""
-    return from_json(_class(kind), settings)
+    return from_json(class_of(kind), settings)
 
 
 def address_of(kind: str, settings: Mapping[str, Any]) -> str:
@@ -61,11 +61,7 @@ def address_of(kind: str, settings: Mapping[str, Any]) -> str:
         return ""
 
 
-def check_kind(kind: str) -> None:
-    _class(kind)
-
-
-def _class(kind: str) -> type[Form]:
+def class_of(kind: str) -> type[Form]:
     if kind not in _KINDS:
         raise UnknownName("kind of work", kind, _KINDS)
     return _KINDS[kind]

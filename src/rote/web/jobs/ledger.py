@@ -76,7 +76,8 @@ class Job:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """As JSON holds it."""
+        return {**asdict(self), "open": self.open, "address": self.address}
 
 
 class Ledger:

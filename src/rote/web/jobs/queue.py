@@ -29,11 +29,10 @@ from fastapi.responses import RedirectResponse
 from rote.core.errors import OptionError
 from rote.web.errors import Busy
 from rote.web.files import fingerprint, hashed
-from rote.web.forms.kinds import Form, check_kind
+from rote.web.forms.kinds import Form, class_of
 from rote.web.jobs.ledger import Job, Ledger, Progress
 from rote.web.jobs.worker import FOLDER
-from rote.web.store.database import now, storable
-from rote.web.store.disk import full_disk
+from rote.web.store.database import full_disk, now, storable
 from rote.web.workspace import Workspace
 
 _OFTEN = 0.5
@@ -83,7 +82,7 @@ class Jobs:
         again: bool = False,
     ) -> Job:
         """Queue a piece of work; the finished one, where the same was done before."""
-        check_kind(kind)
+        class_of(kind)
         if storable(text := json.dumps(settings, ensure_ascii=False)) != text:
             raise OptionError(
                 "half a character in a setting: repair the escape, \\ud800 to \\udfff"

@@ -13,8 +13,7 @@ from rote.report.report import Report
 from rote.web.files import batches
 from rote.web.forms.kinds import form_of
 from rote.web.pages.sections import sections_of
-from rote.web.store.history import RESULT, History
-from rote.web.store.texts import TEXTS, Excerpts
+from rote.web.store.history import RESULT, TEXTS, Excerpts, History
 from rote.web.workspace import Workspace
 
 _EXCERPT = 160

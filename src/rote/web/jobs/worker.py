@@ -24,7 +24,7 @@ from typing import Any
 
 from rote.core.errors import RoteError
 from rote.core.progress import Advance
-from rote.web.store.disk import full_disk
+from rote.web.store.database import full_disk
 from rote.web.workspace import Workspace
 
 FOLDER = "rote-job-"

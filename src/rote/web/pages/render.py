@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -38,12 +38,12 @@ def environment() -> Environment:
         finalize=_harmless,
     )
     made.filters.update(
-        thousands=_thousands,
+        thousands=lambda number: f"{number:,}",
         short=_short,
         date=_date,
         span=_span,
-        capitalized=_capitalized,
-        zipped=_zipped,
+        capitalized=lambda text: text[:1].upper() + text[1:],
+        zipped=lambda names: [(name, name) for name in names],
     )
     made.globals.update(address=address, static=static, query=query, texts_of=texts_of)
     return made
@@ -83,20 +83,6 @@ def _harmless(value: Any) -> Any:
     """Control characters, escape codes and marks that turn the direction are made visible."""
     # Markup was made by us, of parts that went through here.
     return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _thousands(number: float) -> str:
-    return f"{number:,}"
-
-
-def _capitalized(text: str) -> str:
-    """Only the first letter: names inside keep theirs."""
-    return text[:1].upper() + text[1:]
-
-
-def _zipped(names: Iterable[str]) -> list[tuple[str, str]]:
-    """For choices whose value is what they are called."""
-    return [(name, name) for name in names]
 
 
 def _short(text: str, length: int = 80) -> str:

@@ -1,15 +1,105 @@
-"""What the page Templates shows of a result: sources, templates, one of them in context."""
+"""One text in full, with the templates of its source marked in it; and what the page Templates
+shows of a result: sources, templates, one of them in context."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from rote.core.errors import UnknownName
+from rote.core.document import Document
+from rote.core.errors import InputError, UnknownName
 from rote.core.result import Result
-from rote.web.files import file_name
+from rote.report.report import Evidence
+from rote.report.texts.marks import Mark
+from rote.web.files import batches, file_name
 from rote.web.indexes import OpenIndex
 from rote.web.pages.search import top_view
+from rote.web.workspace import Workspace
+
+_LONGEST = 200_000
+"""Characters of a text that are shown."""
+
+
+def find_text(given: Mapping[str, Path], id: str, file: str = "") -> Document:
+    """The text with this id in this file, which bears the name that `file_name` gives it.
+
+    Where nobody knows the file, one text alone may have the id: another is not shown for it.
+    """
+    found: list[Document] = []
+    for path in given.values():
+        for batch in batches(path):
+            if not file or file_name(batch.file, given) == file:
+                found += [document for document in batch.documents if document.id == id]
+            if found and (file or (len(given) == 1 and not path.is_dir())):
+                return found[0]
+    if len(found) > 1:
+        raise InputError(
+            f"several of these files hold a text with the id '{id}', and which of them it was is "
+            "not known",
+            remedy="Measure them again",
+        )
+    if not found:
+        raise InputError(
+            f"there is no text with the id '{id}' in {file or 'these files'} any more",
+            remedy="Were they changed since? Then measure them again",
+        )
+    return found[0]
+
+
+def open_files(opened: Workspace, files: Mapping[str, str]) -> dict[str, Path]:
+    """The files of a result, if they are open now: another of the same name will not do."""
+    if not files:
+        raise InputError("the texts of this result are not here: it was read from a file")
+    for key, path in files.items():
+        if key not in opened.all_files() or str(opened.file(key)) != path:
+            raise InputError(
+                f"'{key}' is not open now, so the text cannot be shown",
+                remedy="Start `rote serve` with this file",
+            )
+    return {key: opened.file(key) for key in files}
+
+
+def marked(document: Document, source: str, results: Sequence[Result]) -> Evidence:
+    """The text, and every place in it where a template of its source stands."""
+    text = document.text[:_LONGEST]
+    found = next((one for one in results if one.measure == "templates"), None)
+    marks = [] if found is None else _marks(text, source, found)
+    return Evidence(
+        section="templates",
+        source=source,
+        id=document.id,
+        text=text,
+        marks=marks,
+        cut=len(document.text) > _LONGEST,
+    )
+
+
+def _marks(text: str, source: str, result: Result) -> list[Mark]:
+    """The listed templates are looked up; the whole measure need not run again."""
+    from rote.annotate import annotators
+
+    chosen = {
+        row["template"]: row
+        for row in result.tables.get("templates", ())
+        if row["source"] == source
+    }
+    layer_name = dict(result.signature.settings).get("layer", "")
+    annotator = annotators.get()
+    if not chosen or layer_name not in annotator.gives:
+        return []
+    layer = annotator([Document("0", text)], (layer_name,)).layers[layer_name]
+    items, spans = layer.items(0), layer.spans(0)
+    lengths = {len(name.split(" ")) for name in chosen}
+    marks = []
+    for size in sorted(lengths):
+        for first in range(len(items) - size + 1):
+            name = " ".join(items[first : first + size])
+            if name in chosen:
+                start, end = spans[first][0], spans[first + size - 1][1]
+                marks.append(Mark(start, end, name, "template"))
+    return marks
+
 
 Row = Mapping[str, Any]
 _MATCHES = 3

@@ -46,26 +46,34 @@ def summary(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
     """A few numbers, each with what it means."""
     text = traced.texts[0]
     longest = max((span.words for span in traced.spans), default=0)
-    found = [
-        _fact(f"{text.words:,}", "words", "marks count as words"),
-        _fact(_share(text.covered, text.words), "of the words in a match",
-              f"matches of at least {traced.options.min_words} words, of any kind"),
-        _fact(f"{longest:,}", "words in the longest match", ""),
-    ]  # fmt: skip
-    if judged is None:
-        return found
-    sentences = len(judged.sentences)
-    original = sum(one["original"] for one in judged.sentences)
-    failing = sum(one["fails"] for one in judged.sentences)
-    return [
-        *found,
-        _fact(f"{failing:,} of {sentences:,}", "sentences need a citation",
-              "they hold a fragment that few sources have"),
-        _fact(f"{original:,} of {sentences:,}", "sentences are original",
-              "they hold a fragment that no source has"),
-        _fact(_number(judged.creativity), "creativity index",
-              "0: all words in runs of 12 and more that the index has; 8: none in one of 5"),
-    ]  # fmt: skip
+    found = {
+        "words": (f"{text.words:,}", "marks count as words"),
+        "of the words in a match": (
+            f"{text.covered / text.words:.1%}" if text.words else "–",
+            f"matches of at least {traced.options.min_words} words, of any kind",
+        ),
+        "words in the longest match": (f"{longest:,}", ""),
+    }
+    if judged is not None:
+        every = f"of {len(judged.sentences):,}"
+        original = sum(one["original"] for one in judged.sentences)
+        failing = sum(one["fails"] for one in judged.sentences)
+        creativity = judged.creativity
+        found |= {
+            "sentences need a citation": (
+                f"{failing:,} {every}",
+                "they hold a fragment that few sources have",
+            ),
+            "sentences are original": (
+                f"{original:,} {every}",
+                "they hold a fragment that no source has",
+            ),
+            "creativity index": (
+                "–" if math.isnan(creativity) else f"{creativity:.2f}",
+                "0: all words in runs of 12 and more that the index has; 8: none in one of 5",
+            ),
+        }
+    return [{"value": v, "what": what, "says": says} for what, (v, says) in found.items()]
 
 
 def fragment_paragraphs(text: str, fragments: Sequence[Fragment]) -> list[list[dict[str, Any]]]:
@@ -154,18 +162,6 @@ def _joined(fragments: Sequence[Fragment]) -> list[tuple[int, int]]:
         else:
             found.append((one.start, one.end))
     return found
-
-
-def _fact(value: str, what: str, says: str) -> dict[str, str]:
-    return {"value": value, "what": what, "says": says}
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "–"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
 
 
 @dataclass(frozen=True, slots=True)

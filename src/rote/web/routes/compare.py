@@ -58,14 +58,14 @@ def compare_page(request: Request, tidy: bool = False) -> Response:
 async def start_page(request: Request) -> Response:
     """Start the work, or show the form again with what is wrong."""
     async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_started, request, form)
+        return await run_in_threadpool(_taken, request, form, start=True)
 
 
 @router.post("/uploads", include_in_schema=False)
 async def upload_page(request: Request) -> Response:
     """Keep the files and show the form again with them chosen."""
     async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_kept, request, form)
+        return await run_in_threadpool(_taken, request, form, start=False)
 
 
 @router.post("/uploads/remove", include_in_schema=False)
@@ -75,31 +75,21 @@ async def remove_page(request: Request) -> Response:
     return RedirectResponse("/compare", 303)
 
 
-def _started(request: Request, form: FormData) -> Response:
-    pairs = pairs_of(form)
-    comparison = CompareForm(())
+def _taken(request: Request, form: FormData, *, start: bool) -> Response:
+    """Keep what was uploaded; then start the work, or show the form with the new files chosen."""
+    pairs, comparison = pairs_of(form), CompareForm(())
+    # An empty file field sends a file without a name.
+    sent = (one for one in form.getlist("upload") if isinstance(one, Uploaded) and one.filename)
     try:
-        pairs += [("file", key) for key in _keep(request, form)]
+        comparison = comparison if start else CompareForm.read(pairs)
+        pairs += [("file", _keep_one(request, one)) for one in sent]
         comparison = CompareForm.read(pairs)
-        again = dict(pairs).get("again") == "yes"
+        if not start:
+            return RedirectResponse(comparison.address + "#files", 303)
+        again = ("again", "yes") in pairs
         return job_response(state(request).jobs.ask(comparison, again=again))
     except RoteError as error:
         return _form(request, comparison, str(error), status_of(error))
-
-
-def _kept(request: Request, form: FormData) -> Response:
-    pairs = pairs_of(form)
-    try:
-        pairs += [("file", key) for key in _keep(request, form)]
-        return RedirectResponse(CompareForm.read(pairs).address + "#files", 303)
-    except RoteError as error:
-        return _form(request, CompareForm.read(pairs), str(error), status_of(error))
-
-
-def _keep(request: Request, form: FormData) -> list[str]:
-    """The keys of what was uploaded; an empty file field sends a file without a name."""
-    sent = (one for one in form.getlist("upload") if isinstance(one, Uploaded) and one.filename)
-    return [_keep_one(request, one) for one in sent]
 
 
 def _keep_one(request: Request, one: Uploaded) -> str:
@@ -189,7 +179,7 @@ def start_comparison(request: Request, asked: Asked) -> dict[str, Any]:
             raise OptionError(f"options are given for '{measure}', which is not among the measures")
         pairs += [(f"{measure}.{name}", value) for name, value in own.items()]
     job = state(request).jobs.ask(CompareForm.read(pairs), again=asked.again)
-    return {**job.to_dict(), "open": job.open, "address": job.address}
+    return job.to_dict()
 
 
 @router.get("/api/measures", tags=["compare"], summary="The measures and their options")

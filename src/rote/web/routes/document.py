@@ -13,9 +13,8 @@ from rote.index.index import Index
 from rote.report.texts.marks import Mark, pieces
 from rote.web.api import About, answered
 from rote.web.indexes import OpenIndex
-from rote.web.jobs.pool import bounded
 from rote.web.pages.render import document_link, link, page
-from rote.web.state import index_of
+from rote.web.state import bounded, index_of
 
 router = APIRouter(tags=["search"])
 PART = 20_000

@@ -115,7 +115,7 @@ def get_texts(
     rows, total = state(request).history.texts.page(
         id, place, source=source, sort=sort, descending=down, limit=limit, offset=offset
     )
-    return {"total": total, "texts": [asdict(row) for row in rows]}
+    return {"total": total, "texts": rows}
 
 
 @router.post("/api/results/{id}/delete", tags=_TAGS, summary="Delete a result")

@@ -1,4 +1,5 @@
-"""The first page: what is opened, what was measured last, and where to go from here."""
+"""The first page: what is opened, what was measured last, and where to go from here; the API as a
+page, made from its OpenAPI description; style sheets, scripts and pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from rote.core.errors import RoteError
 from rote.index.index import Index
 from rote.web.errors import AnyJSON
 from rote.web.files import glimpse
-from rote.web.pages.render import page, query
+from rote.web.pages.render import TYPES, contents, page, query, version
 from rote.web.pages.sections import glance_of
 from rote.web.state import index_of, state
 from rote.web.store.history import Entry, History
@@ -91,3 +92,66 @@ def _picture(history: History, recent: Sequence[Entry]) -> dict[str, Any] | None
         if glance := glance_of(history, entry.id):
             return {"entry": entry, "glance": glance.html}
     return None
+
+
+@router.get("/api", include_in_schema=False)
+@router.get("/api/", include_in_schema=False)
+def api_page(request: Request) -> Response:
+    described = request.app.openapi()
+    groups: dict[str, list[dict[str, object]]] = {}
+    for path, methods in described["paths"].items():
+        for method, one in methods.items():
+            line = {
+                "method": method.upper(),
+                "path": path,
+                "summary": one.get("summary", ""),
+                "description": one.get("description", ""),
+                "parameters": [
+                    {
+                        "name": given["name"],
+                        "required": given.get("required", False),
+                        "default": given["schema"].get("default"),
+                        "said": given.get("description", ""),
+                    }
+                    for given in one.get("parameters", ())
+                ],
+                "body": _body(one, described["components"]["schemas"]),
+            }
+            groups.setdefault(next(iter(one.get("tags", ())), "other"), []).append(line)
+    about = described["info"]["description"].split("\n\n")
+    return page(request, "api.html", groups=groups, about=about)
+
+
+def _body(one: dict[str, Any], schemas: dict[str, Any]) -> list[dict[str, object]]:
+    """What is sent as JSON, or as a form, in the order in which it is described."""
+    for held in one.get("requestBody", {}).get("content", {}).values():
+        shape = schemas[held["schema"]["$ref"].rpartition("/")[2]]
+        return [
+            {
+                "name": name,
+                "required": name in shape.get("required", ()),
+                "default": about.get("default"),
+                "said": about.get("description", ""),
+            }
+            for name, about in shape["properties"].items()
+        ]
+    return []
+
+
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@router.get("/static/{name}", include_in_schema=False)
+def static_file(request: Request, name: str) -> Response:
+    tag = f'"{version(name)}"'
+    # The address that pages use holds the hash: what it names never changes.
+    exact = request.query_params.get("v") == version(name)
+    headers = {"ETag": tag, "Cache-Control": _FOR_EVER if exact else "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(contents()[name], headers=headers, media_type=TYPES[name.rpartition(".")[2]])
+
+
+@router.get("/favicon.ico", include_in_schema=False)
+def icon() -> Response:
+    return Response(contents()["icon.svg"], media_type=TYPES["svg"])

@@ -124,5 +124,4 @@ def _shown(jobs: Jobs, id: str) -> dict[str, Any]:
 
 
 def _described(jobs: Jobs, job: Job) -> dict[str, Any]:
-    before = jobs.before(job.id)
-    return {**job.to_dict(), "open": job.open, "address": job.address, "before": before}
+    return {**job.to_dict(), "before": jobs.before(job.id)}

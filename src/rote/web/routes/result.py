@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,18 +14,18 @@ from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.report.tables.written import rows_as_csv
 from rote.web.forms.kinds import address_of
-from rote.web.jobs.pool import bounded
 from rote.web.pages.render import page
 from rote.web.pages.sections import sections_of
-from rote.web.pages.texts import find_text, marked, open_files
-from rote.web.state import state
+from rote.web.pages.templates import find_text, marked, open_files
+from rote.web.state import bounded, state
 from rote.web.store.database import FARTHEST
 from rote.web.store.history import History
-from rote.web.store.pasted import LONGEST
+from rote.web.store.uploads import LONGEST_TEXT
 
 router = APIRouter()
 _ROWS = 50
 _PIECE = 1000
+_NAMED = ("source", "id", "words", "file")
 
 
 @router.get("/compare/result/{id}", include_in_schema=False)
@@ -65,7 +65,7 @@ def texts_page(
         id, place, source=source, sort=sort, descending=down, limit=_ROWS, offset=(at - 1) * _ROWS
     )
     places = history.texts.places(id)
-    names = list(rows[0].numbers) if rows else []
+    names = list(rows[0]["numbers"]) if rows else []
     titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
     return page(
         request,
@@ -76,7 +76,7 @@ def texts_page(
         source=source,
         sources=places.get(place, []),
         others=[(other, results[other].measure) for other in places],
-        rows=[(row, [_shown(row.numbers.get(name)) for name in names]) for row in rows],
+        rows=[(row, [_shown(row["numbers"].get(name)) for name in names]) for row in rows],
         columns=[(name, titles.get(name, name.replace("_", " "))) for name in names],
         sort=sort,
         down=down,
@@ -113,8 +113,10 @@ def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[
     return {
         "entry": entry,
         "shown": shown,
-        "whole": document.text if document and len(document.text) <= LONGEST else "",
-        "meta": _meta(document.meta) if document else [],
+        "whole": document.text if document and len(document.text) <= LONGEST_TEXT else "",
+        "meta": [(k, str(v)[:500]) for k, v in document.meta.items() if v is not None]
+        if document
+        else [],
         "values": values,
         "problem": problem,
     }
@@ -165,10 +167,10 @@ def _lines(history: History, id: str, place: int, source: str | None) -> Iterato
     while True:
         rows, _ = history.texts.page(id, place, source=source, limit=_PIECE, offset=offset)
         if rows and not offset:
-            names = list(rows[0].numbers)
-            yield rows_as_csv([("source", "id", "words", "file", *names)])
+            names = list(rows[0]["numbers"])
+            yield rows_as_csv([(*_NAMED, *names)])
         yield rows_as_csv(
-            (row.source, row.id, row.words, row.file, *map(row.numbers.get, names)) for row in rows
+            (*(row[n] for n in _NAMED), *map(row["numbers"].get, names)) for row in rows
         )
         if len(rows) < _PIECE:
             return
@@ -184,7 +186,7 @@ def _ways_down(history: History, id: str) -> list[dict[str, Any]]:
         first, _ = history.texts.page(id, place, limit=1)
         values = [
             # Some values are of a source as a whole; its texts can be seen, in no order.
-            {**row, "sorted": row["value"] in first[0].numbers}
+            {**row, "sorted": row["value"] in first[0]["numbers"]}
             for row in result.tables.get("values", ())
         ]
         rows = [
@@ -208,10 +210,6 @@ def _at(results: Sequence[Result], place: int) -> Result:
     if not 0 <= place < len(results):
         raise OptionError(f"there is no measure number {place} in this result")
     return results[place]
-
-
-def _meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(name, str(value)[:500]) for name, value in meta.items() if value is not None]
 
 
 def _shown(number: float | None) -> str:

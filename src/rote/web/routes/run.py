@@ -97,7 +97,7 @@ def start_run(request: Request, name: str, asked: RunQuestion) -> dict[str, Any]
     pairs = [("input", key) for key in asked.inputs]
     form = RunForm.read(name, [*pairs, *asked.options.items()])
     job = state(request).jobs.ask(form, again=asked.again)
-    return {**job.to_dict(), "open": job.open, "address": job.address}
+    return job.to_dict()
 
 
 def _listed() -> list[dict[str, Any]]:

@@ -15,24 +15,27 @@ from rote.report.tables.written import rows_as_csv
 from rote.search.rows.matches import COLUMNS, Sort
 from rote.web import api
 from rote.web.errors import AnyJSON
-from rote.web.forms.search import (
+from rote.web.indexes import OpenIndex
+from rote.web.pages.render import link, page
+from rote.web.pages.search import (
     LONGEST_NGRAM,
     MOST,
     MOST_EXPORTED,
     MOST_LISTED,
     SORTS,
     Question,
+    View,
     check,
     counts,
+    examples_for,
     exported,
     fields_of,
+    misplaced,
+    search_view,
     top,
+    top_view,
 )
-from rote.web.indexes import OpenIndex
-from rote.web.jobs.pool import bounded
-from rote.web.pages.render import link, page
-from rote.web.pages.search import View, examples_for, misplaced, search_view, top_view
-from rote.web.state import index_of, state
+from rote.web.state import bounded, index_of, state
 
 router = APIRouter(tags=["search"])
 _LONE = re.compile("[\ud800-\udfff]")

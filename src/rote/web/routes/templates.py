@@ -19,12 +19,11 @@ from rote.web.errors import AnyJSON
 from rote.web.forms.options import from_json, pairs_of
 from rote.web.forms.templates import LAYERS, LONGEST, MOST_LISTED, TemplatesForm
 from rote.web.indexes import OpenIndex
-from rote.web.jobs.pool import bounded
 from rote.web.jobs.queue import job_response
 from rote.web.pages import templates as view
 from rote.web.pages.render import link, page
-from rote.web.pages.texts import find_text, marked, open_files
-from rote.web.state import index_of, state
+from rote.web.pages.templates import find_text, marked, open_files
+from rote.web.state import bounded, index_of, state
 
 router = APIRouter(tags=["templates"])
 _CHOSEN = ("source", "template", "text", "text_file")

@@ -19,12 +19,11 @@ from rote.search.trace.trace import Trace, trace
 from rote.web.api import About, answered
 from rote.web.forms import options as forms
 from rote.web.indexes import OpenIndex
-from rote.web.jobs.pool import bounded
 from rote.web.pages import trace as views
 from rote.web.pages.render import link, page
 from rote.web.pages.trace import Judged, judged
-from rote.web.state import index_of, state
-from rote.web.store.pasted import LONGEST, keep, kept
+from rote.web.state import bounded, index_of, state
+from rote.web.store.uploads import LONGEST_TEXT, keep_text, kept_text
 
 router = APIRouter(tags=["trace"])
 _MOST_RELAXED = 1_000
@@ -49,7 +48,7 @@ class TraceQuestion(BaseModel):
     """A text, and how it is held against an index."""
 
     index: str = Field(description="Key of an index, as /api/indexes names it")
-    text: str = Field(description=f"At most {LONGEST:,} characters")
+    text: str = Field(description=f"At most {LONGEST_TEXT:,} characters")
     kinds: list[str] = Field([], description="verbatim, lemma, gapped; empty: all it can match")
     relax: int = Field(1, ge=1, le=_MOST_RELAXED, description="Sources that need a citation")
     min_words: int = _USUAL.min_words
@@ -65,7 +64,7 @@ class TraceQuestion(BaseModel):
 class TraceAnswer(About):
     """What was found in a text."""
 
-    id: str = Field(description="The text is kept under this id: /trace/ID, /api/trace/ID")
+    id: str = Field(description="The text is kept_text under this id: /trace/ID, /api/trace/ID")
     settings: dict[str, Any]
     words_in_text: int
     covered: int = Field(description="Words that lie in a match of any kind")
@@ -89,14 +88,14 @@ async def trace_form(request: Request, index: str = "") -> Response:
 async def trace_pasted(request: Request) -> Response:
     """Keep the text and go to its page, whose address can be sent."""
     # Every character of a text may be written as an escape of twelve.
-    form = await request.form(max_part_size=12 * LONGEST)
+    form = await request.form(max_part_size=12 * LONGEST_TEXT)
     given = {name: str(value) for name, value in form.items() if name != "kinds"}
     # Browsers send line ends of their own.
     text = given.get("text", "").replace("\r\n", "\n")
     kinds = [str(kind) for kind in form.getlist("kinds")]
     try:
         settings = _settings(given, kinds)
-        identity = await bounded(request, keep, state(request).workspace.store, text)
+        identity = await bounded(request, keep_text, state(request).workspace.store, text)
     except RoteError as error:
         return _form(request, given.get("index", ""), {**given, "kinds": kinds}, str(error))
     chosen = {**settings, "index": given.get("index", ""), "relax": given.get("relax", "")}
@@ -115,7 +114,7 @@ async def trace_page(
     options = _options(request.query_params)
 
     def work() -> dict[str, Any]:
-        text, opened = kept(state(request).workspace.store, identity), index_of(request, key)
+        text, opened = kept_text(state(request).workspace.store, identity), index_of(request, key)
         possible, lacking = _possible(opened, options)
         held = _held(request, opened, text, possible, relax)
         found: dict[str, Any] = {
@@ -158,7 +157,7 @@ async def trace_text(request: Request, question: Annotated[TraceQuestion, Body()
     options = _checked(TraceOptions(**{**given, "kinds": tuple(question.kinds)}))
 
     def find(opened: OpenIndex) -> dict[str, Any]:
-        identity = keep(state(request).workspace.store, question.text)
+        identity = keep_text(state(request).workspace.store, question.text)
         held = _held(request, opened, question.text, options, question.relax)
         return {"id": identity, **_answer(held, question.relax)}
 
@@ -179,7 +178,7 @@ async def trace_again(
     options = _options(request.query_params)
 
     def find(opened: OpenIndex) -> dict[str, Any]:
-        text = kept(state(request).workspace.store, identity)
+        text = kept_text(state(request).workspace.store, identity)
         return {"id": identity, **_answer(_held(request, opened, text, options, relax), relax)}
 
     return await answered(request, index, find)
@@ -188,7 +187,7 @@ async def trace_again(
 def _form(request: Request, index: str, given: Mapping[str, Any], problem: str = "") -> Response:
     return page(
         request, "trace.html", 400 if problem else 200,
-        key=index, given=given, problem=problem, longest=LONGEST, all_kinds=KINDS,
+        key=index, given=given, problem=problem, longest=LONGEST_TEXT, all_kinds=KINDS,
         kinds=given.get("kinds", KINDS), fields=forms.filled(_OFFERED, given),
         relax=given.get("relax", "1"),
 

@@ -1,8 +1,9 @@
-"""Files that came through the browser: kept in the store under the hash of their content.
+"""Files and texts that came through the browser, kept in the store under the hash of their content.
 
 What a browser calls a file is never a path here: it is cleaned and used as the last part of a
 path whose folder is a hash. A file that cannot be read is refused at once and not kept; so is
-one that is small only as long as it is packed, and one for which there is no room left.
+one that is small only as long as it is packed, and one for which there is no room left. Of pasted
+texts the oldest go when there are too many: they were pasted, so somebody has them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
-from rote.core.errors import InputError, RoteError
+from rote.core.errors import InputError, OptionError, RoteError
+from rote.core.files import write_atomically
 from rote.web.store.database import own_folder
 
 UNPACKED, IN_ALL = 8, 32
@@ -61,7 +63,7 @@ def keep(store: Path, name: str, content: BinaryIO, limit: int) -> str:
     """
     named = _cleaned(name)
     folder = own_folder(store / _FOLDER)
-    room = IN_ALL * limit - _held(folder)
+    room = IN_ALL * limit - sum(status.st_size for _, status in _files(folder))
     temporary = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
     try:
         digest = blake2b(digest_size=_DIGITS // 2)
@@ -112,11 +114,6 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
                     path = folder / one / name
                     with suppress(OSError):
                         yield path, path.stat()
-
-
-def _held(folder: Path) -> int:
-    """Bytes of all that was uploaded, or is on its way."""
-    return sum(status.st_size for _, status in _files(folder))
 
 
 def _move(path: Path, target: Path) -> None:
@@ -197,3 +194,62 @@ def unpacked(path: Path, most: int) -> int:
         if size > most:
             break
     return size
+
+
+LONGEST_TEXT = 200_000
+"""Characters of a text that is traced while one waits."""
+MOST_KEPT = 1_000
+_PASTED = "traced"
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def keep_text(store: Path, text: str) -> str:
+    """Keep a text and give its id."""
+    if not text.strip():
+        raise OptionError("there is no text: paste one")
+    if len(text) > LONGEST_TEXT:
+        raise OptionError(
+            f"the text has {len(text):,} characters, and at most {LONGEST_TEXT:,} are traced here: "
+            "paste a part, or use `rote trace` on the command line, which has no limit"
+        )
+    folder = own_folder(store / _PASTED)
+    data = text.encode("utf-8", "surrogatepass")
+    identity = blake2b(data, digest_size=16).hexdigest()
+    path = folder / f"{identity}.txt"
+    if path.exists():
+        os.utime(path)
+    else:
+        write_atomically(path, data)
+        _forget(folder)
+    return identity
+
+
+def kept_text(store: Path, identity: str) -> str:
+    """The text of an id."""
+    gone = InputError(
+        "this text is not kept_text here",
+        remedy="Texts are kept_text in the store of the app where they were pasted, the newest "
+        f"{MOST_KEPT:,} of them: paste it again",
+    )
+    # An id that is none of ours could be a path.
+    if not _ID.fullmatch(identity):
+        raise gone
+    try:
+        data = (store / _PASTED / f"{identity}.txt").read_bytes()
+    except OSError:
+        raise gone from None
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _forget(folder: Path) -> None:
+    found = sorted(folder.glob("*.txt"), key=_changed)
+    for path in found[: max(0, len(found) - MOST_KEPT)]:
+        with suppress(OSError):
+            path.unlink()
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -144,7 +144,10 @@ def _read() -> WordNet:
         )
     }
     masks = arrays["frames"].tolist()
-    kinds_of = {mask: _frames(mask) for mask in set(masks)}
+    kinds_of = {
+        mask: frozenset(k for k, ns in _FRAMES.items() if any(mask >> n & 1 for n in ns))
+        for mask in set(masks)
+    }
     above = _Runs(arrays["hypernym"], arrays["hypernym_end"])
     return WordNet(
         version=about["version"],
@@ -164,12 +167,6 @@ def _read() -> WordNet:
 
 def _text(column: NDArray[np.uint8]) -> list[str]:
     return column.tobytes().decode("utf-8").replace("_", " ").split("\n")
-
-
-def _frames(mask: int) -> frozenset[Frame]:
-    return frozenset(
-        kind for kind, numbers in _FRAMES.items() if any(mask >> n & 1 for n in numbers)
-    )
 
 
 def _turned(above: _Runs) -> _Runs:

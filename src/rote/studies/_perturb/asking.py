@@ -1,26 +1,110 @@
-"""A model that says whether items mean the same before and after.
+"""Models asked about perturbed items: they answer them before and after, asked alike both times;
+and a judge says whether items mean the same.
 
-The instructions are those of Ruzzetti et al. (2026), appendix A.3. By default the model does not
-write: which of the two words, *same* or *different*, is the likelier one is its verdict. An
-endpoint that gives no log-probabilities is made to write one (`--judge-by writing`).
+The instructions of the judge are those of Ruzzetti et al. (2026), appendix A.3. By default the
+model does not write: which of the two words, *same* or *different*, is the likelier one is its
+verdict. An endpoint that gives no log-probabilities is made to write one (`--judge-by writing`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Reporter
+from rote.corpus.items import Item, Record
+from rote.curate._perturb.records import written
 from rote.models.answers import generate_all, score_all
+from rote.studies._evaluate.answers import ANSWERED, Answer, answer_all, row
 from rote.studies._perturb.checks import Floats, Pairs
+
+ORIGINAL = "original"
+_LOGS, _CHOICES = "lm-eval", "choices"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a model answered before and after, item by item.
+
+    `pos` says what was replaced (`noun,verb`); `before` and `after` are 1, 0 or nan; `words` are
+    the log-likelihoods of last words, nan for items with something to choose from.
+    """
+
+    source: str
+    pos: str
+    before: Floats
+    after: Floats
+    words_before: Floats
+    words_after: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What all models answered, and every answer as a record."""
+
+    told: tuple[Told, ...]
+    rows: list[dict[str, Any]]
+    signatures: Mapping[str, str]
+
+
+def ask(
+    models: Mapping[str, Model],
+    records: Sequence[Record],
+    perturbed: Mapping[str, Sequence[Record]],
+    reporter: Reporter,
+) -> Answers:
+    """Every model on the originals, and on the items of each kind of perturbation."""
+    told: list[Told] = []
+    rows: list[dict[str, Any]] = []
+    for name, model in models.items():
+        first = answer_all(records, model, reporter, title=f"originals ({name})")
+        rows += _rows(first, name, model, ORIGINAL)
+        for pos, others in perturbed.items():
+            second = answer_all(others, model, reporter, title=f"{pos} perturbed ({name})")
+            rows += _rows(second, name, model, pos)
+            told.append(
+                Told(name, pos, _acc(first), _acc(second), _last_words(first), _last_words(second))
+            )
+    signatures = {name: model.signature for name, model in models.items()}
+    return Answers(tuple(told), rows, signatures)
+
+
+def in_place(records: Sequence[Record], items: Sequence[Item]) -> list[Record]:
+    """The records with the texts of other items, to be asked as the originals are."""
+    return [
+        Record(
+            _CHOICES if record.form == _LOGS else record.form,
+            written(record, item, ANSWERED),
+            item,
+        )
+        for record, item in zip(records, items)
+    ]
+
+
+def _rows(answers: Sequence[Answer], name: str, model: Model, pos: str) -> Iterator[dict[str, Any]]:
+    for answer in answers:
+        yield {**row(answer, name, model.signature), "perturbed": pos}
+
+
+def _acc(answers: Sequence[Answer]) -> Floats:
+    return np.array([math.nan if one.acc is None else float(one.acc) for one in answers])
+
+
+def _last_words(answers: Sequence[Answer]) -> Floats:
+    return np.array(
+        [
+            one.loglikelihoods[0] if one.asked.last_word and one.why is None else math.nan
+            for one in answers
+        ]
+    )
+
 
 SAME, DIFFERENT = "same", "different"
 # Ruzzetti, Zanzotto and Caselli, appendix A.3, word for word: another prompt is another judge.
@@ -48,15 +132,15 @@ class JudgeOptions:
         None, "Model that judges whether items still mean the same, with the paper's prompt",
         metavar="M",
     )  # fmt: skip
-    judge_items: int = option(50, "Items of each task that it judges, drawn by --seed; 0: all")
+    judge_items: int = option(
+        50, "Items of each task that it judges, drawn by --seed; 0: all", least=0
+    )
     judge_by: Literal["likelihood", "writing"] = option(
         "likelihood", "Its verdict: the likelier of same and different, or the word that it writes"
     )
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.judge_items < 0:
-            raise OptionError(f"judge_items must not be negative, not {self.judge_items}")
 
 
 def prompt(one: str, other: str) -> str:
