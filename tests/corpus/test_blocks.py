@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError
 from rote.corpus import _linewise as _blocks
-from rote.corpus._fields import Origin
 from rote.corpus._linewise import cut_blocks
+from rote.corpus._shard import Origin
 from rote.corpus.text import _lines, _paragraphs
 
 ORIGIN = Origin("f", "f", "f")

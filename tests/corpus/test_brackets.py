@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from rote.corpus import open_corpus
-from rote.corpus._bracket_trees import bare
+from rote.corpus.brackets import bare
 
 from .files import ReadOptions, complaint, skipped
 

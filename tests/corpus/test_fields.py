@@ -6,7 +6,7 @@ import pytest
 
 from rote.core.errors import InputError
 from rote.corpus import ReadOptions, open_corpus
-from rote.corpus._fields import find_fields, strip_prompt
+from rote.corpus._shard import find_fields, strip_prompt
 
 from .files import complaint, jsonl_bytes, skipped
 

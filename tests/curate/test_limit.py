@@ -95,7 +95,7 @@ def test_a_walk_keeps_what_the_definition_keeps(
     assert np.flatnonzero(subset.texts).tolist() == twin_walk(texts, n, most, order)
     blocked = twin_blocked(texts, n, most, order)
     assert subset.blocking == len(blocked)
-    shown = {spelled(found, read, b.gram, n): b.texts for b in subset.blockers}
+    shown = {spelled(found, read, gram, n): texts for gram, texts in subset.blockers}
     assert all(blocked[gram] == count for gram, count in shown.items())
     assert sorted(shown.values(), reverse=True) == sorted(blocked.values(), reverse=True)[:10]
 

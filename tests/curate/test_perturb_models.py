@@ -16,9 +16,10 @@ from rote.curate._perturb.senses.model import ByModel
 from rote.curate._perturb.senses.model import prompt as sense_prompt
 from rote.curate.perturb import PerturbOptions, perturb
 from rote.models.backends.fake import Fake
-from rote.studies._perturb.asking import (
+from rote.studies._perturb.checks import (
     ORIGINAL,
     JudgeOptions,
+    Pairs,
     ask,
     drawn,
     in_place,
@@ -26,7 +27,6 @@ from rote.studies._perturb.asking import (
     prompt,
     verdict,
 )
-from rote.studies._perturb.checks import Pairs
 
 CAR = {"02958343-n": "a motor vehicle", "02959942-n": "a wheeled vehicle on rails"}
 

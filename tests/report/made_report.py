@@ -13,7 +13,7 @@ from rote.core import plugins
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature, option_settings
 from rote.report.report import Evidence, Material, Omission, Report, Tool
-from rote.report.texts.marks import Mark
+from rote.report.texts.highlight import Mark
 from tests.report.made import made, made_panel
 
 Say = Callable[[str], str]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rote.report.evidence import cut
 from rote.report.options import WORDS, Limits, Size
 from rote.report.report import Evidence
-from rote.report.texts.marks import Mark
+from rote.report.texts.highlight import Mark
 
 
 def one(text: str, *spans: tuple[int, int]) -> Evidence:

@@ -14,8 +14,7 @@ from rich.console import Console
 
 from rote.report.fragments import text_page
 from rote.report.report import Evidence
-from rote.report.texts.highlight import lines, terminal
-from rote.report.texts.marks import Mark, pieces
+from rote.report.texts.highlight import Mark, lines, pieces, terminal
 
 TEXT = "The end of the day is a story of the city."
 FIRST = Mark(0, 18, "DT NN IN DT NN", "template")

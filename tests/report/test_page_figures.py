@@ -11,7 +11,7 @@ import pytest
 
 from rote.core.table import Column
 from rote.report import _svg, fragments
-from rote.report.blocks import Figure
+from rote.report.report import Figure
 from rote.report.sections._figures import curves, drawable, panel_figure
 from rote.report.tables.latex import sheet_as_latex
 from rote.report.tables.sheet import Cell, Sheet, number_cell, text_cell

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rote.core.result import Result
 from rote.measure import metrics
 from rote.report._grid import GridRow, grid
+from rote.report.report import Statement
 from rote.report.summary import summary
 from rote.report.summary.contrast import contrasts
-from rote.report.summary.facets import Statement
 from tests.report.made_results import NAN, result, study
 
 HEADLINES = [(metric.name, headline) for metric in metrics() for headline in metric.headlines]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rote.core.model import Continuation, Scored
 from rote.models.backends.fake import Fake
 from rote.studies._memorization import scores as attacks
-from rote.studies._memorization.known import separation
 from rote.studies._memorization.prediction import _coefficients, predict
+from rote.studies._memorization.scores import separation
 
 TABLE = {
     "": {"the": 0.75, "a": 0.25},

@@ -113,7 +113,7 @@ def test_items_are_asked_as_the_harness_asks_them(
 def test_logs_are_asked_again_as_they_were_even_after_they_became_choices(
     pairs: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    from rote.studies._perturb.asking import in_place
+    from rote.studies._perturb.checks import in_place
 
     log = {"doc_id": 1, "doc": {}, "target": "0", "arguments": pairs}
     found = record(log, tmp_path)

@@ -25,8 +25,7 @@ from rote.report.figures.draw import figures
 from rote.report.tables.results import as_text
 from rote.search.backends import open_backend
 from rote.studies._memorization import scores as attacks
-from rote.studies._memorization.known import overlap_of_groups
-from rote.studies._memorization.scores import score
+from rote.studies._memorization.scores import overlap_of_groups, score
 
 # A model that was trained on "a b c d e f" and little else.
 LEARNT = {"": {"a": 0.9, "x": 0.1}} | {

@@ -25,7 +25,7 @@ from rote.index.grams import Grams
 from rote.index.opening import build_index
 from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies._items import HIGH, LOW, NEITHER, Share, correctness, halves
-from rote.studies._memorization.known import member
+from rote.studies._memorization.scores import member
 from rote.studies._popularity.scores import Deciles, Scale, score, windows
 from rote.studies._popularity.tables import difference, tenths
 from tests.studies import popularity_twin as twin
@@ -70,13 +70,13 @@ ITEMS = st.lists(
 @given(st.lists(WORDS, min_size=1, max_size=5), st.integers(1, 8))
 def test_windows_are_the_different_ngrams_of_each_text(texts: list[str], n: int) -> None:
     layer = Counting().tokenize(texts, Silent())
-    found = windows(layer, n)
+    numbers, held, grams = windows(layer, n)
     own = defaultdict(list)
-    for text, gram in zip(found.text.tolist(), found.gram.tolist()):
-        own[text].append(found.grams[gram])
+    for number, gram in zip(numbers.tolist(), held.tolist()):
+        own[number].append(grams[gram])
     for number, text in enumerate(texts):
         assert sorted(own[number]) == sorted(twin.ngrams(text, n))
-    every = [found.grams[g] for g in range(len(found.grams))]
+    every = [grams[g] for g in range(len(grams))]
     assert len(set(every)) == len(every)
 
 

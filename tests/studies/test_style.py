@@ -19,7 +19,7 @@ from rote.core.result import Result
 from rote.report.figures.draw import figures
 from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv
-from rote.studies._style.completions import cut_texts
+from rote.studies._style.tables import cut_texts
 
 SEEN = "The old man walked to the small house and the young dog slept there ."
 OPTIONS: dict[str, Any] = {"prompt": 6, "words": 6, "resamples": 20}

@@ -55,5 +55,5 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
 
 
 if __name__ == "__main__":
-    sys.modules["rote.web.jobs.work"] = SimpleNamespace(run=run)  # type: ignore[assignment]
+    sys.modules["rote.web.jobs.worker"] = SimpleNamespace(run=run)  # type: ignore[assignment]
     worker.main()

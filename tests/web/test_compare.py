@@ -18,7 +18,7 @@ from rote.web.app import begin, make_app
 from rote.web.forms import options as forms
 from rote.web.forms.compare import USUAL, CompareForm, guessed, offered
 from rote.web.forms.options import from_json
-from rote.web.jobs import work
+from rote.web.jobs import worker as work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace

@@ -15,7 +15,7 @@ from rote.core.errors import InputError, UnknownName
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.signature import Signature
 from rote.report.report import Evidence, Material, Report
-from rote.report.texts.marks import Mark
+from rote.report.texts.highlight import Mark
 from rote.web.routes.history import side_by_side
 from rote.web.store.database import prepare
 from rote.web.store.history import History

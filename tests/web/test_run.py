@@ -21,7 +21,7 @@ from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.progress import Silent
 from rote.web.forms.options import from_json
 from rote.web.forms.run import RunForm, fields_of, offered, takes_of
-from rote.web.jobs import work
+from rote.web.jobs import worker as work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace

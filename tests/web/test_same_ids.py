@@ -25,7 +25,7 @@ from rote.index.opening import build_index
 from rote.web.app import make_app
 from rote.web.forms.compare import CompareForm
 from rote.web.forms.templates import TemplatesForm
-from rote.web.jobs import work
+from rote.web.jobs import worker as work
 from rote.web.store.database import FILE, connected, prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace

@@ -14,7 +14,7 @@ from rote.core.progress import Silent
 from rote.web.forms import templates as limits
 from rote.web.forms.options import from_json
 from rote.web.forms.templates import TemplatesForm
-from rote.web.jobs import work
+from rote.web.jobs import worker as work
 from rote.web.routes.templates import IndexTemplatesAnswer, TemplatesAnswer
 from rote.web.workspace import Workspace
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index

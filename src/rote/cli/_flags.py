@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -218,9 +217,10 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
 
 
 def _click_type(hint: Any) -> Any:
+    from rote.core.metric import bare
+
+    hint, _ = bare(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return _click_type(next(a for a in arguments if a is not type(None)))
     if origin is typing.Literal:
         return click.Choice(arguments)
     if origin is tuple:

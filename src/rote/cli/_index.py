@@ -79,15 +79,9 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
 
 def about(index: Index) -> dict[str, Any]:
     """What JSON says of the index that was asked."""
-    manifest = index.manifest
-    assert manifest is not None
-    return {
-        "index": str(index.path),
-        "signature": manifest.signature,
-        "fingerprint": manifest.fingerprint,
-        "documents": manifest.documents,
-        "words": manifest.words,
-    }
+    assert index.manifest is not None
+    told = ("signature", "fingerprint", "documents", "words")
+    return {"index": str(index.path), **{name: getattr(index.manifest, name) for name in told}}
 
 
 @dataclass(frozen=True, slots=True)

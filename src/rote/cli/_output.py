@@ -169,7 +169,7 @@ def _mark(
     from rote.report.report import Evidence
     from rote.report.terminal import harmless
     from rote.report.texts import highlight
-    from rote.report.texts.marks import Mark
+    from rote.report.texts.highlight import Mark
 
     spans = [Mark(s["start"], s["end"], s["template"], "template") for s in row["spans"]]
     shown = Evidence("templates", row["source"], row["id"], row["text"], spans)

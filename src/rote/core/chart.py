@@ -84,7 +84,5 @@ class Chart:
     """The field that says how often a number of a histogram is there; without it once."""
     rows: Callable[[Rows, Result], Rows] | None = None
     """The rows that are drawn, made from those of the table."""
-    whole: bool = False
-    """Whether all facets share one figure; else each has its own, below each other."""
     says: str = ""
     """What one sees in it, for those who cannot."""

@@ -12,8 +12,8 @@ import operator
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import NoneType
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,6 +217,13 @@ _BOUNDS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
 }
 
 
+def bare(hint: Any) -> tuple[Any, bool]:
+    """A type without its `| None`, and whether that was there."""
+    if get_origin(hint) not in (Union, UnionType):
+        return hint, False
+    return next(kind for kind in get_args(hint) if kind is not NoneType), True
+
+
 def check_types(kind: type, given: Mapping[str, Any]) -> None:
     """Refuses `interval="0"` before anything is compared with it; only plain fields are looked at.
 
@@ -225,14 +232,11 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
     hints = get_type_hints(kind)
     opened = {one.name for one in fields(kind) if one.metadata.get("opened")}
     for name, value in given.items():
-        if name in opened:  # a name, or what it names
+        wanted, none = bare(hints[name])
+        if name in opened or wanted not in _KINDS:  # a name, or what it names
             continue
-        allowed = [hint for hint in get_args(hints[name]) or (hints[name],) if hint is not NoneType]
-        if len(allowed) != 1 or allowed[0] not in _KINDS or get_origin(hints[name]) is tuple:
-            continue
-        none = NoneType in get_args(hints[name])
-        types, said = _KINDS[allowed[0]]
-        wrong = isinstance(value, bool) and allowed[0] is not bool
+        types, said = _KINDS[wanted]
+        wrong = isinstance(value, bool) and wanted is not bool
         if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
             what = f"{said}{' or None' * none}"
             raise OptionError(f"{name} must be {what}, not {reprlib.repr(value)}")

@@ -8,10 +8,8 @@ processes. A file in this folder whose name does not begin with `_` is a reader.
 from __future__ import annotations
 
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest, hash_id
-from rote.corpus._corpus import Corpus
-from rote.corpus._fields import ReadOptions
-from rote.corpus._open import Input, open_corpus
-from rote.corpus._shard import Batch, Shard
+from rote.corpus._open import Corpus, Input, open_corpus
+from rote.corpus._shard import Batch, ReadOptions, Shard
 
 __all__ = [
     "Batch",

@@ -10,8 +10,18 @@ from itertools import islice
 from typing import Literal, Protocol, TypeVar
 
 from rote.core.errors import InputError
-from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions, find_fields
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+from rote.corpus._shard import (
+    SHARD_BYTES,
+    SKIP,
+    Fields,
+    Numbered,
+    Origin,
+    Part,
+    ReadOptions,
+    Shard,
+    failed,
+    find_fields,
+)
 from rote.corpus._streams import Pieces, shard_encoding, text_pieces
 
 MAX_UNIT = 2**30

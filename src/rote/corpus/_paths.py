@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rote.core import plugins
 from rote.core.errors import InputError, UnknownName
-from rote.corpus._fields import ReadOptions
+from rote.corpus._shard import ReadOptions
 from rote.corpus._streams import COMPRESSIONS, unreadable
 
 

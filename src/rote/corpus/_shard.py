@@ -6,13 +6,265 @@ process the caller likes, and gives a `Batch` of Documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin, ReadOptions, check_text, to_document
+from rote.core.metric import check_options, option
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The flags of reading; the help texts are those of the command line."""
+
+    SECTION: ClassVar[str] = "Reading"
+    text_field: str | None = option(None, "field that holds the text (guessed when not given)")
+    id_field: str | None = option(None, "field that holds the id (guessed when not given)")
+    prompt_field: str | None = option(None, "field that holds the prompt; kept as meta 'prompt'")
+    format: str | None = option(None, "reader by name, e.g. jsonl or text (else by suffix)")
+    plain: Literal["file", "line", "paragraph"] = option(
+        "file", "plain text: one document per file, line or paragraph"
+    )
+    strip_prompt: bool = option(False, "remove an echoed prompt from the start of each text")
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "stop at bad input, or skip it and list what was skipped"
+    )
+    encoding: str = option("utf-8", "encoding of text, JSON and CSV")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+SKIP = "--on-error skip leaves such records out"
+
+_TEXT = (
+    *("text", "content", "output", "completion", "generation", "response", "answer", "summary"),
+    *("generated_text", "prediction", "story", "body", "sentence", "abstract"),
+)
+_ID = ("id", "uid", "_id", "key")
+_PROMPT = ("prompt", "instruction", "question", "input")
+# Fields that say something about a text; never taken for the text itself.
+_ABOUT = frozenset(
+    ("source", "model", "author", "doc_id", "lang", "language", "split", "title", "url", "date")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where records come from: `file` as shown in messages, `name` as used in ids.
+
+    `label` names the group of texts when no field does; `source`, where given, is
+    put into the meta of every Document.
+    """
+
+    file: str
+    name: str
+    label: str
+    source: str | None = None
+
+    def error(
+        self,
+        problem: str,
+        line: int | None = None,
+        *,
+        field: str | None = None,
+        remedy: str | None = None,
+    ) -> InputError:
+        """What is wrong at a place of the file."""
+        return InputError(problem, file=self.file, line=line, field=field, remedy=remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields that hold text, id and prompt; `remark` says what was guessed."""
+
+    text: str = "text"
+    id: str | None = None
+    prompt: str | None = None
+    id_required: bool = False
+    remark: str = ""
+
+
+def find_fields(
+    records: Sequence[Mapping[str, Any]], options: ReadOptions, file: str, note: str = ""
+) -> Fields:
+    """Choose the fields from the first records of a file, and say what was guessed."""
+    text = options.text_field or _guess_text(records, file)
+    id_field = options.id_field or next(
+        (name for name in _ID if name != text and any(name in record for record in records)), None
+    )
+    prompt = options.prompt_field
+    if prompt is None and options.strip_prompt:
+        prompt = next((n for n in _PROMPT if n != text and any(n in r for r in records)), None)
+        if prompt is None and records:
+            raise InputError(
+                f"no field holds the prompt that is to be removed (fields: {_names(records)})",
+                file=file,
+                remedy="Name the field with --prompt-field, or leave out --strip-prompt",
+            )
+    remark = note
+    if records:
+        remark = "; ".join(filter(None, (note, _remark(text, id_field, prompt, options))))
+    return Fields(text, id_field, prompt, options.id_field is not None, remark)
+
+
+def _remark(text: str, id_field: str | None, prompt: str | None, options: ReadOptions) -> str:
+    said, flags = [], []
+    if options.text_field is None:
+        said.append(f"texts are in '{text}'")
+        flags.append("--text-field")
+    if options.id_field is None:
+        said.append(f"ids in '{id_field}'" if id_field else "ids are FILE:LINE")
+        flags.append("--id-field")
+    if options.prompt_field is None and prompt is not None:
+        said.append(f"prompts in '{prompt}'")
+        flags.append("--prompt-field")
+    if not said:
+        return ""
+    others = "others" if len(flags) > 1 else "another"
+    verb = "choose" if len(flags) > 1 else "chooses"
+    return f"{', '.join(said)} (guessed; {' and '.join(flags)} {verb} {others})"
+
+
+def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
+    if not records:
+        return "text"
+    for name in _TEXT:
+        if any(_is_text(record.get(name)) for record in records):
+            return name
+    lengths: dict[str, float] = {}
+    for name in dict.fromkeys(name for record in records for name in record):
+        values = [record.get(name) for record in records]
+        if name not in _ABOUT and name not in _ID and any(map(_is_text, values)):
+            lengths[name] = sum(len(v) for v in values if isinstance(v, str)) / len(records)
+    ranked = sorted(lengths, key=lambda name: -lengths[name])
+    # Twice as long as any other field: a title beside an abstract does not make it unclear.
+    if len(ranked) == 1 or (ranked and lengths[ranked[0]] >= 2 * lengths[ranked[1]]):
+        return ranked[0]
+    problem = "it is not clear which field holds the text" if ranked else "no field holds text"
+    raise InputError(
+        f"{problem} (fields: {_names(records)})",
+        file=file,
+        remedy="Name the field with --text-field",
+    )
+
+
+def _is_text(value: object) -> bool:
+    """Strings that are not numbers; a CSV file holds its numbers as strings too."""
+    if not isinstance(value, str) or not value.strip():
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
+def _names(records: Sequence[Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(str(name) for record in records for name in record))
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+
+
+def to_document(
+    record: dict[str, Any], fields: Fields, number: int, origin: Origin, *, strip: bool = False
+) -> Document:
+    """Make a Document of a record, which is used up; raises InputError."""
+    text = record.pop(fields.text, _MISSING)
+    if type(text) is not str:
+        raise _bad_text(text, fields.text, list(record), number, origin)
+    identity = record.pop(fields.id, None) if fields.id is not None else None
+    if type(identity) is not str:
+        identity = _identity(identity, fields, number, origin)
+    prompt = None
+    if fields.prompt is not None:
+        prompt = record.get(fields.prompt)
+        record.setdefault("prompt", prompt)
+    if strip and isinstance(prompt, str):
+        text = strip_prompt(text, prompt)
+    check_text(text, fields.text, number, origin)
+    if origin.source is not None:
+        record["source"] = origin.source
+    return Document(identity, text, record)
+
+
+_MISSING = object()
+
+
+def _identity(found: object, fields: Fields, number: int, origin: Origin) -> str:
+    if type(found) is int:
+        return str(found)
+    if found is None and not fields.id_required:
+        return f"{origin.name}:{number}"
+    problem = "the id is missing" if found is None else f"the id is {kind_of(found)}"
+    raise origin.error(
+        problem,
+        number,
+        field=fields.id,
+        remedy=f"Ids are strings or whole numbers: choose another field with --id-field; {SKIP}",
+    )
+
+
+def _bad_text(
+    value: object, field: str, names: list[str], number: int, origin: Origin
+) -> InputError:
+    if value is _MISSING:
+        shown = ", ".join(map(str, names[:20])) or "none"
+        problem = f"the field is missing (fields: {shown})"
+    else:
+        problem = f"the text is {kind_of(value)}, not a string"
+    return origin.error(
+        problem, number, field=field, remedy=f"Choose another field with --text-field; {SKIP}"
+    )
+
+
+def check_text(text: str, field: str, number: int, origin: Origin) -> None:
+    """Refuse what no measure can use: nothing at all, and half a character."""
+    if not text or text.isspace():
+        raise origin.error(
+            "the text is empty",
+            number,
+            field=field,
+            remedy=f"Give it a text, or remove the record; {SKIP}",
+        )
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise origin.error(
+                f"half a character (\\u{ord(text[error.start]):04x}) at position {error.start}",
+                number,
+                field=field,
+                remedy=f"Repair the escape, which needs a second half; {SKIP}",
+            ) from None
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words."""
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    kinds |= {str: "a string", dict: "an object", type(None): "null"}
+    return kinds.get(type(value), f"of type {type(value).__name__}")
+
+
+def strip_prompt(text: str, prompt: str) -> str:
+    """Remove the prompt where the text begins with it, whatever white space stands between."""
+    position = 0
+    for word in prompt.split():
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if not text.startswith(word, position):
+            return text
+        position += len(word)
+    if position and _continues(text[position - 1]) and _continues(text[position : position + 1]):
+        return text  # the prompt "a cat" does not stand at the start of "a cattle market"
+    return text[position:].lstrip() if position else text
+
+
+def _continues(character: str) -> bool:
+    # Only letters with case: scripts without spaces go on directly after the prompt.
+    return character.isdigit() or character.isupper() or character.islower()
+
 
 SHARD_BYTES = 4 * 2**20
 

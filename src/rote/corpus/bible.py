@@ -10,8 +10,7 @@ from typing import Any
 
 from rote.core.document import Document
 from rote.core.errors import MissingExtra, UnknownName
-from rote.corpus._fields import Fields, Origin, ReadOptions
-from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._shard import Fields, Numbered, Origin, Part, ReadOptions, Shard
 
 SUFFIXES = ()
 VERSIONS = ("kjv", "asv")

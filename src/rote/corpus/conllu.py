@@ -16,9 +16,8 @@ from typing import TypeVar
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions
 from rote.corpus._linewise import MAX_UNIT, Block, block_shards, decode, first_block
-from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 
 T = TypeVar("T", str, bytes)
 Lines = list[tuple[int, T]]

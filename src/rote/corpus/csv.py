@@ -9,9 +9,8 @@ from itertools import islice
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions
 from rote.corpus._linewise import empty, sampled, taken_shards
-from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 
 SUFFIXES = (".csv", ".tsv", ".tab")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rote.core.errors import UnknownName
-from rote.corpus._fields import Origin
-from rote.corpus._shard import Part
+from rote.corpus._shard import Origin, Part
 from rote.corpus.jsonl import inspect, shards
 
 SUFFIXES = ()

@@ -12,9 +12,8 @@ from typing import Any
 
 from rote.core.errors import InputError
 from rote.corpus import jsonl
-from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions, kind_of
 from rote.corpus._linewise import MAX_UNIT, sampled, taken_shards
-from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard, kind_of
 from rote.corpus._streams import shard_encoding, text_pieces
 
 _SPACE = re.compile(r"[ \t\r\n]*")

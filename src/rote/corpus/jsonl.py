@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.corpus._fields import SKIP, Fields, Origin, ReadOptions, kind_of
 from rote.corpus._linewise import block_shards, decode, first_block, sampled
-from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard, kind_of
 from rote.corpus._streams import shard_encoding
 
 SUFFIXES = (".jsonl", ".ndjson")

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, ReadOptions, find_fields
 from rote.corpus._linewise import runs
-from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._shard import Fields, Numbered, Part, ReadOptions, Shard, find_fields
 
 SUFFIXES = ()
 _SAMPLE = 100

@@ -12,9 +12,17 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin, ReadOptions
 from rote.corpus._linewise import empty, sampled
-from rote.corpus._shard import SHARD_BYTES, Numbered, Part, Shard, failed
+from rote.corpus._shard import (
+    SHARD_BYTES,
+    Fields,
+    Numbered,
+    Origin,
+    Part,
+    ReadOptions,
+    Shard,
+    failed,
+)
 
 _ONE_AT_A_TIME = threading.Lock()
 

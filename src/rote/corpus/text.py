@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._fields import Fields, Origin, ReadOptions
 from rote.corpus._linewise import block_shards, decode, empty, runs
-from rote.corpus._shard import Numbered, Part, Shard
+from rote.corpus._shard import Fields, Numbered, Origin, Part, ReadOptions, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 
 SUFFIXES = (".txt", ".text", ".md")
-
-
-@dataclass(frozen=True, slots=True)
-class WholeFile:
-    """A file that is one document."""
-
-    path: Path
-    origin: Origin
-    compression: str
-    size: int
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
@@ -48,13 +35,13 @@ def _plain(part: Part, options: ReadOptions) -> str:
 
 def _file_shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     """Runs of small files: a folder of a hundred thousand is not as many pieces of work."""
-    files: Sequence[WholeFile] = part.where
+    files: Sequence[Part] = part.where
     for start, end, size in runs(file.size for file in files):
         records = partial(_files, files[start:end], start + 1, options.encoding)
         yield Shard(part.origin, fields, options, size, records)
 
 
-def _files(files: Sequence[WholeFile], first: int, encoding: str) -> Iterator[Numbered]:
+def _files(files: Sequence[Part], first: int, encoding: str) -> Iterator[Numbered]:
     for number, file in enumerate(files, first):
         try:
             text = _whole(file, encoding)
@@ -64,9 +51,8 @@ def _files(files: Sequence[WholeFile], first: int, encoding: str) -> Iterator[Nu
             yield number, Document(file.origin.name, text, {})
 
 
-def _whole(file: WholeFile, encoding: str) -> str:
-    part = Part("text", file.path, file.origin, file.size, file.compression)
-    data = b"".join(piece for piece, _ in text_pieces(part, encoding))
+def _whole(file: Part, encoding: str) -> str:
+    data = b"".join(piece for piece, _ in text_pieces(file, encoding))
     encoding = shard_encoding(encoding)
     if not data or data.isspace():
         raise empty(file.origin)

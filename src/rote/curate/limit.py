@@ -88,19 +88,11 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocker:
-    """An n-gram that kept texts out, by its number, and how many."""
-
-    gram: int
-    texts: int
-
-
-@dataclass(frozen=True, slots=True)
 class Subset:
     """Some of the texts, and why the others are not among them (of a limited one).
 
     `size` is given for samples inside a subset. `blocking` is how many n-grams kept out a text,
-    `blockers` those that kept out most.
+    `blockers` those that kept out most, by number, and how many texts they did.
     """
 
     kind: Kind
@@ -109,7 +101,7 @@ class Subset:
     texts: Mask
     size: int | None = None
     blocking: int = 0
-    blockers: tuple[Blocker, ...] = ()
+    blockers: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -173,7 +165,7 @@ def walked(found: Repeats, keys: NDArray[np.uint64], limit: int, seed: int) -> S
     return Subset("limited", limit, seed, kept, None, blocking, tuple(_blockers(blocked)))
 
 
-def _blockers(blocked: Ids) -> Iterator[Blocker]:
+def _blockers(blocked: Ids) -> Iterator[tuple[int, int]]:
     """The n-grams that kept out most texts; of equal ones those that stand first."""
     if not len(blocked):
         return
@@ -181,7 +173,7 @@ def _blockers(blocked: Ids) -> Iterator[Blocker]:
     least = max(1, int(np.partition(blocked, place)[place]))
     candidates = np.flatnonzero(blocked >= least)
     for gram in candidates[np.argsort(-blocked[candidates], kind="stable")][:EXAMPLES].tolist():
-        yield Blocker(gram, int(blocked[gram]))
+        yield gram, int(blocked[gram])
 
 
 def _with_others(

@@ -245,11 +245,11 @@ def _dropped(subset: Subset, found: Read, counted: Repeats, n: int) -> dict[str,
             "blocking_ngrams": subset.blocking,
             "most_blocking": [
                 {
-                    "ngram": spelled(blocker.gram),
-                    "texts": blocker.texts,
-                    "frequency": int(counted.frequency[blocker.gram]),
+                    "ngram": spelled(gram),
+                    "texts": texts,
+                    "frequency": int(counted.frequency[gram]),
                 }
-                for blocker in subset.blockers
+                for gram, texts in subset.blockers
             ],
         }
     }

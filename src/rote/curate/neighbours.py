@@ -78,7 +78,7 @@ class ByLexicon:
                 documents = [Document(str(n), text) for n, text in enumerate(some)]
                 annotation = annotators.get()(documents, LAYERS)
                 for number, text in enumerate(some):
-                    words = finder.words(Item("", "", text, ("",), None), annotation, number).words
+                    words = finder.words(Item("", "", text, ("",), None), annotation, number)[0]
                     choices = [
                         (word.start, word.end, other)
                         for word in words

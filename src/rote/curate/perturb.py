@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rote.core.document import Document
 from rote.core.errors import OptionError
@@ -92,7 +92,8 @@ class Perturbed:
     items: list[Item]
     replacements: list[Replacement]
     kept: dict[str, Counter[str]]
-    signature: dict[str, str]
+    settings: dict[str, Any]
+    """What it depends on, for the signature."""
 
 
 def perturb(
@@ -118,17 +119,17 @@ def perturb(
                 numbers[number, word.key] = len(questions)
                 questions.append(_question(items[number], word, words, lexicon))
     answers = chooser(questions, lexicon, reporter)
-    made = Perturbed(
-        [],
-        [],
-        {},
-        {
-            "version": _VERSION,
-            "lexicon": lexicon.signature,
-            "sense": chooser.signature,
-            "annotator": signature,
-        },
-    )
+    settings = {
+        "variant": options.variant,
+        "pos": options.pos,
+        "sure": options.sure,
+        "version": _VERSION,
+        "lexicon": lexicon.signature,
+        "sense": chooser.signature,
+        "annotator": signature,
+        "seed": options.seed,
+    }
+    made = Perturbed([], [], {}, settings)
     for number, (item, words) in enumerate(zip(items, found)):
         kept = made.kept.setdefault(item.task, Counter())
         chosen: list[tuple[Word, Chosen]] = []
@@ -179,8 +180,7 @@ def _words(
             annotation = annotator([Document(str(n), text) for n, text in enumerate(texts)], LAYERS)
             firsts = accumulate((len(item.options) for item in some), initial=0)
             for item, first in zip(some, firsts):
-                own = finder.words(item, annotation, first)
-                found.append(agreed(item, own.words, own.standing))
+                found.append(agreed(item, *finder.words(item, annotation, first)))
             advance(len(some))
     return found, annotator.signature
 

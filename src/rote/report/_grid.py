@@ -261,3 +261,9 @@ def _renamed(field: str, value: Any, names: Mapping[str, str]) -> Any:
     if field in _KEYED and isinstance(value, Mapping):
         return {names.get(group, group): count for group, count in value.items()}
     return value
+
+
+def cells_of(results: Sequence[Result]) -> list[Cell]:
+    """Every value of every source, facet by facet."""
+    parts = [part for _, own in split_panel(results) for part in own]
+    return [cell for part in parts for row in grid(part) for cell in row.cells.values()]

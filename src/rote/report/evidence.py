@@ -20,7 +20,7 @@ from rote.core.sample import Need
 from rote.measure._collect import Collected
 from rote.measure._prepare import hashed
 from rote.report.report import Evidence
-from rote.report.texts.marks import Mark
+from rote.report.texts.highlight import Mark
 
 LONGEST = 1_200
 """Characters of a text that are shown."""

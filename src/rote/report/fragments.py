@@ -10,25 +10,189 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from rote.core.result import Result
-from rote.report import _marks, _svg
-from rote.report.blocks import Block, Facts, Figure, Listed, Section, Texts
-from rote.report.report import Evidence, Report
+from rote.report import _svg
+from rote.report.report import Block, Evidence, Facts, Figure, Listed, Report, Section, Texts
 from rote.report.sections import sections
 from rote.report.tables.markdown import shown_tables
-from rote.report.tables.sheet import Sheet
-from rote.report.terminal import readable
+from rote.report.tables.sheet import Sheet, text_cell
+from rote.report.terminal import harmless, readable
+from rote.report.texts.highlight import Mark, Piece, paragraphs
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+KINDS = {
+    "template": "a template",
+    "cited": "needs a citation",
+    "copied": "stands in the corpus",
+    "common": "common property",
+    "original": "original: nowhere in the corpus",
+}
+_LANES, _COLOURS = 8, 8
+_LONGEST = 6000
+"""Characters of one text on a page."""
+_TEXTS, _CHARACTERS, _MARKS = 60, 120_000, 400
+"""Of one group of texts on a page, at most."""
+_SOURCES, _EXCERPT, _BEGINS = 5, 300, 90
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a number in a text stands for."""
+
+    number: int
+    label: str
+    kind: str
+    look: str
+    count: int
+    sources: Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One text: its paragraphs, and the entries that it is the first to use."""
+
+    source: str
+    id: str
+    paragraphs: Sequence[Mapping[str, Any]]
+    entries: Sequence[Entry]
+    marks: int
+    cut: bool
+    begins: str
+
+
+def chosen(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """As many texts as a page can hold, in turn from each source."""
+    groups: dict[str, list[Evidence]] = {}
+    for one in evidence:
+        groups.setdefault(one.source, []).append(one)
+    found: list[Evidence] = []
+    left = _CHARACTERS
+    for one in (one for turn in zip_longest(*groups.values()) for one in turn if one is not None):
+        left -= min(len(one.text), _LONGEST)
+        if found and (left < 0 or len(found) == _TEXTS):
+            break
+        found.append(one)
+    order = {source: place for place, source in enumerate(groups)}
+    return sorted(found, key=lambda one: order[one.source])
+
+
+def marked_texts(
+    evidence: Sequence[Evidence], *, longest: int = _LONGEST, most: int = _MARKS
+) -> list[Shown]:
+    """The texts with their runs; templates have one number in all texts, other marks their own."""
+    every = [(one, _kept(one, longest, most)) for one in evidence]
+    counts: dict[tuple[str, str], int] = {}
+    for _, marks in every:
+        for mark in marks:
+            counts[_shared(mark)] = counts.get(_shared(mark), 0) + 1
+    numbers: dict[Any, int] = {}
+    found = []
+    for place, (one, marks) in enumerate(every):
+        keys = {}
+        entries = []
+        for number, mark in enumerate(marks):
+            # A number leads somewhere: to a template, or to where the words stand elsewhere.
+            if mark.kind != "template" and not mark.sources:
+                continue
+            key = _shared(mark) if mark.kind == "template" else (place, number)
+            if key not in numbers:
+                numbers[key] = len(numbers) + 1
+                entries.append(_entry(one, mark, numbers[key], counts[_shared(mark)]))
+            keys[number] = numbers[key]
+        paragraphs = _paragraphs(one.text[:longest], marks, keys)
+        found.append(
+            Shown(
+                source=_short(one.source),
+                id=_short(one.id),
+                paragraphs=paragraphs,
+                entries=entries,
+                marks=len(marks),
+                cut=one.cut or len(one.text) > longest,
+                begins=text_cell(one.text, longest=_BEGINS).text,
+            )
+        )
+    return found
+
+
+def _shared(mark: Mark) -> tuple[str, str]:
+    return mark.label, mark.kind
+
+
+def _kept(one: Evidence, longest: int, most: int) -> list[Mark]:
+    """The marks that lie in what is shown, from left to right."""
+    end = min(len(one.text), longest)
+    clipped = [
+        replace(mark, start=max(0, mark.start), end=min(mark.end, end)) for mark in one.marks
+    ]
+    inside = [mark for mark in clipped if mark.start < mark.end]
+    return sorted(inside, key=lambda mark: (mark.start, mark.end))[:most]
+
+
+def _entry(one: Evidence, mark: Mark, number: int, count: int) -> Entry:
+    said = mark.label if mark.kind == "template" else one.text[mark.start : mark.end]
+    sources = [_source(source) for source in list(mark.sources)[:_SOURCES]]
+    return Entry(number, _short(said), mark.kind, _look(mark.kind, number), count, sources)
+
+
+def _source(source: Mapping[str, Any]) -> dict[str, str]:
+    """A place in a corpus; `excerpt` is one piece where before, match and after are not known."""
+    found = {name: _short(source.get(name)) for name in ("document", "author", "match", "excerpt")}
+    before, after = (str(source.get(name) or "") for name in ("before", "after"))
+    # Ends that face the match keep their space.
+    found["before"] = readable(before[-_EXCERPT:]).replace("\n", " ")
+    found["after"] = readable(after[:_EXCERPT]).replace("\n", " ")
+    known = {"document", "author", "match", "excerpt", "before", "after", "start", "end"}
+    more = {k: v for k, v in source.items() if k not in known and isinstance(v, (str, int, float))}
+    found["more"] = _short(", ".join(f"{name} {value}" for name, value in more.items()))
+    return found
+
+
+def _short(text: object) -> str:
+    whole = "" if text is None else str(text)
+    shown = harmless(whole[: 2 * _EXCERPT])
+    return shown if len(shown) <= _EXCERPT else shown[: _EXCERPT - 1].rstrip() + "…"
+
+
+def _look(kind: str, number: int) -> str:
+    """Classes: the kind decides the line, the number the colour of templates."""
+    if kind == "template":
+        return f"rote-c{(number - 1) % _COLOURS}"
+    return f"rote-{kind}" if kind in KINDS else "rote-common"
+
+
+def _paragraphs(
+    text: str, marks: Sequence[Mark], numbers: Mapping[int, int]
+) -> list[dict[str, Any]]:
+    """The runs of each paragraph, and how many lanes it needs."""
+    named = [replace(mark, label=str(number)) for number, mark in enumerate(marks)]
+
+    def shown(piece: Piece, first: bool) -> dict[str, Any]:
+        return {
+            "places": [
+                {
+                    "number": numbers.get(int(place.mark.label)),
+                    "look": _look(place.mark.kind, numbers.get(int(place.mark.label), 0)),
+                    "lane": min(place.lane, _LANES - 1),
+                    "kind": place.mark.kind,
+                    "first": place.first and first,
+                }
+                for place in piece.places
+            ]
+        }
+
+    return paragraphs(text, named, shown, lanes=_LANES)
+
 
 _LARGEST = 400_000
 """Characters of a figure; a larger one goes into the page as a picture."""
@@ -81,7 +245,7 @@ def result_page(result: Result) -> str:
 
 def text_page(evidence: Evidence) -> str:
     """A whole text with its marks, as a page of its own."""
-    whole = _marks.shown([evidence], longest=len(evidence.text), most=len(evidence.marks))[0]
+    whole = marked_texts([evidence], longest=len(evidence.text), most=len(evidence.marks))[0]
     title = printed(f"{evidence.source}: {evidence.id}")
     heading = Markup("<h2><bdi>{}</bdi></h2>\n").format(title)
     return _page(title, _styled(heading + _rendered("text", whole, "template", True)))
@@ -99,7 +263,7 @@ def _page(title: str, body: Markup) -> str:
 
 def marked_text(evidence: Evidence, *, anchor: str = "text") -> Markup:
     """One text with its marks, and below it what the numbers mean."""
-    return _rendered("text", _marks.shown([evidence])[0], anchor, True)
+    return _rendered("text", marked_texts([evidence])[0], anchor, True)
 
 
 @cache
@@ -130,7 +294,7 @@ def environment() -> Environment:
         "json": _json,
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
     }
-    made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": _marks.KINDS}
+    made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": KINDS}
     return made
 
 
@@ -166,9 +330,9 @@ def _drawn(shown: Figure) -> dict[str, Any]:
 
 def _marked(shown: Texts) -> dict[str, Any]:
     """The texts that there is room for, by source."""
-    taken = _marks.chosen(shown.evidence)
-    ready = _marks.shown(taken)
-    groups: dict[str, list[_marks.Shown]] = {}
+    taken = chosen(shown.evidence)
+    ready = marked_texts(taken)
+    groups: dict[str, list[Shown]] = {}
     for one in ready:
         groups.setdefault(one.source, []).append(one)
     templates = [e for one in ready for e in one.entries if e.kind == "template"]
@@ -176,7 +340,7 @@ def _marked(shown: Texts) -> dict[str, Any]:
     return {
         "groups": groups,
         "templates": templates,
-        "kinds": [(kind, said) for kind, said in _marks.KINDS.items() if kind in found],
+        "kinds": [(kind, said) for kind, said in KINDS.items() if kind in found],
         "left_out": len(shown.evidence) - len(taken),
     }
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rote.report import _marks
-from rote.report.blocks import (
+from rote.report.fragments import chosen, marked_texts
+from rote.report.report import (
     Block,
     Facts,
     Figure,
     Found,
     Group,
     Listed,
+    Report,
     Said,
     Section,
     Texts,
 )
-from rote.report.report import Report
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
 from rote.report.tables.markdown import code, plain, sheet_as_markdown
@@ -94,8 +94,8 @@ def _texts(texts: Texts, level: int) -> Iterator[str]:
         yield from (f"{'#' * min(level, 6)} {plain(texts.title)}", "")
     yield plain("Marked words are bold; the number before them leads to the list below the text.")
     yield ""
-    chosen = _marks.chosen(texts.evidence)[:_TEXTS]
-    for one in _marks.shown(chosen):
+    taken = chosen(texts.evidence)[:_TEXTS]
+    for one in marked_texts(taken):
         yield from (f"**{plain(one.source)}**, {plain(one.id)}:", "")
         for paragraph in one.paragraphs:
             yield from ("> " + "".join(_run(run) for run in paragraph["runs"]).strip(), ">")
@@ -105,7 +105,7 @@ def _texts(texts: Texts, level: int) -> Iterator[str]:
             where = "; ".join(_where(source) for source in entry.sources)
             yield f"- \\[{entry.number}\\] {shown(entry.label)}" + (f": {where}" if where else "")
         yield ""
-    if left := len(texts.evidence) - len(chosen):
+    if left := len(texts.evidence) - len(taken):
         yield from (f"{left:,} further texts are in the JSON.", "")
 
 

@@ -16,8 +16,7 @@ from markupsafe import Markup
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.report import _svg, fragments, markdown
-from rote.report.blocks import Block, Figure, Group, Section
-from rote.report.report import Report
+from rote.report.report import Block, Figure, Group, Report, Section
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
 from rote.report.sections.results import in_panel

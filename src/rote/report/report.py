@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.result import Result
-from rote.report.texts.marks import Mark
+from rote.report.tables.sheet import Sheet
+from rote.report.texts.highlight import Mark
 
 SCHEMA = 1
 Form = Literal["html", "md", "folder", "json"]
@@ -190,3 +191,103 @@ def form_of(path: Path) -> Form:
         f"{path}: no form ends in {ending}; end in .html, .md or .json, name a folder, "
         "or choose with --format"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A paragraph; a quiet one explains what stands beside it."""
+
+    text: str
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Short paragraphs, one below the other."""
+
+    items: Sequence[str]
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence in plain text; names of sources stand in it as they were given.
+
+    kind        overall (a source as a whole), difference, length (a difference that was not
+                found at equal length), none (no difference found), untested (could not have been
+                found), found (a finding that is no test against the reference), undefined, scope
+                (what the numbers can say at all)
+    direction   "more repetitive", "more diverse" or nothing
+    sure        sure (test and interval), likely (the test alone), not, untested, or nothing where
+                it is no test
+    difference  of the source less the reference; `relative` is its share of the reference
+    p           corrected over the sources and values of a facet
+    """
+
+    text: str
+    kind: str
+    measure: str = ""
+    value: str = ""
+    source: str = ""
+    facet: str = ""
+    direction: str = ""
+    sure: str = ""
+    difference: float | None = None
+    relative: float | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The statements of the summary."""
+
+    statements: Sequence[Statement]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and what is known of them; `code` for what is copied letter by letter."""
+
+    facts: Sequence[tuple[str, str]]
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure as its specification (`_svg.spec`); `says` is what one sees in it."""
+
+    id: str
+    title: str
+    says: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts with what was found marked in them."""
+
+    id: str
+    title: str
+    evidence: Sequence[Evidence]
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Blocks below a heading of their own; `closed` where few will want to read all of them."""
+
+    title: str
+    blocks: Sequence[Block]
+    closed: bool = False
+
+
+Block: TypeAlias = Said | Listed | Found | Facts | Figure | Texts | Sheet | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section of the report; `id` is its address on the page."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)

@@ -225,7 +225,6 @@ CHARTS = (
         panel=("title", "said"),
         titles={"r": "correlation"},
         rows=_squares,
-        whole=True,
         says="One matrix for each facet and a pooled one: Pearson below the diagonal, Spearman "
         "above it.",
     ),
@@ -240,7 +239,6 @@ CHARTS = (
         panel=("title", "facet", "a", "b"),
         titles={"x": "a", "y": "b"},
         rows=_points,
-        whole=True,
         says="The sources of some pairs as points: what a coefficient rests on.",
     ),
 )

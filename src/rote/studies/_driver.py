@@ -8,14 +8,13 @@ The shell, Python (`rote.memorization`), the app and the report all come this wa
 from __future__ import annotations
 
 import difflib
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import Metric, check_types
+from rote.core.metric import Metric, bare, check_types
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Call, Findings, Study
 from rote.core.registry import find
@@ -79,8 +78,7 @@ def _built(kind: type, given: Mapping[str, Any]) -> Any:
 
 def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
     """`by="a,b"` is as good as `by=("a", "b")`; of a string and a Path either will do."""
-    union = get_origin(hint) in (Union, types.UnionType)
-    kind = next(k for k in get_args(hint) if k is not types.NoneType) if union else hint
+    kind, _ = bare(hint)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         if isinstance(value, str):

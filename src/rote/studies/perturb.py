@@ -33,7 +33,7 @@ from rote.corpus.items import ItemOptions, Record
 from rote.curate.perturb import PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
-from rote.studies._perturb.asking import JudgeOptions
+from rote.studies._perturb.checks import JudgeOptions
 from rote.studies._perturb.layout import CHARTS, LAYOUT
 from rote.studies._perturb.study import CheckOptions
 
@@ -159,9 +159,7 @@ def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
     from rote.curate._perturb.records import check_ids
     from rote.curate.perturb import perturb
     from rote.curate.reading import write_lines
-    from rote.studies._perturb.asking import in_place
-    from rote.studies._perturb.checks import Pairs
-    from rote.studies._perturb.study import Done
+    from rote.studies._perturb.checks import Pairs, in_place
 
     options, records = call.of(PerturbOptions), call.inputs
     models = call.of(ModelOptions)
@@ -182,14 +180,7 @@ def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
         for pos in options.pos:
             part = perturb(items, replace(options, pos=(pos,)), call.reporter, models=models)
             parts[pos] = in_place(records, part.items)
-    settings = {
-        "variant": options.variant,
-        "pos": options.pos,
-        "sure": options.sure,
-        **made.signature,
-        "seed": options.seed,
-    }
-    return Pairs(items, made.items), Done(made.replacements, made.kept, settings), parts, changed
+    return Pairs(items, made.items), made, parts, changed
 
 
 def _records(call: Call, made: Perturbed) -> list[Mapping[str, Any]]:
@@ -212,7 +203,7 @@ def _spoken(
 ) -> Spoken:
     """What the models say that were named."""
     from rote.curate.reading import write_lines
-    from rote.studies._perturb.asking import ask, judged
+    from rote.studies._perturb.checks import ask, judged
     from rote.studies._perturb.study import Spoken
 
     answers = same = None

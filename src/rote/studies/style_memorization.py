@@ -31,8 +31,7 @@ from rote.measure._groups import in_order
 from rote.models.options import ModelOptions
 from rote.studies._items import described, grouped
 from rote.studies._style import tables
-from rote.studies._style.completions import Completion, Cut, complete, cut_texts
-from rote.studies._style.tables import CHARTS, LAYOUT, Recall
+from rote.studies._style.tables import CHARTS, LAYOUT, Completion, Cut, Recall, complete, cut_texts
 
 METHOD = "Wilson (shares), jackknife over texts (means)"
 

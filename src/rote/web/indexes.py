@@ -71,14 +71,8 @@ class OpenIndex:
 
     def about(self, key: str) -> dict[str, Any]:
         """What JSON says of the index that was asked."""
-        manifest = self.manifest
-        return {
-            "index": key,
-            "generation": manifest.generation,
-            "signature": manifest.signature,
-            "documents": manifest.documents,
-            "words": manifest.words,
-        }
+        told = ("generation", "signature", "documents", "words")
+        return {"index": key, **{name: getattr(self.manifest, name) for name in told}}
 
 
 class Indexes:
@@ -104,18 +98,13 @@ class Indexes:
             stamp, held = _stamp(path), self._held.get(path)
             if held and held[0] == stamp:
                 return held[1]
-            opened = _opened(path)
+            index = open_index(path)
+            assert index.manifest is not None
+            opened = OpenIndex(index, index.manifest)
             self._held[path] = stamp, opened
             return opened
         finally:
             door.release()
-
-
-def _opened(path: Path) -> OpenIndex:
-    """The index and the manifest that it was opened by."""
-    index = open_index(path)
-    assert index.manifest is not None
-    return OpenIndex(index, index.manifest)
 
 
 def _stamp(path: Path) -> Stamp:

@@ -18,8 +18,8 @@ from rote.core.annotation import Annotation
 from rote.core.distribution import install_command
 from rote.core.document import Document
 from rote.core.errors import InputError, MissingExtra, OptionError
-from rote.corpus._bracket_trees import parse_trees
-from rote.corpus._fields import Origin
+from rote.corpus._shard import Origin
+from rote.corpus.brackets import parse_trees
 
 # Stanza adds the splitter of multiword tokens by itself where a language has one.
 _PROCESSORS = {

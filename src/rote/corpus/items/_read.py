@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 from rote.core import plugins
 from rote.core.errors import InputError
 from rote.core.metric import check_options, option
-from rote.corpus._fields import Origin, ReadOptions
 from rote.corpus._open import Input, are_names, open_corpus
+from rote.corpus._shard import Origin, ReadOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,22 +92,17 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The words of an item, and how often each form stands in it, in small letters."""
-
-    words: list[Word]
-    standing: Counter[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Finder:
     """Finds the words; `first` is the number of the item's first instance in the annotation."""
 
     lexicon: Lexicon
     pos: Sequence[str]
 
-    def words(self, item: Item, annotation: Annotation, first: int) -> Found:
-        """The nouns and verbs of an item, field by field, in order."""
+    def words(
+        self, item: Item, annotation: Annotation, first: int
+    ) -> tuple[list[Word], Counter[str]]:
+        """The nouns and verbs of an item, field by field, in order, and how often each form stands
+        in it, in small letters."""
         found: list[Word] = []
         standing: Counter[str] = Counter()
         for number, option in enumerate(item.options):
@@ -122,7 +117,7 @@ class Finder:
                     for word in own
                     if start <= word.start and word.end <= end
                 ]
-        return Found(found, standing)
+        return found, standing
 
     def _instance(self, tokens: Sequence[Token]) -> Iterator[Word]:
         around = tuple(

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 from rote.core.errors import InputError
 from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
 from rote.core.progress import Once, Reporter
-from rote.models.continuing import Writing, begin
 from rote.models.options import ModelOptions
-from rote.models.windows import Parts, Read, Window, answered, pair
+from rote.models.windows import Parts, Read, Window, Writing, answered, begin, pair
 
 if TYPE_CHECKING:
     from rote.models.llama.weights import Weights

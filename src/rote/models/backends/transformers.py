@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
 from rote.core.progress import Once, Reporter
-from rote.models.continuing import begin
 from rote.models.options import ModelOptions
-from rote.models.windows import Window, answered, pair
+from rote.models.windows import Window, answered, begin, pair
 
 if TYPE_CHECKING:
     from rote.models.hub.computing import HubTokens, Loaded

@@ -16,10 +16,9 @@ import numpy as np
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.model import Floats
 from rote.core.progress import Reporter
-from rote.models.continuing import Writing
 from rote.models.options import ModelOptions
 from rote.models.tokens.encoding import Encoded, decoded, without_gaps
-from rote.models.windows import Window
+from rote.models.windows import Window, Writing
 
 _LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx")
 _UNKNOWN_LENGTH = 2048

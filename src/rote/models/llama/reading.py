@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.model import Floats, Ints
-from rote.models.continuing import Writing
-from rote.models.llama.safetensors import Single
-from rote.models.llama.weights import Weights
-from rote.models.windows import Window
+from rote.models.llama.weights import Single, Weights
+from rote.models.windows import Window, Writing
 
 Attend = Callable[[int, Single, Single, Single], Single]
 """(number of the layer, queries, keys, values) -> what is seen; all of them token by head."""

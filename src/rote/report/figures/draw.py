@@ -14,6 +14,7 @@ from rote.core import registry
 from rote.core.chart import Chart
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
+from rote.core.record import Study
 from rote.core.result import Result
 from rote.core.table import Row, Rows, defined
 from rote.report._grid import grid, ordered_sources, split_panel
@@ -138,7 +139,9 @@ def draw(chart: Chart, results: Sequence[Result]) -> Any:
 
     if not chart.table and not chart.rows:
         chart = VALUES
-    parts = [("", list(results))] if chart.whole else split_panel(results)
+    # What a study draws is about the result as a whole; facets of texts have a figure each.
+    whole = chart is not VALUES and isinstance(registry.of_result(results[0].measure), Study)
+    parts = [("", list(results))] if whole else split_panel(results)
     facets = [(title, list(_clean(chart, own))) for title, own in parts]
     names = _names(chart, [row for _, rows in facets for row in rows], results)
     drawn = []

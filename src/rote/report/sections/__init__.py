@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rote.report.blocks import Block, Figure, Group, Section, Texts
-from rote.report.report import Report
+from rote.report.report import Block, Figure, Group, Report, Section, Texts
 from rote.report.tables.sheet import Sheet
 
 _ALONE = ("templates", "favoured", "originality", "novelty")

@@ -10,9 +10,9 @@ from rote.core.errors import OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Result, Row
 from rote.report._svg import spec
-from rote.report.blocks import Block, Figure, Said
 from rote.report.figures.draw import CURVE, VALUES, charts, draw
 from rote.report.figures.panel import panel_chart
+from rote.report.report import Block, Figure, Said
 
 _LONGEST, _KEPT = 80, 60
 

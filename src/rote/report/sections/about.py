@@ -7,9 +7,8 @@ from datetime import datetime
 
 from rote.core.result import Result
 from rote.core.table import Column
-from rote.report.blocks import Block, Facts, Found, Group, Listed, Said, Section
 from rote.report.methods import methods as written
-from rote.report.report import Material, Report
+from rote.report.report import Block, Facts, Found, Group, Listed, Material, Report, Said, Section
 from rote.report.sections.results import title
 from rote.report.summary import summary as statements
 from rote.report.tables.sheet import Sheet, columns_of, of_rows, shown_name

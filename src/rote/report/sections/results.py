@@ -9,8 +9,7 @@ from rote.core.record import Section as Place
 from rote.core.registry import main_values, of_result
 from rote.core.result import Result
 from rote.report._grid import GridRow, grid
-from rote.report.blocks import Block, Facts, Group, Listed, Said, Section, Texts
-from rote.report.report import Report
+from rote.report.report import Block, Facts, Group, Listed, Report, Said, Section, Texts
 from rote.report.sections._figures import curves, figures, panel_figure
 from rote.report.tables.sheet import Sheet, shown_name
 from rote.report.tables.values import comparisons_table, key, on_page, sources_table, values_table

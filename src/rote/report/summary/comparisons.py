@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from rote.report.report import Statement
 from rote.report.summary import contrast as wording
 from rote.report.summary.contrast import Contrast
-from rote.report.summary.facets import Scene, Statement
+from rote.report.summary.facets import Scene
 
 
 def of_source(
@@ -82,10 +83,11 @@ def _only_equal(one: Contrast) -> bool:
 
 
 def _direction(one: Contrast) -> str:
-    if not _only_equal(one):
-        return one.direction
-    turned = replace(one, value=one.equal_difference, other=0.0)
-    return turned.direction
+    difference = one.equal_difference if _only_equal(one) else one.difference
+    if one.row.higher == "neither" or difference == 0:
+        return ""
+    other = {"diverse": "repetitive", "repetitive": "diverse"}[one.row.higher]
+    return f"more {one.row.higher if difference > 0 else other}"
 
 
 def _overall(
@@ -95,7 +97,7 @@ def _overall(
     differing: Sequence[Contrast],
     by_length: Sequence[Contrast],
 ) -> Statement:
-    ways = [one for one in defined if one.higher != "neither"]
+    ways = [one for one in defined if one.row.higher != "neither"]
     gone = sum(one in by_length for one in ways)
     counts = {
         way: sum(_direction(one) == f"more {way}" for one in differing)
@@ -159,7 +161,7 @@ def _on_length(scene: Scene, one: Contrast) -> str:
         value, other = (wording.number(v, one.headline) for v in _equal_values(one))
         what = "lengths of sentences" if one.same else "length"
         return f" At equal {what}: {value} against {other}."
-    if one.length_sensitive and (longer := scene.longer(one.source)):
+    if one.row.length_sensitive and (longer := scene.longer(one.source)):
         return f" Its texts are {longer}, and this value moves with length."
     return ""
 
@@ -198,7 +200,7 @@ def _statement(text: str, kind: str, one: Contrast, difference: float) -> Statem
     return Statement(
         text,
         kind,
-        measure=one.measure,
+        measure=one.row.measure,
         value=one.headline.value,
         direction=_direction(one),
         sure=one.sure if not _only_equal(one) else "sure",

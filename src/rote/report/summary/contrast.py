@@ -26,19 +26,22 @@ class Contrast:
     reference's value; they follow from the intervals of the two values, as of independent ones.
     """
 
-    measure: str
+    row: GridRow
     headline: Headline
     source: str
-    higher: str
-    length_sensitive: bool
-    matched_at: str
     level: float
-    value: float
-    other: float
     own: Cell
     reference: Cell
     same: Contrast | None = None
     """The same at equal length of sentences, where the measure has it."""
+
+    @property
+    def value(self) -> float:
+        return self.own.estimate
+
+    @property
+    def other(self) -> float:
+        return self.reference.estimate
 
     @property
     def difference(self) -> float:
@@ -47,18 +50,17 @@ class Contrast:
     @property
     def z(self) -> float:
         """How many standard errors the difference is away from none."""
-        error = math.hypot(self._error(self.own), self._error(self.reference))
-        if error == 0:
+        if self._both == 0:
             return math.inf if self.difference else 0.0
-        return self.difference / error
+        return self.difference / self._both
 
     @property
     def low(self) -> float:
-        return self.difference - self._reach
+        return self.difference - self._quantile * self._both
 
     @property
     def high(self) -> float:
-        return self.difference + self._reach
+        return self.difference + self._quantile * self._both
 
     @property
     def relative(self) -> float:
@@ -111,14 +113,9 @@ class Contrast:
         return self.same.difference if self.same else self.own.matched_difference
 
     @property
-    def direction(self) -> str:
-        if self.higher == "neither" or self.difference == 0:
-            return ""
-        return f"more {self.higher if self.difference > 0 else _OTHER[self.higher]}"
-
-    @property
-    def _reach(self) -> float:
-        return self._quantile * math.hypot(self._error(self.own), self._error(self.reference))
+    def _both(self) -> float:
+        """The standard error of the difference."""
+        return math.hypot(self._error(self.own), self._error(self.reference))
 
     @property
     def _quantile(self) -> float:
@@ -127,9 +124,6 @@ class Contrast:
     def _error(self, cell: Cell) -> float:
         """The standard error behind an interval; a share's may have been cut off at 0 or 1."""
         return max(cell.high - cell.estimate, cell.estimate - cell.low) / self._quantile
-
-
-_OTHER = {"diverse": "repetitive", "repetitive": "diverse"}
 
 
 def headlines(measure: str) -> Sequence[Headline]:
@@ -155,20 +149,8 @@ def _contrast(
     same = None
     if headline.equal and value != headline.equal:
         same = _contrast(result, headline, source, rows, headline.equal)
-    return Contrast(
-        measure=result.measure,
-        headline=headline,
-        source=source,
-        higher=row.higher,
-        length_sensitive=row.length_sensitive,
-        matched_at=row.matched_at,
-        level=result.interval.level if result.interval else 0.0,
-        value=own.estimate,
-        other=other.estimate,
-        own=own,
-        reference=other,
-        same=same,
-    )
+    level = result.interval.level if result.interval else 0.0
+    return Contrast(row, headline, source, level, own, other, same)
 
 
 def number(value: float, headline: Headline) -> str:

@@ -10,35 +10,6 @@ from rote.core.result import Result
 from rote.report._grid import split
 from rote.report.summary import contrast as wording
 
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence in plain text; names of sources stand in it as they were given.
-
-    kind        overall (a source as a whole), difference, length (a difference that was not
-                found at equal length), none (no difference found), untested (could not have been
-                found), found (a finding that is no test against the reference), undefined, scope
-                (what the numbers can say at all)
-    direction   "more repetitive", "more diverse" or nothing
-    sure        sure (test and interval), likely (the test alone), not, untested, or nothing where
-                it is no test
-    difference  of the source less the reference; `relative` is its share of the reference
-    p           corrected over the sources and values of a facet
-    """
-
-    text: str
-    kind: str
-    measure: str = ""
-    value: str = ""
-    source: str = ""
-    facet: str = ""
-    direction: str = ""
-    sure: str = ""
-    difference: float | None = None
-    relative: float | None = None
-    p: float | None = None
-
-
 _MUCH = 1.2
 """Mean lengths of texts that differ by more than this factor are told."""
 

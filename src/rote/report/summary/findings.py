@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rote.core.record import Headline
 from rote.core.result import Result, SourceResult
+from rote.report.report import Statement
 from rote.report.summary import contrast as wording
-from rote.report.summary.facets import Statement
 
 _SCORES = {"rouge_2": "ROUGE-2", "entity_recall": "entity recall"}
 """Scores of items that are told, of all that `overlap` can have."""
@@ -45,7 +45,7 @@ def _recall(
             continue
         parts = [
             f"{wording.percent(found.values[value])} of {reference}'s {_REACHED[value]}"
-            f"{_interval(result, found, value)}"
+            f"{_interval(result, _ends(found, value), wording.percent)}"
             for value in own
         ]
         text = f"{source} reaches {wording.listed(parts)}."
@@ -74,12 +74,12 @@ def _rising(
             found = result.sources.get(source)
             if found is None or math.isnan(found.values.get(name, math.nan)):
                 continue
-            low, high = found.intervals.get(name, (math.nan, math.nan))
+            low, high = _ends(found, name)
             apart = low > 1 or high < 1
             text = (
                 f"The {score} of {source} is {found.values[name]:.2f} times as "
                 "high on the items closest to the training set as on the farthest"
-                f"{_plain_interval(result, low, high)}"
+                f"{_interval(result, (low, high))}"
                 + ("." if apart else ", which leaves open whether it differs.")
                 + (" Such items may also be easier." if apart and low > 1 else "")
             )
@@ -107,11 +107,16 @@ def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list
     if len(defined) == 1 or defined[least] == defined[most]:
         only = most if len(defined) == 1 else "all sources alike"
         found = result.sources[most]
-        interval = _interval(result, found, headline.value, percent=headline.percent)
+        ends = _ends(found, headline.value)
+        interval = (
+            _interval(result, ends, wording.percent)
+            if headline.percent
+            else _interval(result, ends)
+        )
         text = f"{noun}: {shown}{unit}, {only}{interval}."
         return [Statement(text, "found", result.measure, headline.value)]
-    low = result.sources[least].intervals.get(headline.value, (math.nan, math.nan))[1]
-    high = result.sources[most].intervals.get(headline.value, (math.nan, math.nan))[0]
+    low = _ends(result.sources[least], headline.value)[1]
+    high = _ends(result.sources[most], headline.value)[0]
     order = (
         ""
         if math.isnan(low) or math.isnan(high)
@@ -144,12 +149,14 @@ def popularity(result: Result | None) -> list[Statement]:
             text += "; no field says which items were answered rightly."
             said.append(Statement(text, "found", result.measure, "ips", source=name))
             continue
-        low, high = found.intervals.get("accuracy_difference", (math.nan, math.nan))
+        low, high = _ends(found, "accuracy_difference")
         apart = low > 0 or high < 0
+        sure_of = _interval(result, (low, high), wording.points)
+        sure_of = f", {sure_of[2:-1]}" if sure_of else ""
         text = (
             f"{name}: accuracy is {wording.percent(found.values['accuracy_high'])} on the more "
             f"popular half and {wording.percent(found.values['accuracy_low'])} on the less popular "
-            f"one ({wording.points(gap)}{_points_interval(result, low, high)})"
+            f"one ({wording.points(gap)}{sure_of})"
             + ("." if apart or math.isnan(low) else ": no difference was found.")
         )
         sure = "" if math.isnan(low) else "likely" if apart else "not"
@@ -164,22 +171,15 @@ def popularity(result: Result | None) -> list[Statement]:
     return said
 
 
-def _interval(result: Result, found: SourceResult, value: str, *, percent: bool = True) -> str:
-    low, high = found.intervals.get(value, (math.nan, math.nan))
-    if percent and not math.isnan(low) and result.interval:
-        level = wording.percent(result.interval.level)
-        return f" ({level} interval {wording.percent(low)} to {wording.percent(high)})"
-    return _plain_interval(result, low, high)
-
-
-def _plain_interval(result: Result, low: float, high: float) -> str:
-    if math.isnan(low) or result.interval is None:
+def _interval(
+    result: Result, ends: tuple[float, float], shown: Callable[[float], str] = "{:.2f}".format
+) -> str:
+    """` (95 % interval 0.20 to 0.30)`; nothing where there is none."""
+    if math.isnan(ends[0]) or result.interval is None:
         return ""
-    return f" ({wording.percent(result.interval.level)} interval {low:.2f} to {high:.2f})"
+    low, high = map(shown, ends)
+    return f" ({wording.percent(result.interval.level)} interval {low} to {high})"
 
 
-def _points_interval(result: Result, low: float, high: float) -> str:
-    if math.isnan(low) or result.interval is None:
-        return ""
-    level = wording.percent(result.interval.level)
-    return f", {level} interval {wording.points(low)} to {wording.points(high)}"
+def _ends(found: SourceResult, value: str) -> tuple[float, float]:
+    return found.intervals.get(value, (math.nan, math.nan))

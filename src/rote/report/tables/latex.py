@@ -10,6 +10,7 @@ from rote.core.table import Column, Rows
 from rote.report._grid import (
     UNTESTED,
     Cell,
+    cells_of,
     grid,
     ordered_sources,
     rounded,
@@ -73,13 +74,7 @@ def values_as_latex(results: Sequence[Result]) -> str:
         for row in (row for part in parts for row in grid(part)):
             cells = [_value(row.cells[s]) if s in row.cells else "--" for s in sources]
             lines.append(_line([escaped(row.title), *cells]))
-    untested = any(
-        UNTESTED in (cell.mark, cell.matched_mark)
-        for _, parts in facets
-        for part in parts
-        for row in grid(part)
-        for cell in row.cells.values()
-    )
+    untested = any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells_of(results))
     said = [f"?: not tested against {results[0].reference}"] if untested else []
     return _tabular("l" + "r" * len(sources), ["", *heads], lines, said) + _end(results)
 

@@ -13,6 +13,7 @@ from rote.report._grid import (
     SIGNIFICANT,
     UNTESTED,
     Cell,
+    cells_of,
     grid,
     ordered_sources,
     rounded,
@@ -168,7 +169,7 @@ def _legend(results: Sequence[Result]) -> list[str]:
     """What the signs mean; only of those that are there."""
     lines = []
     interval = next((r.interval for r in results if r.interval), None)
-    cells = _cells(results)
+    cells = cells_of(results)
     if interval and any(not math.isnan(cell.low) for cell in cells):
         method = f": {interval.method}" if values_layout(results[0]) else ""
         lines.append(f"± reach, or both ends, of the {interval.level:.0%} interval{method}")
@@ -186,16 +187,6 @@ def _legend(results: Sequence[Result]) -> list[str]:
             "one, compares as many windows of the same length (± standard deviation over draws)"
         )
     return lines
-
-
-def _cells(results: Sequence[Result]) -> list[Cell]:
-    return [
-        cell
-        for _, parts in split_panel(results)
-        for part in parts
-        for row in grid(part)
-        for cell in row.cells.values()
-    ]
 
 
 def _notes(results: Sequence[Result]) -> list[str]:

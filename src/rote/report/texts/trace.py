@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core.progress import several
 from rote.report.terminal import harmless, readable
-from rote.report.texts.marks import BLANK_LINES, Mark, Piece, paragraphs, pieces
+from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs, pieces
 from rote.search.trace.evidence import Source, Span
 from rote.search.trace.trace import Trace, TracedText
 

@@ -267,7 +267,6 @@ CHARTS = (
         share=True,
         rule="chance",
         rows=_accuracy,
-        whole=True,
         says="The accuracy of each group of items, with its interval; chance is marked.",
     ),
 )

@@ -28,10 +28,9 @@ from rote.studies._items import (
     named,
     repeated,
 )
-from rote.studies._memorization import known
-from rote.studies._memorization.known import overlap_of_groups, separation
+from rote.studies._memorization import scores as known
 from rote.studies._memorization.prediction import predict
-from rote.studies._memorization.scores import ATTACKS, Scores
+from rote.studies._memorization.scores import ATTACKS, Scores, overlap_of_groups, separation
 
 _HALVED = ("tde_likelihood", "neighbours")
 """The scores of the paper's table 4; a loss decides about the answer itself, so that halves by it

@@ -1,19 +1,32 @@
-"""What perturbation did to items, one number per item: likeness, popularity, answers, frequency."""
+"""Models asked about perturbed items: they answer them before and after, asked alike both times;
+and a judge says whether items mean the same.
+
+The instructions of the judge are those of Ruzzetti et al. (2026), appendix A.3. By default the
+model does not write: which of the two words, *same* or *different*, is the likelier one is its
+verdict. An endpoint that gives no log-probabilities is made to write one (`--judge-by writing`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from hashlib import blake2b
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.metric import check_options, option
+from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.core.sample import RawText
-from rote.corpus.items import Item
+from rote.corpus.items import Item, Record
+from rote.curate._perturb.records import written
 from rote.index.grams import Grams
+from rote.models.answers import generate_all, score_all
 from rote.search.backends import Backend
+from rote.studies._evaluate.answers import ANSWERED, Answer, answer_all, row
 from rote.studies._items import correctness
 from rote.studies._popularity.scores import Scale, score
 
@@ -147,3 +160,176 @@ def last_words(items: Sequence[Item]) -> Floats:
         if len(item.options) == 1 and isinstance(told, list) and len(told) == 1:
             found[number] = float(told[0])
     return found
+
+
+ORIGINAL = "original"
+_LOGS, _CHOICES = "lm-eval", "choices"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a model answered before and after, item by item.
+
+    `pos` says what was replaced (`noun,verb`); `before` and `after` are 1, 0 or nan; `words` are
+    the log-likelihoods of last words, nan for items with something to choose from.
+    """
+
+    source: str
+    pos: str
+    before: Floats
+    after: Floats
+    words_before: Floats
+    words_after: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What all models answered, and every answer as a record."""
+
+    told: tuple[Told, ...]
+    rows: list[dict[str, Any]]
+    signatures: Mapping[str, str]
+
+
+def ask(
+    models: Mapping[str, Model],
+    records: Sequence[Record],
+    perturbed: Mapping[str, Sequence[Record]],
+    reporter: Reporter,
+) -> Answers:
+    """Every model on the originals, and on the items of each kind of perturbation."""
+    told: list[Told] = []
+    rows: list[dict[str, Any]] = []
+    for name, model in models.items():
+        first = answer_all(records, model, reporter, title=f"originals ({name})")
+        rows += _rows(first, name, model, ORIGINAL)
+        for pos, others in perturbed.items():
+            second = answer_all(others, model, reporter, title=f"{pos} perturbed ({name})")
+            rows += _rows(second, name, model, pos)
+            told.append(
+                Told(name, pos, _acc(first), _acc(second), _last_words(first), _last_words(second))
+            )
+    signatures = {name: model.signature for name, model in models.items()}
+    return Answers(tuple(told), rows, signatures)
+
+
+def in_place(records: Sequence[Record], items: Sequence[Item]) -> list[Record]:
+    """The records with the texts of other items, to be asked as the originals are."""
+    return [
+        Record(
+            _CHOICES if record.form == _LOGS else record.form,
+            written(record, item, ANSWERED),
+            item,
+        )
+        for record, item in zip(records, items)
+    ]
+
+
+def _rows(answers: Sequence[Answer], name: str, model: Model, pos: str) -> Iterator[dict[str, Any]]:
+    for answer in answers:
+        yield {**row(answer, name, model.signature), "perturbed": pos}
+
+
+def _acc(answers: Sequence[Answer]) -> Floats:
+    return np.array([math.nan if one.acc is None else float(one.acc) for one in answers])
+
+
+def _last_words(answers: Sequence[Answer]) -> Floats:
+    return np.array(
+        [
+            one.loglikelihoods[0] if one.asked.last_word and one.why is None else math.nan
+            for one in answers
+        ]
+    )
+
+
+SAME, DIFFERENT = "same", "different"
+# Ruzzetti, Zanzotto and Caselli, appendix A.3, word for word: another prompt is another judge.
+_SYSTEM = (
+    "You are a strict semantic evaluator. Your only task is to determine whether two sentences "
+    "express the same meaning. Consider only their meaning, not style. If they convey the same "
+    "meaning, output exactly: same. If they do not, output exactly: different. There might be some "
+    "unusual words, but this will not affect your judgement negatively, and in this case you "
+    "should output same. Synonyms are ok. Do not output anything else."
+)
+_USER = (
+    'Compare the following two sentences:\nSentence A: "{one}" Sentence B: "{other}"\n'
+    "Do they convey the same meaning? Respond with only one word: same or different."
+)
+_WRITTEN = 8
+"""Tokens in which the verdict has to be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """Who judges, and how many items."""
+
+    SECTION: ClassVar[str] = "A model that judges"
+    judge: str | None = option(
+        None, "Model that judges whether items still mean the same, with the paper's prompt",
+        metavar="M",
+    )  # fmt: skip
+    judge_items: int = option(
+        50, "Items of each task that it judges, drawn by --seed; 0: all", least=0
+    )
+    judge_by: Literal["likelihood", "writing"] = option(
+        "likelihood", "Its verdict: the likelier of same and different, or the word that it writes"
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def prompt(one: str, other: str) -> str:
+    """What the judge reads."""
+    return f"{_SYSTEM}\n\n{_USER.format(one=one.strip(), other=other.strip())}"
+
+
+def judged(
+    pairs: Pairs, model: Model, options: JudgeOptions, reporter: Reporter, *, seed: int = 0
+) -> Floats:
+    """1 where the judge says same, 0 where different; nan where it was not asked or says neither.
+
+    Only items that changed are judged, in the instance with the right option.
+    """
+    places = drawn(pairs, options.judge_items, seed)
+    texts = [
+        prompt(*(item.instances()[item.answer or 0] for item in (pairs.before[n], pairs.after[n])))
+        for n in places
+    ]
+    verdicts = (_likelier if options.judge_by == "likelihood" else _written)(texts, model, reporter)
+    found = np.full(len(pairs.before), math.nan)
+    found[places] = verdicts
+    return found
+
+
+def drawn(pairs: Pairs, size: int, seed: int) -> list[int]:
+    """So many of the changed items of each task; which ones depends on seed and ids alone."""
+    by_task: dict[str, list[tuple[bytes, int]]] = {}
+    for number, (one, other) in enumerate(zip(pairs.before, pairs.after)):
+        if one.instances() != other.instances():
+            key = f"{seed}\0{one.task}\0{one.id}".encode("utf-8", "surrogatepass")
+            by_task.setdefault(one.task, []).append((blake2b(key, digest_size=8).digest(), number))
+    return sorted(
+        number for own in by_task.values() for _, number in sorted(own)[: size or len(own)]
+    )
+
+
+def _likelier(texts: Sequence[str], model: Model, reporter: Reporter) -> list[float]:
+    wanted = [Continuation(text, f"\n{word}") for text in texts for word in (SAME, DIFFERENT)]
+    scores = iter(score_all(model, wanted, reporter, title="judging"))
+    return [float(next(scores).total >= next(scores).total) for _ in texts]
+
+
+def _written(texts: Sequence[str], model: Model, reporter: Reporter) -> list[float]:
+    decoding = Decoding(max_tokens=_WRITTEN)
+    said = generate_all(
+        model, [Prompt(f"{text}\n") for text in texts], decoding, reporter, title="judging"
+    )
+    return [verdict(one.text) for one in said]
+
+
+def verdict(said: str) -> float:
+    """What a written answer means: its first word."""
+    first = (said.split() or [""])[0].strip("\"'*.:,!").lower()
+    return {SAME: 1.0, DIFFERENT: 0.0}.get(first, math.nan)

@@ -180,7 +180,6 @@ CHARTS = (
         panel=("task",),
         titles={"value": "popularity (1 to 10)", "items": "items"},
         rows=_popularity,
-        whole=True,
         says="The popularity of the items before and after, task by task.",
     ),
     Chart(
@@ -195,7 +194,6 @@ CHARTS = (
         weight="times",
         titles={"value": "log10(1 + occurrences in the corpus)", "items": "replacements"},
         rows=_frequencies,
-        whole=True,
         says="How often the words and their synonyms stand in the corpus.",
     ),
     Chart(
@@ -208,7 +206,6 @@ CHARTS = (
         panel=("measure",),
         domain=(0, 1),
         rows=_similarity,
-        whole=True,
         says="How similar each item is to its original.",
     ),
     Chart(
@@ -224,7 +221,6 @@ CHARTS = (
         titles={"accuracy": "accuracy"},
         share=True,
         rows=_accuracies,
-        whole=True,
         says="Accuracy before and after, task by task, of each model that was asked.",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,12 +19,11 @@ from rote.core.progress import Reporter
 from rote.core.record import Findings
 from rote.core.result import Row, SourceResult
 from rote.corpus.items import fingerprint
-from rote.curate._perturb.replacing import Replacement
+from rote.curate.perturb import Perturbed
 from rote.search.backends import Backend
 from rote.studies._items import described, mean_of
 from rote.studies._perturb import checks, tables
-from rote.studies._perturb.asking import Answers, Told
-from rote.studies._perturb.checks import Floats, Pairs
+from rote.studies._perturb.checks import Answers, Floats, Pairs, Told
 from rote.studies._popularity.scores import Scale
 
 VALUES = {
@@ -85,15 +84,6 @@ class CheckOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What is known of how the items were perturbed; empty where others did it."""
-
-    replacements: Sequence[Replacement] = ()
-    kept: Mapping[str, Counter[str]] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Spoken:
     """What models said: their answers, and what a judge thinks of each item (1 same, 0 not)."""
 
@@ -104,7 +94,7 @@ class Spoken:
 
 def compared(
     pairs: Pairs,
-    done: Done | None,
+    done: Perturbed | None,
     options: CheckOptions,
     *,
     backend: Backend | None,
@@ -168,7 +158,7 @@ def compared(
     )
 
 
-def _given(pairs: Pairs, done: Done | None, options: CheckOptions) -> tuple[Told, ...]:
+def _given(pairs: Pairs, done: Perturbed | None, options: CheckOptions) -> tuple[Told, ...]:
     """What fields of the items say about answers."""
     if done is not None:
         return ()
@@ -238,7 +228,7 @@ def _source(
     own: NDArray[np.int64],
     pairs: Pairs,
     columns: Mapping[str, Floats],
-    done: Done | None,
+    done: Perturbed | None,
     level: float,
 ) -> SourceResult:
     values: dict[str, float] = {}
@@ -274,7 +264,7 @@ def _source(
 
 def _signed(
     pairs: Pairs,
-    done: Done | None,
+    done: Perturbed | None,
     options: CheckOptions,
     backend: Backend | None,
     spoken: Spoken,

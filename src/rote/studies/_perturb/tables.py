@@ -19,8 +19,7 @@ from rote.curate._perturb.replacing import Replacement
 from rote.search.backends import Backend
 from rote.studies._items import mean_of
 from rote.studies._perturb import checks
-from rote.studies._perturb.asking import Told
-from rote.studies._perturb.checks import Floats, Pairs
+from rote.studies._perturb.checks import Floats, Pairs, Told
 
 Groups = Mapping[str, NDArray[np.int64]]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

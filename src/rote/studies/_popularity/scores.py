@@ -85,21 +85,21 @@ def score(
     place = {task: number for number, task in enumerate(names)}
     of_text = np.array([place[task] for task in tasks], np.int64)
     _check_lengths(tokens, of_text, names, n, max_undefined)
-    found = windows(layer, n)
-    counts = backend.counts(found.grams, reporter) if len(found.grams) else np.empty(0, np.int64)
-    own = of_text[found.text]
+    text, gram, grams = windows(layer, n)
+    counts = backend.counts(grams, reporter) if len(grams) else np.empty(0, np.int64)
+    own = of_text[text]
     if scale is None:
-        made = {task: _deciles(found.gram[own == t], counts) for t, task in enumerate(names)}
+        made = {task: _deciles(gram[own == t], counts) for t, task in enumerate(names)}
         scale = Scale.by(backend, n, {task: d for task, d in made.items() if d is not None})
-    popularity = np.zeros(len(found.gram), np.int64)
+    popularity = np.zeros(len(gram), np.int64)
     for number, task in enumerate(names):
         if (mine := own == number).any():
-            popularity[mine] = scale.of(task)(counts[found.gram[mine]])
-    different = np.bincount(found.text, minlength=len(texts))
-    total = np.bincount(found.text, popularity, minlength=len(texts))
+            popularity[mine] = scale.of(task)(counts[gram[mine]])
+    different = np.bincount(text, minlength=len(texts))
+    total = np.bincount(text, popularity, minlength=len(texts))
     ips = np.full(len(texts), np.nan)
     np.divide(total, different, out=ips, where=different > 0)
-    return Scored(ips, tokens, different, scale, found.grams, counts)
+    return Scored(ips, tokens, different, scale, grams, counts)
 
 
 def _deciles(grams: Numbers, counts: Numbers) -> Deciles | None:
@@ -237,20 +237,9 @@ def _edges(given: Any) -> tuple[float, ...]:
     return edges
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Which n-grams stand in which text, each once: `text` and `gram` are pairs, by text.
-
-    `grams` are the different n-grams themselves.
-    """
-
-    text: Numbers
-    gram: Numbers
-    grams: Grams
-
-
-def windows(layer: Layer, n: int) -> Windows:
-    """The different n-grams of each text, numbered exactly.
+def windows(layer: Layer, n: int) -> tuple[Numbers, Numbers, Grams]:
+    """The different n-grams of each text, numbered exactly: pairs of a text and an n-gram, each
+    once, by text; and the different n-grams themselves.
 
     An n-gram's number comes from those of two shorter ones that overlap or touch in it, so that
     three sortings of one integer a place are enough for seven items.
@@ -262,7 +251,7 @@ def windows(layer: Layer, n: int) -> Windows:
     pairs = np.unique(texts * kinds + numbers)
     ids = layer.ids[first[:, None] + np.arange(n)].reshape(-1)
     grams = Grams(ids, np.arange(1, len(first) + 1, dtype=np.int64) * n, layer.vocabulary)
-    return Windows(pairs // kinds, pairs % kinds, grams)
+    return pairs // kinds, pairs % kinds, grams
 
 
 def _numbered(layer: Layer, starts: Numbers, n: int) -> tuple[Numbers, Numbers]:

@@ -7,7 +7,6 @@ few strings that name a field, a layer or a source.
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 from starlette.datastructures import FormData
 
 from rote.core.errors import OptionError
+from rote.core.metric import bare
 
 _NAMES = frozenset(
     "by reference within inputs layer tags to on codecs scores control normalize_to "
@@ -116,7 +116,7 @@ def _tupled(value: Any) -> Any:
 def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
     if not one.metadata.get("form", True):
         return None
-    kind, _ = _bare(hint)
+    kind, _ = bare(hint)
     help = one.metadata["help"]
     label = one.name.replace("_", " ").capitalize()
     base = {
@@ -139,16 +139,8 @@ def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
     return Field(**base, kind="text") if item in (int, str) else None
 
 
-def _bare(hint: Any) -> tuple[Any, bool]:
-    """The type without its `| None`, and whether that was there."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        rest = [part for part in typing.get_args(hint) if part is not type(None)]
-        return rest[0], True
-    return hint, False
-
-
 def _value(hint: Any, text: str, field: Field) -> Any:
-    kind, optional = _bare(hint)
+    kind, optional = bare(hint)
     if not text and optional:
         return None
     if field.choices and text not in field.choices:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from rote.report.blocks import Block, Figure, Found
 from rote.report.fragments import Fragment, blocks, of_report
-from rote.report.report import Report
+from rote.report.report import Block, Figure, Found, Report
 from rote.report.sections import sections
 from rote.web.files import hashed
 from rote.web.store.history import History

@@ -11,7 +11,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError, UnknownName
 from rote.core.result import Result
 from rote.report.report import Evidence
-from rote.report.texts.marks import Mark
+from rote.report.texts.highlight import Mark
 from rote.web.files import batches, file_name
 from rote.web.indexes import OpenIndex
 from rote.web.pages.search import top_view

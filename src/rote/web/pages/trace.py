@@ -20,7 +20,7 @@ from rote.core.layer import Layer
 from rote.index.index import Index
 from rote.measure._against import longest_in
 from rote.measure.novelty import COVERING, covered_words
-from rote.report.texts.marks import BLANK_LINES, Mark, Piece, paragraphs
+from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs
 from rote.report.texts.trace import documents_of, numbered, paragraphs_of, shown_span
 from rote.search.originality.edges import TAGS, Edges, edges_of_text, rule_for
 from rote.search.originality.generated import Spans, Verdicts, judge

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rote.core.errors import UnknownName
 from rote.index.index import Index
-from rote.report.texts.marks import Mark, pieces
+from rote.report.texts.highlight import Mark, pieces
 from rote.web.api import About, answered
 from rote.web.indexes import OpenIndex
 from rote.web.pages.render import document_link, link, page

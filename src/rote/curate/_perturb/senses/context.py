@@ -102,14 +102,8 @@ def _words(lemmas: Iterable[str]) -> list[str]:
     return [word for lemma in lemmas for word in _WORD.findall(lemma.lower())]
 
 
-@dataclass(frozen=True, slots=True)
-class _Topics:
-    numbers: dict[str, int]
-    vectors: NDArray[np.float32]
-
-
 @cache
-def _topics() -> _Topics:
+def _topics() -> tuple[dict[str, int], NDArray[np.float32]]:
     """A vector for each word, as long as the word counts."""
     file = resources.files("rote.curate") / "wordnet" / f"topics{ENDING}"
     arrays, _ = unpack(file.read_bytes(), str(file))
@@ -117,13 +111,13 @@ def _topics() -> _Topics:
     vectors = arrays["vectors"].astype(np.float32)
     weight = np.maximum(arrays["rarity"].astype(np.float32) - _COMMON, 0)
     vectors *= (weight / np.linalg.norm(vectors, axis=1))[:, None]
-    return _Topics({name: number for number, name in enumerate(names)}, vectors)
+    return {name: number for number, name in enumerate(names)}, vectors
 
 
 def _mean(words: Iterable[str]) -> Vector:
     """The direction in which words point together; 0 where none of them is known."""
-    topics = _topics()
-    found = [number for word in words if (number := topics.numbers.get(word)) is not None]
-    total: Vector = topics.vectors[found].astype(np.float64).sum(axis=0)
+    numbers, vectors = _topics()
+    found = [number for word in words if (number := numbers.get(word)) is not None]
+    total: Vector = vectors[found].astype(np.float64).sum(axis=0)
     length = float(np.linalg.norm(total))
     return total / length if length else total
