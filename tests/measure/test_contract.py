@@ -30,8 +30,7 @@ from rote.report.figures.panel import panel_chart
 from rote.report.markdown import markdown
 from rote.report.summary import summary
 from rote.report.tables import results as tables
-from rote.report.tables.latex import as_latex
-from rote.report.tables.written import as_csv
+from rote.report.tables.written import as_csv, as_latex
 
 from ..report.made_results import study as made_study
 from .by_path import lengths

@@ -13,9 +13,8 @@ import pytest
 import rote
 from rote.core.result import Result
 from rote.report.figures.draw import figures, save
-from rote.report.tables.latex import as_latex
 from rote.report.tables.results import as_text
-from rote.report.tables.written import as_csv
+from rote.report.tables.written import as_csv, as_latex
 from rote.studies._correlate_layout import short
 from tests.studies.saved import columns, made
 

@@ -13,9 +13,8 @@ from rote.core.result import Result
 from rote.report._grid import split, split_panel
 from rote.report.figures.draw import CURVE, VALUES, draw, figures
 from rote.report.tables import results as tables
-from rote.report.tables.latex import values_as_latex
 from rote.report.tables.results import print_tables
-from rote.report.tables.written import values_as_csv
+from rote.report.tables.written import values_as_csv, values_as_latex
 from tests.report.made import made, made_panel
 from tests.report.test_template_figures import data
 

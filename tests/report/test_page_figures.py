@@ -13,10 +13,9 @@ from rote.core.table import Column
 from rote.report import _svg, fragments
 from rote.report.report import Figure
 from rote.report.sections._figures import curves, drawable, panel_figure
-from rote.report.tables.latex import sheet_as_latex
 from rote.report.tables.sheet import Cell, Sheet, number_cell, text_cell
 from rote.report.tables.values import values_table
-from rote.report.tables.written import sheet_as_csv
+from rote.report.tables.written import sheet_as_csv, sheet_as_latex
 from tests.report import made_report as made
 
 HOSTILE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"

@@ -13,7 +13,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.report._grid import grid, ordered_sources, rounded, rounded_like
 from rote.report.figures.draw import save
 from rote.report.tables import results as tables
-from rote.report.tables.latex import values_as_latex
+from rote.report.tables.written import values_as_latex
 
 THINGS = "tea rain dogs maps glass rope bread salt ferries moss drums paper chalk eels".split()
 PLAIN = [f"{a} beside {b}, {b}less {a} or {a}like {b}." for a in THINGS for b in THINGS[:4]]

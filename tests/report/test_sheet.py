@@ -12,10 +12,9 @@ from rich.cells import cell_len
 from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
 from rote.core.table import Column, Pivot, Table, source_rows, value_ends
-from rote.report.tables.latex import sheet_as_latex
 from rote.report.tables.screen import plain_text, print_sheet
 from rote.report.tables.sheet import cell, columns_of, number_cell, of_rows, p_value, sheets
-from rote.report.tables.written import sheet_as_csv, unrounded
+from rote.report.tables.written import sheet_as_csv, sheet_as_latex, unrounded
 from rote.studies._style.tables import seen
 
 

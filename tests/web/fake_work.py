@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from rote.core.errors import InputError
@@ -55,5 +54,5 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
 
 
 if __name__ == "__main__":
-    sys.modules["rote.web.jobs.worker"] = SimpleNamespace(run=run)  # type: ignore[assignment]
+    worker.run = run
     worker.main()

@@ -147,8 +147,7 @@ def deliver(
 ) -> None:
     """Print or write the results of measures; `show` where more than their tables is shown."""
     from rote.report.tables import results as tables
-    from rote.report.tables.latex import as_latex
-    from rote.report.tables.written import as_csv
+    from rote.report.tables.written import as_csv, as_latex
 
     draw(results, output, panel=panel)
     forms = {
@@ -244,7 +243,7 @@ def deliver_rows(
     page: Callable[[], str] | None = None,
 ) -> None:
     """Print or write the rows; `draw` prints the table to a rich console, `page` makes HTML."""
-    from rote.report.tables.latex import rows_as_latex
+    from rote.report.tables.written import rows_as_latex
 
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: as_json({**listing.about, listing.name: list(listing.rows)}),

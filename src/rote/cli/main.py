@@ -31,6 +31,9 @@ class Rote(Rooms):
                 commands.pop(name, None)
         return found
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(dict.fromkeys((*plugins.members(COMMANDS), *names())))
+
     def load(self, name: str, room: str) -> click.Command:
         if name in plugins.members(COMMANDS):
             return super().load(name, COMMANDS)

@@ -158,11 +158,11 @@ class Result:
 
     def to_latex(self) -> str:
         """Every table for a paper, with booktabs."""
-        return str(plugins.load("report.tables", "latex").as_latex([self]))
+        return str(plugins.load("report.tables", "written").as_latex([self]))
 
     def to_markdown(self) -> str:
         """The tables that a report shows."""
-        return str(plugins.load("report.tables", "markdown").as_markdown([self]))
+        return str(plugins.load("report.tables", "written").as_markdown([self]))
 
     def to_html(self) -> str:
         """The same tables as a page that needs nothing else."""

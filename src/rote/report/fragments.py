@@ -23,8 +23,8 @@ from rote.core.result import Result
 from rote.report import _svg
 from rote.report.report import Block, Evidence, Facts, Figure, Listed, Report, Section, Texts
 from rote.report.sections import sections
-from rote.report.tables.markdown import shown_tables
 from rote.report.tables.sheet import Sheet, text_cell
+from rote.report.tables.written import shown_tables
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import Mark, Piece, paragraphs
 

@@ -19,8 +19,8 @@ from rote.report.report import (
 )
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
-from rote.report.tables.markdown import code, plain, sheet_as_markdown
 from rote.report.tables.sheet import Sheet
+from rote.report.tables.written import code, plain, sheet_as_markdown
 
 _SURE = {"sure": "●●● sure", "likely": "●●○ likely", "not": "●○○ not sure"}
 _TEXTS = 12

@@ -20,9 +20,8 @@ from rote.report.report import Block, Figure, Group, Report, Section
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
 from rote.report.sections.results import in_panel
-from rote.report.tables.latex import sheet_as_latex, values_as_latex
 from rote.report.tables.sheet import Sheet
-from rote.report.tables.written import sheet_as_csv, values_as_csv
+from rote.report.tables.written import sheet_as_csv, sheet_as_latex, values_as_csv, values_as_latex
 
 
 def html_page(study: Report) -> str:

@@ -19,9 +19,8 @@ from rote.measure._correct import UNTESTED
 from rote.report._grid import SIGNIFICANT
 from rote.report.report import Report, Statement
 from rote.report.summary import findings
-from rote.report.summary.comparisons import of_source
+from rote.report.summary.comparisons import Scene, of_source, scenes
 from rote.report.summary.contrast import Contrast, contrasts, headlines
-from rote.report.summary.facets import Scene, scenes
 
 TOO_FEW, FEW = 5, 10
 _DETAILS = 6

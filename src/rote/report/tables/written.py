@@ -1,4 +1,6 @@
-"""Results for other programs: all their tables in one CSV, or each as a data frame, unrounded.
+"""Tables of results for files. CSV and data frames are unrounded, for other programs; LaTeX
+(booktabs) and Markdown are for papers, and what would be a command or a sign in them is shown as it
+is.
 
 A CSV has one heading for all: the column `table` says which table a row belongs to (`values` has
 one row per measure, source and value; the others are those of the JSON), and a column that a table
@@ -15,14 +17,34 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
-from rote.core.table import Rows
-from rote.report._grid import grid, split
-from rote.report.tables.sheet import Sheet
+from rote.core.table import Column, Rows
+from rote.report._grid import (
+    UNTESTED,
+    cells_of,
+    grid,
+    ordered_sources,
+    rounded,
+    rounded_like,
+    split,
+    split_panel,
+)
+from rote.report._grid import Cell as Value
+from rote.report.tables.sheet import LIMIT, Cell, Sheet, columns_of, of_rows, sheets
+from rote.report.tables.values import (
+    comparisons_table,
+    layout,
+    on_page,
+    undeclared,
+    values_layout,
+    values_table,
+)
+from rote.report.terminal import harmless
 
 VALUES = "values"
 VALUE_COLUMNS = (
@@ -159,3 +181,201 @@ def unrounded(value: Any) -> Any:
     if isinstance(value, (list, tuple, Mapping)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return repr(value) if isinstance(value, float) else value
+
+
+_LONGEST = 100
+_ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+_SIGNS = {"▲": r"$\uparrow$", "▼": r"$\downarrow$", "–": "--", "±": r"$\pm$", "…": r"\ldots{}"}
+_SIGNS |= {"∞": r"$\infty$", "<": r"$<$", ">": r"$>$"}
+_MARKS = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", UNTESTED: "^{?}", "": ""}
+
+
+def as_latex(results: Sequence[Result]) -> str:
+    """The values, then every other table under a comment with its name: the first rows of it."""
+    laid = [(result, table) for result in results if (table := values_layout(result))]
+    plain = [result for result in results if result.sources and not values_layout(result)]
+    written = [values_as_latex(plain)] if plain else []
+    for result, table in laid:
+        written += [sheet_as_latex(one) for one in (sheets(table, result) if table.limit else ())]
+        written.append(_end([result]))
+    written += [
+        f"\n% {harmless(f'{result.measure}: {name}')}\n" + sheet_as_latex(one, one.title)
+        for result in results
+        for name, one in further(result)
+    ]
+    return "".join(written)
+
+
+def further(result: Result) -> Iterator[tuple[str, Sheet]]:
+    """Every table beside the values, those that are declared and those that are not."""
+    declared = layout(result)
+    named = {table.name for table in declared}
+    others = [name for name in result.tables if name not in (*IN_VALUES, *named)]
+    for table in (*declared, *map(undeclared, others)):
+        yield from ((table.name, one) for one in sheets(table, result) if one.data)
+
+
+def values_as_latex(results: Sequence[Result]) -> str:
+    """A booktabs table: values down, sources across, one part for each facet."""
+    facets = split_panel(results)
+    sources = list(dict.fromkeys(s for _, parts in facets for s in ordered_sources(parts)))
+    references = {parts[0].reference for _, parts in facets}
+    heads = [rf"\textbf{{{escaped(s)}}}" if s in references else escaped(s) for s in sources]
+    lines: list[str] = []
+    for title, parts in facets:
+        lines += [r"\midrule"] if lines else []
+        if title:
+            wide = rf"\multicolumn{{{len(sources) + 1}}}{{l}}{{\textit{{{escaped(title)}}}}}"
+            lines.append(rf"{wide} \\")
+        for row in (row for part in parts for row in grid(part)):
+            cells = [_value(row.cells[s]) if s in row.cells else "--" for s in sources]
+            lines.append(_line([escaped(row.title), *cells]))
+    untested = any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells_of(results))
+    said = [f"?: not tested against {results[0].reference}"] if untested else []
+    return _tabular("l" + "r" * len(sources), ["", *heads], lines, said) + _end(results)
+
+
+def sheet_as_latex(shown: Sheet, title: str = "") -> str:
+    """A booktabs table of the first rows: names to the left, numbers to the right."""
+    cut = shown.cut()
+    return _tabular(
+        "".join("r" if column.side == "right" else "l" for column in shown.columns),
+        [escaped(column.heading) for column in shown.columns],
+        [_line([_cell(one) for one in cells]) for _, cells in shown.rows(shown.limit)],
+        [*filter(None, [title, shown.said]), *([f"{cut}; CSV and JSON have all"] if cut else [])],
+    )
+
+
+def rows_as_latex(columns: Sequence[str], rows: Rows) -> str:
+    """Rows as they are, rounded for the eye."""
+    known = {column.field: column for column in columns_of(rows)}
+    heads = [known.get(name, Column(name)) for name in columns]
+    return sheet_as_latex(of_rows("", "", heads, rows, limit=LIMIT))
+
+
+def escaped(text: str) -> str:
+    """In one line: an empty one would end the table."""
+    return "".join(_ESCAPES.get(c, c) for c in harmless(text))
+
+
+def _tabular(
+    sides: str, heads: Sequence[str], lines: Sequence[str], said: Sequence[str] = ()
+) -> str:
+    """Cells are LaTeX already; `said` are comments below."""
+    whole = [
+        rf"\begin{{tabular}}{{{sides}}}",
+        r"\toprule",
+        _line(heads),
+        r"\midrule",
+        *lines,
+        *(r"\bottomrule", r"\end{tabular}"),
+        *(f"% {harmless(line)}" for line in said),
+    ]
+    return "\n".join(whole) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _end(results: Sequence[Result]) -> str:
+    """What must be known of all of it, as comments."""
+    notes = dict.fromkeys(note for result in results for note in result.notes)
+    said = [*notes, *(str(result.signature) for result in results)]
+    return "".join(f"% {harmless(line)}\n" for line in said)
+
+
+def _cell(cell: Cell) -> str:
+    shown = cell.line
+    cut = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
+    return "".join(_SIGNS.get(c, c) for c in escaped(cut))
+
+
+def _value(cell: Value) -> str:
+    reach = rounded_like(cell.reach, cell.estimate)
+    if math.isnan(cell.estimate):
+        return "--"
+    shown = rounded(cell.estimate).replace(",", "{,}") + _MARKS[cell.mark]
+    if cell.ends:
+        return f"${shown}$ [{' to '.join(cell.ends)}]"
+    return f"${shown}" + (rf" \pm {reach}$" if reach else "$")
+
+
+# Without its opening sign a link, a picture or a tag is text.
+_SPECIAL = re.compile(r"([\\`*_\[<|~$])")
+_BEGINS = re.compile(r"^(\d+)([.)])(?=\s|$)|^([-+=#>])")
+_LONGEST_TEXT = 8_000
+
+
+def as_markdown(results: Sequence[Result]) -> str:
+    """The tables of results, each under a heading, with what must be known of them."""
+    lines: list[str] = []
+    for result in results:
+        for sheet in shown_tables(result):
+            lines += sheet_as_markdown(sheet, 3)
+        lines += (f"- {plain(note)}" for note in result.notes)
+        lines += ["", code(str(result.signature)), ""]
+    return "\n".join(lines)
+
+
+def shown_tables(result: Result) -> list[Sheet]:
+    """The tables of a result on a page by itself: values, further tables, tests."""
+    tests = comparisons_table([result], f"tests-{result.measure}")
+    values = [values_table(result)] if result.sources else []
+    return [*values, *on_page(result), *([tests] if tests else [])]
+
+
+def sheet_as_markdown(sheet: Sheet, level: int) -> Iterator[str]:
+    """The lines of a table, under a heading of this level."""
+    yield from (f"{'#' * min(level, 6)} {plain(sheet.title)}", "")
+    heads = [
+        " ".join((c.heading, *(f"({line})" for line in c.said.splitlines()))) for c in sheet.columns
+    ]
+    yield "| " + " | ".join(map(plain, heads)) + " |"
+    yield "|" + "|".join(" ---: " if c.side == "right" else " --- " for c in sheet.columns) + "|"
+    for reference, cells in sheet.rows(sheet.limit):
+        shown = [
+            code(cell.text) if column.kind == "code" else plain(_with_below(cell))
+            for column, cell in zip(sheet.columns, cells, strict=True)
+        ]
+        if reference:
+            shown[0] = f"**{shown[0]}**"
+        yield "| " + " | ".join(shown) + " |"
+    yield ""
+    cut = f"{left}; the JSON has all." if (left := sheet.cut()) else ""
+    if said := " ".join(filter(None, (sheet.said, cut))):
+        yield from (plain(said), "")
+
+
+def plain(text: object) -> str:
+    """A text in one line without anything that Markdown would act on."""
+    shown = _one_line(text).replace("&", "&amp;")
+    escaped = _SPECIAL.sub(r"\\\1", shown)
+    return _BEGINS.sub(lambda m: f"{m[1]}\\{m[2]}" if m[1] else f"\\{m[3]}", escaped)
+
+
+def code(text: object) -> str:
+    """A text as code, between as many backticks as it takes."""
+    shown = _one_line(text)
+    if not shown:
+        return ""
+    runs = [len(run) for run in re.findall(r"`+", shown)]
+    fence = "`" * next(n for n in range(1, len(runs) + 2) if n not in runs)
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    # In a table a bar ends the cell even inside code.
+    return f"{fence}{space}{shown}{space}{fence}".replace("|", r"\|")
+
+
+def _one_line(text: object) -> str:
+    """In one line, and not longer than a reader could want."""
+    whole = str(text)
+    return harmless(whole[:_LONGEST_TEXT]) + ("…" if len(whole) > _LONGEST_TEXT else "")
+
+
+def _with_below(cell: Cell) -> str:
+    """The value, its sign, and what stands below it."""
+    return " ".join(part for part in (cell.text + cell.mark, *cell.below) if part)

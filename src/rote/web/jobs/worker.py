@@ -145,10 +145,6 @@ def _amount(number: float) -> str:
     return f"{number:.1f} " if number < 10 else f"{number:.0f} "
 
 
-if __name__ == "__main__":
-    main()
-
-
 _EXCERPT = 160
 
 
@@ -201,3 +197,7 @@ def _excerpts(results: Sequence[Result], paths: Sequence[Path], reporter: Report
                         found[key] = " ".join(document.text[: 4 * _EXCERPT].split())[:_EXCERPT]
                         advance(1)
     return found
+
+
+if __name__ == "__main__":
+    main()
