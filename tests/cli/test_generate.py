@@ -101,7 +101,7 @@ def test_contradictions_are_refused_first(fake: str, tmp_path: Path) -> None:
         (["set:none", "--model", fake, "-o", out], "unknown set of prompts"),
         (["start", "--model", "nobody:x", "-o", out], "unknown model backend"),
         ([out, "--model", fake, "-o", out], "write over what is read"),
-        (["start", "--model", fake, "--samples", "0", "-o", out], "--samples must be at least 1"),
+        (["start", "--model", fake, "--samples", "0", "-o", out], "samples must be at least 1"),
         (["start", "--model", "index:nowhere", "-o", out], "this is no index"),
     ):
         failed = invoke(*flags)

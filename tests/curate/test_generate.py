@@ -195,7 +195,7 @@ def test_settings_that_could_do_nothing_are_refused() -> None:
             grid([0], **settings, max_tokens=1)
     with pytest.raises(OptionError, match="--temperature names no value"):
         grid([], [1], [0], [0], max_tokens=1)
-    with pytest.raises(OptionError, match="--samples must be at least 1"):
+    with pytest.raises(OptionError, match="samples must be at least 1"):
         GenerateOptions(samples=0)
     assert grid([0], [1], [0], [0], max_tokens=1, stop=[r"\n\n"])[0].stop == ("\n\n",)
 

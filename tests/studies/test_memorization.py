@@ -191,7 +191,7 @@ def test_what_is_wrong_is_said_before_a_model_is_asked() -> None:
     options = {"member": "m"}
     with pytest.raises(InputError, match="members are true"):
         memorization([item(MEMBER, m="perhaps")], {"m": Unasked()}, **options)
-    with pytest.raises(OptionError, match="k is a share"):
+    with pytest.raises(OptionError, match="k must be above 0"):
         memorization([item(MEMBER)], {"m": MODEL}, k=0)
     with pytest.raises(InputError, match="no input"):
         memorization([], {"m": Unasked()})

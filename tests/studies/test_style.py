@@ -145,7 +145,7 @@ def test_groups_are_made_by_fields_and_a_missing_one_is_named() -> None:
 def test_texts_that_are_all_too_short_are_an_error() -> None:
     with pytest.raises(InputError, match="shorter --prompt"):
         style_memorization([Document("a", "short")], {"m": Scripted({})})
-    with pytest.raises(OptionError, match="at least one word"):
+    with pytest.raises(OptionError, match="must be at least 1"):
         study(EXACT, options={"words": 0})
 
 
@@ -180,7 +180,7 @@ def test_what_is_missing_is_noticed_before_a_model_is_asked() -> None:
     options = {"by": ("book",)}
     with pytest.raises(InputError, match="has no such field"):
         style_memorization([document], {"never asked": Scripted({})}, **options)
-    with pytest.raises(OptionError, match="at least one text"):
+    with pytest.raises(OptionError, match="sample must be at least 1"):
         study(EXACT, options={"sample": 0})
 
 
