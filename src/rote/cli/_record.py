@@ -100,9 +100,20 @@ def panel_command(
     def call(given: Given) -> list[Result]:
         from rote.measure._compute import compute
 
+        asked = given.options
+        as_defined = asked.get("variant", "exact") == "exact"
+
+        def own(fixed: Mapping[str, Any]) -> dict[str, Any]:
+            """The panel's settings of a measure; a paper's and the user's come first."""
+            chosen = {
+                key: value
+                for key, value in fixed.items()
+                if key not in asked or (asked[key] is None and as_defined)
+            }
+            return {**asked, **chosen}
+
         chosen = [
-            (measure, _accepted(measure, {**given.options, **fixed}, given.reporter))
-            for measure, fixed in measures
+            (measure, _accepted(measure, own(fixed), given.reporter)) for measure, fixed in measures
         ]
         return compute(
             chosen,

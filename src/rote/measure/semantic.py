@@ -292,7 +292,8 @@ METRIC = Metric(
     says="How far apart sentences are in meaning, by their embeddings.",
     section="diversity",
     place=30,
-    panel=({},),
+    # Vectors cost more than all else in the panel; so many tell sources apart.
+    panel=({"sentences": 1_000},),
     main=("semantic",),
     headlines=(
         Headline(

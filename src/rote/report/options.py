@@ -73,7 +73,7 @@ class ReportOptions:
         "costly measures get a part of large inputs, and the report says how much",
     )
     sentences: int = option(
-        2_000,
+        1_000,
         "At most this many sentences of each source for meanings, precision and recall",
         least=10,
     )

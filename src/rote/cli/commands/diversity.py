@@ -25,8 +25,8 @@ class PanelOptions:
     )
     sentences: int | None = option(
         None,
-        "At most this many sentences of each source, drawn at random, for trees and meanings (all; "
-        "variant paper: 3,000 and 2,000)",
+        "At most this many sentences of each source, drawn at random, for trees (all) and meanings "
+        "(1,000); variant paper: 3,000 and 2,000",
     )
     embedder: str = option(
         embeddings.DEFAULT, "Who makes the vectors: minilm (English), sentence-transformers:NAME"
