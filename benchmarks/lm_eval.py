@@ -26,8 +26,7 @@ from typing import Any
 import rote
 from rote.core.progress import Silent
 from rote.corpus.items import Record, read_records
-from rote.models.options import open_model
-from rote.models.options import ModelOptions
+from rote.models.options import ModelOptions, open_model
 
 DEFAULT = Path("../shared/data")
 FILES = {
