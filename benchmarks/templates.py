@@ -264,7 +264,7 @@ def rote_seconds(tagged: Tagged, variant: str) -> tuple[float, float]:
 
     finding, (made, chosen) = clock(find)
     if variant == "exact":
-        return finding, clock(lambda: made.occurrences(take, chosen))[0]
+        return finding, clock(lambda: made.every.occurrences(take, chosen))[0]
     values = paper_values if variant == "paper" else package_values
     args = (made, tagged.word, tagged.raw, take, chosen, tagged.spaced)
     return finding, clock(lambda: values(*args))[0]

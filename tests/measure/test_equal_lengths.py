@@ -139,6 +139,9 @@ def test_value_and_error_are_those_of_all_pairs(
     takes = (*groups, mixed, mixed[:1])
     names = {"wl", "wl_matched", "sentence_length"}
     together = syntactic.many(rows, takes, names, Options())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(syntactic, "_TOGETHER", 0)
+        assert set(syntactic.many(rows, takes, names, Options())) == names
     for number, take in enumerate(takes):
         alone = syntactic.resample(rows, take, Options(), NOTHING)
         same = pytest.approx(alone, abs=1e-9, nan_ok=True)

@@ -94,7 +94,7 @@ def test_occurrences_and_places_of_any_n_grams(
     chosen = data.draw(st.lists(st.sampled_from(numbers), unique=True)) if numbers else []
     names = found.grams(layer, taken(chosen))
     held = [[gram for gram in grams(texts[text], n) if gram in names] for text in case[1]]
-    occurrences, different = found.occurrences(taken(case[1]), taken(chosen))
+    occurrences, different = found.every.occurrences(taken(case[1]), taken(chosen))
     assert occurrences.tolist() == [len(here) for here in held]
     assert different.tolist() == [len(set(here)) for here in held]
     places, which = found.places(layer, taken(case[1]), taken(chosen))
@@ -114,7 +114,9 @@ def test_groups_counted_together_are_those_counted_alone(
     takes = [taken(case[1]), taken(case[1][::2]), np.arange(len(texts)), taken([])]
     together = found.of_groups(takes, top, min_count)
     for own, take in zip(together.tolist(), takes):
-        occurrences, different = found.occurrences(take, found.templates(take, top, min_count))
+        occurrences, different = found.every.occurrences(
+            take, found.templates(take, top, min_count)
+        )
         assert own == [np.count_nonzero(occurrences), occurrences.sum(), different.sum()]
     chosen = np.arange(len(found.counts))[::2]
     of_chosen = found.listing(layer, chosen).counts(takes[0])
@@ -174,6 +176,6 @@ def test_longer_than_any_text() -> None:
     layer = layer_of([["a", "b"], []])
     found = windows(layer, 3, singles=True)
     assert len(found.templates(np.arange(2), 5, 1)) == 0
-    occurrences, different = found.occurrences(np.arange(2), np.empty(0, np.int64))
+    occurrences, different = found.every.occurrences(np.arange(2), np.empty(0, np.int64))
     assert occurrences.tolist() == different.tolist() == [0, 0]
     assert found.grams(layer, np.empty(0, np.int64)) == []

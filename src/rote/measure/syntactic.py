@@ -51,6 +51,9 @@ MATCHED = "syntactic diversity at equal sentence lengths"
 WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
 # What the weights of equal lengths leave of the sentences is said when it is not much.
 _MUCH = 0.8
+# Many groups are taken at once up to so many labels of texts and texts of groups: some 200 MB.
+_TOGETHER = 10_000_000
+_NO_CHANCE = np.random.default_rng(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,10 @@ def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """`resample` of many groups: the labels of all texts are gone through once."""
+    parts = rows.equal_lengths.sums
+    if len(parts.shared) + len(takes) * len(parts.counts) > _TOGETHER:
+        each = [resample(rows, take, options, _NO_CHANCE) for take in takes]
+        return {name: np.array([one[name] for one in each]) for name in each[0] if name in names}
     every, held = members(takes)
     counts = rows.sums.counts[every] @ held
     words = rows.words[every] @ held

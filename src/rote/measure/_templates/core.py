@@ -191,7 +191,7 @@ def counted(rows: Rows, take: Take, options: Options) -> Values:
         from rote.measure._templates.strings import package_values
 
         return {**length, **package_values(*strings)}
-    found, different = rows.windows.occurrences(take, chosen)
+    found, different = rows.windows.every.occurrences(take, chosen)
     return {
         **length,
         "rate": float(np.mean(found > 0)),
@@ -223,7 +223,7 @@ def counted_in_texts(rows: Rows, options: Options) -> dict[str, Floats]:
         return {}
     columns = {name: np.full(len(rows.words), np.nan) for name in ("per_token", "distinct")}
     for take in rows.groups.values():
-        found, different = rows.windows.occurrences(take, templates_of(rows, take, options))
+        found, different = rows.windows.every.occurrences(take, templates_of(rows, take, options))
         with np.errstate(invalid="ignore"):
             columns["per_token"][take] = found / rows.words[take]
         columns["distinct"][take] = different

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Array, Integers
+from rote.core.array_types import Array, Flags, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer, Offsets, items_of, n_gram_starts, starts_of
 from rote.core.sample import Take
@@ -43,16 +43,15 @@ class Listing:
         _count(self.grams, self.ends, take, counts)
         return counts
 
-    def of_texts(self, take: Take, chosen: Integers) -> Listing:
-        """These texts and n-grams alone."""
-        items, ends = items_of(starts_of(self.ends)[take], self.ends[take])
-        return _listing(self.grams[items], ends, self.kinds, chosen)
+    def only(self, take: Take, chosen: Integers) -> Listing:
+        """What these texts hold of these n-grams."""
+        wanted = np.zeros(len(self.ends), np.bool_)
+        wanted[take] = True
+        return _listing(self.grams, starts_of(self.ends), self.ends, wanted, self.kinds, chosen)
 
-    def groups(self, takes: Sequence[Take], top: int, min_count: int) -> Integers:
-        """See `_of_groups`."""
-        ends = np.cumsum([len(take) for take in takes])
-        texts = np.concatenate(takes)
-        return _of_groups(self.grams, self.ends, self.kinds, texts, ends, top, min_count)
+    def occurrences(self, take: Take, chosen: Chosen) -> tuple[Integers, Integers]:
+        """In each text: how often any of these n-grams stands there, and how many different do."""
+        return _occurrences(self.grams, self.ends, take, chosen, self.kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +72,12 @@ class Windows:
 
     def templates(self, take: Take, top: int, min_count: int) -> Chosen:
         """The `top` most frequent n-grams of these texts that stand at least `min_count` times."""
-        counts = self.every.counts(take)
-        there = np.flatnonzero(counts >= min_count)
-        if len(there) > top:
-            last = np.partition(counts[there], len(there) - top)[len(there) - top]
-            there = there[counts[there] >= last]
-        # Stable: equal counts stay in the order of the numbers, which is that of the items.
-        return there[np.argsort(-counts[there], kind="stable")][:top]
+        return _most_frequent(self.every.counts(take), top, min_count)
 
     def grams(self, layer: Layer, chosen: Chosen) -> list[tuple[str, ...]]:
         """The items of n-grams."""
         ids = layer.ids[self.first[chosen][:, None] + np.arange(self.n)]
         return [tuple(layer.vocabulary[i] for i in row) for row in ids.tolist()]
-
-    def occurrences(self, take: Take, chosen: Chosen) -> tuple[Integers, Integers]:
-        """In each text: how often any of the n-grams stands there, and how many different do."""
-        return _occurrences(self.every.grams, self.every.ends, take, chosen, self.every.kinds)
 
     def of_groups(self, takes: Sequence[Take], top: int, min_count: int) -> Integers:
         """For each group and its `templates`: in how many texts any stands, how often in all, and
@@ -97,20 +86,23 @@ class Windows:
         pooled = self.every.counts(texts)
         kept = min(len(pooled), _CANDIDATES * top)
         least = int(np.partition(pooled, len(pooled) - kept)[len(pooled) - kept]) if kept else 0
-        frequent = self.every.of_texts(texts, np.flatnonzero(pooled >= max(least, min_count)))
-        places = [np.searchsorted(texts, take) for take in takes]
-        found = frequent.groups(places, top, min_count)
-        unsettled = (found[:, 3] < top) | (found[:, 4] < least)
-        if least > min_count and unsettled.any():
-            some = [take for take, again in zip(takes, unsettled.tolist()) if again]
-            found[unsettled] = self.every.groups(some, top, min_count)
-        return found[:, :3]
+        frequent = self.every.only(texts, np.flatnonzero(pooled >= max(least, min_count)))
+        rows = np.empty((len(takes), 3), np.int64)
+        for row, take in zip(rows, takes):
+            listing, counts = frequent, frequent.counts(take)
+            chosen = _most_frequent(counts, top, min_count)
+            if least > min_count and (len(chosen) < top or counts[chosen[-1]] < least):
+                listing, chosen = self.every, self.templates(take, top, min_count)
+            found, different = listing.occurrences(take, chosen)
+            row[:] = np.count_nonzero(found), found.sum(), different.sum()
+        return rows
 
     # The rest goes by the texts of the layer, since listings may go by smaller pieces.
 
     def listing(self, layer: Layer, chosen: Integers) -> Listing:
         """These n-grams alone, numbers ascending."""
-        return _listing(self.numbers, layer.text_ends, len(self.counts), chosen)
+        ends, every = layer.text_ends, np.ones(len(layer), np.bool_)
+        return _listing(self.numbers, starts_of(ends), ends, every, len(self.counts), chosen)
 
     def tally(
         self, layer: Layer, take: Take, owners: Integers | None = None
@@ -171,17 +163,33 @@ def _numbered(
     rank[order] = np.arange(kinds, dtype=np.int32)
     numbers[held] = rank[numbers[held]]
     counts, first = counts[order], first[order]
-    every = _listing(numbers, layer.text_ends, kinds, np.arange(kinds))
+    everything = np.ones(len(layer), np.bool_)
+    where = (layer.text_starts, layer.text_ends, everything)
+    every = _listing(numbers, *where, kinds, np.arange(kinds))
     return Windows(n, numbers, counts, first, every)
 
 
-def _listing(numbers: NDArray[np.int32], ends: Offsets, kinds: int, chosen: Integers) -> Listing:
+def _listing(
+    numbers: NDArray[np.int32],
+    starts: Offsets,
+    ends: Offsets,
+    wanted: Flags,
+    kinds: int,
+    chosen: Integers,
+) -> Listing:
+    """The chosen n-grams, numbers ascending, in the texts that are wanted."""
     rank = np.full(kinds + 1, ONCE, np.int32)  # the last is that of ONCE
     rank[chosen] = np.arange(len(chosen), dtype=np.int32)
-    grams = rank[numbers]
-    listed = grams != ONCE
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(listed)))
-    return Listing(grams[listed], before[ends], len(chosen))
+    return Listing(*_listed(numbers, starts, ends, wanted, rank), len(chosen))
+
+
+def _most_frequent(counts: Integers, top: int, min_count: int) -> Chosen:
+    there = np.flatnonzero(counts >= min_count)
+    if len(there) > top:
+        last = np.partition(counts[there], len(there) - top)[len(there) - top]
+        there = there[counts[there] >= last]
+    # Stable: equal counts stay in the order of the numbers, which is that of the items.
+    return there[np.argsort(-counts[there], kind="stable")][:top]
 
 
 def _in_order(layer: Layer, first: Integers, n: int) -> Integers:
@@ -196,6 +204,27 @@ def _in_order(layer: Layer, first: Integers, n: int) -> Integers:
             key = (key << bits) | column
         return np.argsort(key, kind="stable")
     return np.lexsort(columns[::-1])
+
+
+@njit(cache=True, nogil=True)
+def _listed(
+    numbers: Array, starts: Array, ends: Array, wanted: Array, rank: Array
+) -> tuple[Array, Array]:
+    size = 0
+    for text in range(len(ends)):
+        for place in range(starts[text], ends[text] if wanted[text] else starts[text]):
+            size += int(rank[numbers[place]] != ONCE)
+    grams = np.empty(size, np.int32)
+    found = np.empty(len(ends), np.int64)
+    filled = 0
+    for text in range(len(ends)):
+        if wanted[text]:
+            for place in range(starts[text], ends[text]):
+                if rank[numbers[place]] != ONCE:
+                    grams[filled] = rank[numbers[place]]
+                    filled += 1
+        found[text] = filled
+    return grams, found
 
 
 @njit(cache=True, nogil=True)
@@ -226,51 +255,6 @@ def _occurrences(
                     different[rank] += 1
                     marks[numbers[place]] = rank
     return found, different
-
-
-@njit(cache=True, nogil=True)
-def _of_groups(
-    numbers: Array, ends: Array, kinds: int, texts: Array, group_ends: Array, top: int, least: int
-) -> Array:
-    """Templates of many groups, one after another in `texts`: texts that hold any, occurrences,
-    different ones in a text, how many templates there are, how often the last of them stands."""
-    found = np.zeros((len(group_ends), 5), np.int64)
-    counts = np.empty(kinds, np.int32)
-    # The last text that held it where a template, else one that there is not.
-    holder = np.empty(kinds, np.int32)
-    for group in range(len(group_ends)):
-        take = texts[group_ends[group - 1] if group else 0 : group_ends[group]]
-        counts[:] = 0
-        for text in take:
-            for number in numbers[ends[text - 1] if text else 0 : ends[text]]:
-                counts[number] += 1
-        of_count = np.zeros(counts.max() + 2 if kinds else 2, np.int64)
-        for count in counts:
-            of_count[count] += 1
-        last = len(of_count) - 1
-        above = 0
-        while last > least and above + of_count[last] < top:
-            above += of_count[last]
-            last -= 1
-        last = max(last, least)
-        ties = top - above  # of the last count the first, as the items are ordered
-        chosen = 0
-        for number in range(kinds):
-            ties -= counts[number] == last
-            is_template = counts[number] > last or (counts[number] == last and ties >= 0)
-            holder[number] = -1 if is_template else -2
-            chosen += is_template
-        for rank in range(len(take)):
-            text = take[rank]
-            before = found[group, 1]
-            for number in numbers[ends[text - 1] if text else 0 : ends[text]]:
-                if holder[number] > -2:
-                    found[group, 1] += 1
-                    found[group, 2] += holder[number] != rank
-                    holder[number] = rank
-            found[group, 0] += found[group, 1] > before
-        found[group, 3], found[group, 4] = chosen, last
-    return found
 
 
 @njit(cache=True, nogil=True)
