@@ -91,7 +91,7 @@ def test_the_newest_is_first_and_words_are_found_anywhere(history: History) -> N
 def test_what_is_deleted_is_gone(history: History) -> None:
     id = history.add([with_texts()], title="x")
     assert history.delete([id, "unknown"]) == 1
-    assert history.texts.places(id) == {}
+    assert history.text_places(id) == {}
     for call in (history.get, history.results, history.study):
         with pytest.raises(UnknownName):
             call(id)
@@ -99,15 +99,15 @@ def test_what_is_deleted_is_gone(history: History) -> None:
 
 def test_values_of_texts_are_sorted_and_paged(history: History) -> None:
     id = history.add([made(), with_texts()], title="x", excerpts={("", "t1"): "Once upon"})
-    assert history.texts.places(id) == {1: ["human", "model|x"]}
-    rows, total = history.texts.page(id, 1, sort="score", descending=True)
+    assert history.text_places(id) == {1: ["human", "model|x"]}
+    rows, total = history.texts(id, 1, sort="score", descending=True)
     assert total == 5
     assert [row["id"] for row in rows] == ["t4", "t3", "t1", "t0", "t2"], "undefined comes last"
     assert rows[2]["excerpt"] == "Once upon"
-    rows, total = history.texts.page(id, 1, source="human", sort="words", limit=1, offset=1)
+    rows, total = history.texts(id, 1, source="human", sort="words", limit=1, offset=1)
     assert (total, [row["id"] for row in rows]) == (2, ["t0"])
-    assert history.texts.page(id, 1, sort='x" or 1') == history.texts.page(id, 1)
-    assert history.texts.one(id, "human", "t1") == {1: {"score": 2.0}}
+    assert history.texts(id, 1, sort='x" or 1') == history.texts(id, 1)
+    assert history.text(id, "human", "t1") == {1: {"score": 2.0}}
     assert "texts" not in history.results(id)[1].tables
 
 

@@ -114,7 +114,7 @@ def test_a_comparison_shows_the_text_of_the_row(
     shown = [says(app.get(link).text) for link in found]
     assert shown == [f"{row['id']} {kind_of(row['file'])}" for row in rows]
     # Values are those of the text, too: one row of each measure, not one of each file.
-    one = History(same.store).texts.one(address[-12:], rows[-1]["source"], "5", rows[-1]["file"])
+    one = History(same.store).text(address[-12:], rows[-1]["source"], "5", rows[-1]["file"])
     assert one[0] == rows[-1]["numbers"]
     lines = app.get(f"{address}/texts/values.csv", params={"place": 0}).text
     table = list(csv.DictReader(io.StringIO(lines)))
@@ -183,5 +183,5 @@ def test_a_store_of_an_earlier_version_gets_the_new_column(tmp_path: Path) -> No
     prepare(tmp_path)
     prepare(tmp_path)
     assert (tmp_path / FILE).exists()
-    (row,), total = History(tmp_path).texts.page("a", 0)
+    (row,), total = History(tmp_path).texts("a", 0)
     assert (row["id"], row["file"], total) == ("1", "", 1)

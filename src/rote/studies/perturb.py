@@ -21,7 +21,6 @@ Ruzzetti et al. 2026), and another one judge whether they mean the same (table B
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
-from rote.corpus.items import ItemOptions, Record
+from rote.corpus.items import ItemOptions
 from rote.curate.perturb import PerturbOptions
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
@@ -38,10 +37,7 @@ from rote.studies._perturb.layout import CHARTS, LAYOUT
 from rote.studies._perturb.study import CheckOptions
 
 if TYPE_CHECKING:
-    from rote.curate.perturb import Perturbed
     from rote.search.backends import Backend
-    from rote.studies._perturb.checks import Pairs
-    from rote.studies._perturb.study import Spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +97,33 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Replace words, or take what others replaced; then compare before and after."""
+    from rote.curate.reading import write_lines
     from rote.measure._speaking import open_model, open_models
     from rote.search.backends import open_backend
-    from rote.studies._perturb.study import compared
+    from rote.studies._perturb.checks import ask, judged
+    from rote.studies._perturb.study import Spoken, compared
 
-    options, reporter = call.options, call.reporter
+    options, judging, reporter = call.options, call.of(JudgeOptions), call.reporter
     _check(options, call.of(PerturbOptions), call.of(CheckOptions))
     # What cannot be opened is noticed before the work.
     backend: Backend | None = None
     if options.corpus is not None:
         backend = open_backend(options.corpus, call.of(BackendOptions), reporter)
-    models = open_models(options.model, call.of(ModelOptions), reporter)
-    judge = call.of(JudgeOptions).judge
-    judging = open_model(judge, call.of(ModelOptions), reporter) if judge else None
+    how = call.of(ModelOptions)
+    models = open_models(options.model, how, reporter)
+    judge = open_model(judging.judge, how, reporter) if judging.judge else None
     act = _given if len(options.perturbed) else _made
     pairs, done, parts, records = act(call, answering=bool(models))
-    spoken = _spoken(call, pairs, parts, models, judging)
-    return compared(
-        *(pairs, done, call.of(CheckOptions)),
-        backend=backend,
-        reporter=reporter,
-        spoken=spoken,
-        records=records,
-    )
+    answers = ask(models, call.inputs, parts, reporter) if models else None
+    if answers and options.answers:
+        write_lines(options.answers, answers.rows)
+    spoken = Spoken(answers)
+    if judge is not None:
+        same = judged(pairs, judge, judging, reporter, seed=call.of(PerturbOptions).seed)
+        signed = f"{judge.signature}/{judging.judge_by}/{judging.judge_items}"
+        spoken = Spoken(answers, same, signed)
+    found = compared(pairs, done, call.of(CheckOptions), backend, spoken, reporter)
+    return replace(found, records=records)
 
 
 def _check(options: Options, replacing: PerturbOptions, checks: CheckOptions) -> None:
@@ -156,9 +156,11 @@ def _given(call: Call, *, answering: bool) -> tuple[Any, ...]:
 
 def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
     """Items that are perturbed here, and written if that was asked for."""
-    from rote.curate._perturb.records import check_ids
+    from rote.curate._perturb.records import check_ids, written
     from rote.curate.perturb import perturb
     from rote.curate.reading import write_lines
+    from rote.studies._evaluate.answers import ANSWERED
+    from rote.studies._items import CORRECTNESS
     from rote.studies._perturb.checks import Pairs, in_place
 
     options, records = call.of(PerturbOptions), call.inputs
@@ -172,7 +174,10 @@ def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
             "perturb each benchmark on its own"
         )
     made = perturb(items, options, call.reporter, models=models)
-    changed = _records(call, made)
+    # Earlier answers do not go with the perturbed items.
+    correct = call.of(CheckOptions).correct
+    stale = (*CORRECTNESS, *ANSWERED, *((correct,) if correct else ()))
+    changed = [written(record, item, stale) for record, item in zip(records, made.items)]
     if call.options.log:
         write_lines(call.options.log, map(asdict, made.replacements))
     parts = {",".join(options.pos): in_place(records, made.items)}
@@ -181,42 +186,6 @@ def _made(call: Call, *, answering: bool) -> tuple[Any, ...]:
             part = perturb(items, replace(options, pos=(pos,)), call.reporter, models=models)
             parts[pos] = in_place(records, part.items)
     return Pairs(items, made.items), made, parts, changed
-
-
-def _records(call: Call, made: Perturbed) -> list[Mapping[str, Any]]:
-    """The perturbed items as records of their form; earlier answers do not go with them."""
-    from rote.curate._perturb.records import written
-    from rote.studies._evaluate.answers import ANSWERED
-    from rote.studies._items import CORRECTNESS
-
-    correct = call.of(CheckOptions).correct
-    stale = (*CORRECTNESS, *ANSWERED, *((correct,) if correct else ()))
-    return [written(record, item, stale) for record, item in zip(call.inputs, made.items)]
-
-
-def _spoken(
-    call: Call,
-    pairs: Pairs,
-    parts: Mapping[str, Sequence[Record]],
-    models: Mapping[str, Any],
-    judge: Any,
-) -> Spoken:
-    """What the models say that were named."""
-    from rote.curate.reading import write_lines
-    from rote.studies._perturb.checks import ask, judged
-    from rote.studies._perturb.study import Spoken
-
-    answers = same = None
-    if models:
-        answers = ask(models, call.inputs, parts, call.reporter)
-        if call.options.answers:
-            write_lines(call.options.answers, answers.rows)
-    options = call.of(JudgeOptions)
-    if judge is not None:
-        seed = call.of(PerturbOptions).seed
-        same = judged(pairs, judge, options, call.reporter, seed=seed)
-    signed = f"{judge.signature}/{options.judge_by}/{options.judge_items}" if judge else ""
-    return Spoken(answers, same, signed)
 
 
 STUDY = Study(

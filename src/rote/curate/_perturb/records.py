@@ -134,7 +134,8 @@ _FORMS: dict[str, Callable[[Fields, Item], dict[str, Any]]] = {
         **_named(item, "option1", "option2"),
     },
     _LOGS: lambda fields, item: {
-        **{name: getattr(item, name) for name in ("id", "task", "context", "ending", "answer")},
+        **{name: getattr(item, name) for name in ("id", "task", "context")},
         "options": list(item.options),
+        **{name: getattr(item, name) for name in ("ending", "answer")},
     },
 }

@@ -6,17 +6,15 @@ Printed below the values; JSON holds the tables whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.text import Text
 
 from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.table import defined
 from rote.report._grid import split
 from rote.report.terminal import facts_table, harmless
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.text import Text
 
 Rows = Sequence[Mapping[str, Any]]
 _FAILING, _ORIGINAL, _MERGED = 4, 6, 5
@@ -38,7 +36,7 @@ def print_originality(result: Result, console: Any) -> None:
         console.print(facts_table(facts), highlight=False)
 
 
-def _failing(result: Result, title: str, width: int) -> Iterator[RenderableType]:
+def _failing(result: Result, title: str, width: int) -> Iterator[Text]:
     """For each source the sentences that repeat most, the fragment marked, and whose it is."""
     whose: dict[tuple[str, str, int, int], list[str]] = {}
     for row in result.tables["citations"]:
@@ -53,17 +51,16 @@ def _failing(result: Result, title: str, width: int) -> Iterator[RenderableType]
     for source in _sources(rows, result):
         own = [(_longest(row), row) for row in rows if row["source"] == source]
         own.sort(key=lambda pair: (-pair[0]["words"], pair[1]["id"], pair[1]["sentence"]))
-        yield _source(source)
+        yield Text(f" {harmless(source)}", style="bold")
         for span, row in own[:_FAILING]:
             yield _marked(row, span, width - 4)
             held = whose.get((source, row["id"], span["start"], span["end"]), [])
-            yield _dim(f"    {harmless(row['id'])}, sentence {row['sentence']}: {'; '.join(held)}")
+            where = f"{harmless(row['id'])}, sentence {row['sentence']}"
+            yield Text(f"    {where}: {'; '.join(held)}", style="dim")
 
 
-def _originals(result: Result, title: str, width: int) -> Iterator[RenderableType]:
+def _originals(result: Result, title: str, width: int) -> Iterator[Text]:
     """For each source a fragment of some sentences that nobody in the ground truth has."""
-    from rich.text import Text
-
     rows = [row for row in result.tables["sentences"] if row["original"]]
     if not rows:
         return
@@ -127,8 +124,6 @@ def _longest(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _marked(row: Mapping[str, Any], span: Mapping[str, Any], width: int) -> Text:
     """The sentence in one line with the fragment in brackets; cut on both sides if it must be."""
-    from rich.text import Text
-
     first, last = span["start"] - row["start"], span["end"] - row["start"]
     before, after = harmless(row["text"][:first]), harmless(row["text"][last:])
     middle = harmless(span["fragment"])
@@ -147,19 +142,5 @@ def _where(row: Mapping[str, Any]) -> str:
     return f"{harmless(row['author'])} ({document})" if row["author"] else document
 
 
-def _source(name: str) -> Text:
-    from rich.text import Text
-
-    return Text(f" {harmless(name)}", style="bold")
-
-
-def _dim(line: str) -> Text:
-    from rich.text import Text
-
-    return Text(line, style="dim")
-
-
 def _heading(title: str, about: str) -> Text:
-    from rich.text import Text
-
     return Text.assemble("\n", (harmless(title), "bold"), (f"  {about}", "dim"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -96,11 +96,9 @@ def compared(
     pairs: Pairs,
     done: Perturbed | None,
     options: CheckOptions,
-    *,
     backend: Backend | None,
-    reporter: Reporter,
     spoken: Spoken,
-    records: Sequence[Row],
+    reporter: Reporter,
 ) -> Findings:
     """Everything that can be said with what is given.
 
@@ -153,8 +151,7 @@ def compared(
         sources=sources,
         values=described(held, shares=_SHARES),
         tables=rows,
-        notes=(*_unanswered(spoken), *_undecided(spoken)),
-        records=records,
+        notes=tuple(_notes(spoken)),
     )
 
 
@@ -176,25 +173,16 @@ def _kind(pairs: Pairs, own: NDArray[np.int64]) -> str | None:
     return said.pop() if len(said) == 1 else None
 
 
-def _unanswered(spoken: Spoken) -> list[str]:
-    if spoken.answers is None:
-        return []
-    count = Counter(
-        (row["source"], row["unanswered"]) for row in spoken.answers.rows if "unanswered" in row
-    )
-    return [
-        f"{name}: {number:,} times an item has no answer and does not count ({why})"
-        for (name, why), number in count.items()
-    ]
-
-
-def _undecided(spoken: Spoken) -> list[str]:
-    """A judge that says the same of everything may not be able to judge."""
+def _notes(spoken: Spoken) -> Iterator[str]:
+    rows = spoken.answers.rows if spoken.answers else ()
+    count = Counter((row["source"], row["unanswered"]) for row in rows if "unanswered" in row)
+    for (name, why), number in count.items():
+        yield f"{name}: {number:,} times an item has no answer and does not count ({why})"
+    # A judge that says the same of everything may not be able to judge.
     told = spoken.same[np.isfinite(spoken.same)] if spoken.same is not None else np.empty(0)
-    if len(told) < 2 or len(set(told.tolist())) > 1:
-        return []
-    said = "same" if told[0] else "different"
-    return [f"the judge says '{said}' of all {len(told):,} items: it may not be able to judge"]
+    if len(told) > 1 and len(set(told.tolist())) == 1:
+        said = "same" if told[0] else "different"
+        yield f"the judge says '{said}' of all {len(told):,} items: it may not be able to judge"
 
 
 def _columns(

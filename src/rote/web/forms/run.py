@@ -1,4 +1,5 @@
-"""Any command by its record: what goes in, by keys of what the app was started with, and options.
+"""What can be asked for as work, each kind a class, by the name that jobs are kept under; and any
+command by its record: what goes in, by keys of what the app was started with, and options.
 
 Nothing is listed here: what the registry holds, from whichever package, has a form.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
 
 from rote.core.errors import OptionError, UnknownName
@@ -17,9 +18,12 @@ from rote.core.record import Study
 from rote.core.registry import find, names
 from rote.core.result import Result
 from rote.measure import Settings
+from rote.report.report import Report
 from rote.studies._driver import kinds, options_of, run
 from rote.web.forms import options as forms
-from rote.web.forms.compare import SHARED, per_text
+from rote.web.forms.compare import SHARED, CompareForm, per_text
+from rote.web.forms.options import from_json
+from rote.web.forms.templates import TemplatesForm
 from rote.web.store.history import RESULT, History
 from rote.web.workspace import Workspace, keys_of
 
@@ -142,3 +146,54 @@ def fields_of(name: str) -> list[forms.Field]:
 
 def _offered(kind: type) -> Sequence[str] | None:
     return SHARED if kind is Settings else None
+
+
+class Form(Protocol):
+    """What was asked for: settings that stand in an address, in a job, and beside its result."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    kind: ClassVar[str]
+    page: ClassVar[str]
+    """Where the result is shown."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Keys of the files whose texts are measured."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def address(self) -> str:
+        """The form with these settings."""
+
+    def check(self, opened: Workspace) -> None:
+        """Refuse what could not work, before a process is started for it."""
+
+    def places(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Keys of all files and of all indexes that are read."""
+
+    def perform(self, opened: Workspace, reporter: Reporter) -> Report | Sequence[Result]:
+        """Do it; what came out."""
+
+
+_KINDS: dict[str, type[Form]] = {one.kind: one for one in (CompareForm, RunForm, TemplatesForm)}
+
+
+def form_of(kind: str, settings: Mapping[str, Any]) -> Form:
+    """From the JSON of a job or of a kept result."""
+    return from_json(class_of(kind), settings)
+
+
+def address_of(kind: str, settings: Mapping[str, Any]) -> str:
+    """The form with these settings; empty where another version kept others."""
+    try:
+        return form_of(kind, settings).address if settings else ""
+    except (UnknownName, TypeError):
+        return ""
+
+
+def class_of(kind: str) -> type[Form]:
+    if kind not in _KINDS:
+        raise UnknownName("kind of work", kind, _KINDS)
+    return _KINDS[kind]

@@ -26,10 +26,10 @@ from uuid import uuid4
 
 from fastapi.responses import RedirectResponse
 
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, RoteError
 from rote.web.errors import Busy
 from rote.web.files import fingerprint, hashed
-from rote.web.forms.kinds import Form, class_of
+from rote.web.forms.run import Form, class_of
 from rote.web.jobs.ledger import Job, Ledger, Progress
 from rote.web.jobs.worker import FOLDER
 from rote.web.store.database import full_disk, now, storable
@@ -69,7 +69,11 @@ class Jobs:
 
     def done(self, form: Form) -> Job | None:
         """The job that did exactly this, if one did and its result is there."""
-        return self.finished(self.key(form.kind, asdict(form), *form.places()))
+        try:
+            form.check(self._opened)
+            return self._ledger.finished(self.key(form.kind, asdict(form), *form.places()))
+        except (RoteError, OSError):
+            return None
 
     def start(
         self,
@@ -119,9 +123,6 @@ class Jobs:
         prints = [fingerprint(self._opened.file(name)) for name in files]
         prints += [fingerprint(self._opened.index(name)) for name in indexes]
         return hashed(kind, json.dumps(settings, sort_keys=True), *prints)
-
-    def finished(self, key: str) -> Job | None:
-        return self._ledger.finished(key)
 
     def maker(self, result: str) -> Job | None:
         return self._ledger.maker(result)

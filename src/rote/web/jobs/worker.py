@@ -27,7 +27,7 @@ from rote.core.progress import Advance, Reporter
 from rote.core.result import Result
 from rote.report.report import Report
 from rote.web.files import batches
-from rote.web.forms.kinds import form_of
+from rote.web.forms.run import form_of
 from rote.web.pages.sections import sections_of
 from rote.web.store.database import full_disk
 from rote.web.store.history import RESULT, TEXTS, Excerpts, History

@@ -20,7 +20,6 @@ from rote.web.files import glimpse
 from rote.web.forms import options as forms
 from rote.web.forms.compare import SHARED, USUAL, CompareForm, guessed, needs, offered
 from rote.web.forms.options import pairs_of
-from rote.web.jobs.ledger import Job
 from rote.web.jobs.queue import job_response
 from rote.web.pages.render import page
 from rote.web.state import state
@@ -117,7 +116,7 @@ def _form(
         grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
         sources=sorted({value for look in chosen for _, some in look.values for value in some}),
-        before=_before(request, comparison),
+        before=state(request).jobs.done(comparison),
         limit=opened.upload_limit,
     )
 
@@ -126,15 +125,6 @@ def _shared() -> list[forms.Field]:
     """In the order in which they are asked for, with names that need no context."""
     found = {one.name: one for one in forms.fields_of(Settings, SHARED)}
     return [replace(found[name], label=_LABELS.get(name, found[name].label)) for name in SHARED]
-
-
-def _before(request: Request, comparison: CompareForm) -> Job | None:
-    """The job that measured exactly this, if one did."""
-    try:
-        comparison.check(state(request).workspace)
-        return state(request).jobs.done(comparison)
-    except (RoteError, OSError):
-        return None
 
 
 def _measure(name: str, comparison: CompareForm) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def get_texts(
     offset: Offset = 0,
 ) -> dict[str, Any]:
     state(request).history.get(id)
-    rows, total = state(request).history.texts.page(
+    rows, total = state(request).history.texts(
         id, place, source=source, sort=sort, descending=down, limit=limit, offset=offset
     )
     return {"total": total, "texts": rows}

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, StreamingResponse
 
-from rote.web.forms.kinds import address_of
+from rote.web.forms.run import address_of
 from rote.web.jobs.ledger import Job
 from rote.web.jobs.queue import Jobs
 from rote.web.pages.render import page

@@ -13,7 +13,7 @@ from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.report.tables.written import rows_as_csv
-from rote.web.forms.kinds import address_of
+from rote.web.forms.run import address_of
 from rote.web.pages.render import page
 from rote.web.pages.sections import sections_of
 from rote.web.pages.templates import find_text, marked, open_files
@@ -61,10 +61,10 @@ def texts_page(
     entry, results = history.get(id), history.results(id)
     result = _at(results, place)
     at = page_number
-    rows, total = history.texts.page(
+    rows, total = history.texts(
         id, place, source=source, sort=sort, descending=down, limit=_ROWS, offset=(at - 1) * _ROWS
     )
-    places = history.texts.places(id)
+    places = history.text_places(id)
     names = list(rows[0]["numbers"]) if rows else []
     titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
     return page(
@@ -104,7 +104,7 @@ def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[
         shown = marked_text(marked(document, source, results))
     except RoteError as error:
         problem = str(error)
-    held = history.texts.one(id, source, text, file)
+    held = history.text(id, source, text, file)
     values = [
         (results[place].measure, name, _shown(number))
         for place, numbers in held.items()
@@ -165,7 +165,7 @@ def download_texts(request: Request, id: str, place: int, source: str | None = N
 def _lines(history: History, id: str, place: int, source: str | None) -> Iterator[str]:
     offset, names = 0, list[str]()
     while True:
-        rows, _ = history.texts.page(id, place, source=source, limit=_PIECE, offset=offset)
+        rows, _ = history.texts(id, place, source=source, limit=_PIECE, offset=offset)
         if rows and not offset:
             names = list(rows[0]["numbers"])
             yield rows_as_csv([(*_NAMED, *names)])
@@ -181,9 +181,9 @@ def _ways_down(history: History, id: str) -> list[dict[str, Any]]:
     """For each measure with values per text: its sources, and their values, each a link."""
     results = history.results(id)
     found = []
-    for place, sources in history.texts.places(id).items():
+    for place, sources in history.text_places(id).items():
         result = results[place]
-        first, _ = history.texts.page(id, place, limit=1)
+        first, _ = history.texts(id, place, limit=1)
         values = [
             # Some values are of a source as a whole; its texts can be seen, in no order.
             {**row, "sorted": row["value"] in first[0]["numbers"]}

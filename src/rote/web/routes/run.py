@@ -118,10 +118,6 @@ def _page(request: Request, form: RunForm, problem: str = "", status: int = 200)
     else:
         known = app.workspace.indexes if takes == "index" else app.workspace.all_files()
         inputs = {key: key.split("~")[0] for key in known}
-    try:
-        before = app.jobs.done(form) if form.inputs and not problem else None
-    except (RoteError, OSError):
-        before = None
     return page(
         request,
         "run_form.html",
@@ -135,5 +131,5 @@ def _page(request: Request, form: RunForm, problem: str = "", status: int = 200)
         grounds=app.workspace.grounds(),
         models=list(app.workspace.speakers()),
         problem=problem,
-        before=before,
+        before=None if problem else app.jobs.done(form),
     )

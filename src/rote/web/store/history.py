@@ -28,63 +28,6 @@ _OF_TEXTS = ("source", "id", "file", "words", "excerpt")
 _OWN = ("source", "id", "file", "words")
 
 
-class TextValues:
-    """Those of a store; a result is named by its id and its place in the entry, from 0."""
-
-    def __init__(self, store: Path) -> None:
-        self._store = store
-
-    def places(self, id: str) -> dict[int, list[str]]:
-        """Which results of an entry have values per text: their place in it -> the sources."""
-        query = "select distinct place, source from texts where result = ? order by place, rowid"
-        found: dict[int, list[str]] = {}
-        with connected(self._store) as file:
-            for row in file.execute(query, (id,)):
-                found.setdefault(row["place"], []).append(row["source"])
-        return found
-
-    def page(
-        self,
-        id: str,
-        place: int,
-        *,
-        source: str | None = None,
-        sort: str | None = None,
-        descending: bool = False,
-        limit: int = 50,
-        offset: int = 0,
-    ) -> tuple[list[dict[str, Any]], int]:
-        """Some of the texts, and how many there are; undefined values come last."""
-        where, given = "where result = ? and place = ?", [id, str(place)]
-        if source is not None:
-            where, given = where + " and source = ?", [*given, source]
-        order, path = "rowid", []
-        if sort in _OWN:
-            order = f"{sort} {'desc' if descending else 'asc'}, rowid"
-        elif sort is not None:
-            # The name of a value is data here, never a part of the statement.
-            value = "json_extract(numbers, ?)"
-            order = f"{value} is null, {value} {'desc' if descending else 'asc'}, rowid"
-            path = [_path(sort)] * 2
-        with connected(self._store) as file:
-            total = file.execute(f"select count(*) from texts {where}", given).fetchone()[0]
-            rows = file.execute(
-                f"select {', '.join(_OF_TEXTS)}, numbers from texts {where} "
-                f"order by {order} limit ? offset ?",
-                (*given, *path, limit, offset),
-            )
-            return [_text_row(row) for row in rows], int(total)
-
-    def one(
-        self, id: str, source: str, text: str, file: str = ""
-    ) -> dict[int, Mapping[str, float | None]]:
-        """All values of one text, by place of the result."""
-        query = "select place, numbers from texts where result = ? and source = ? and id = ?"
-        with connected(self._store) as held:
-            rows = held.execute(f"{query} and file = ?", (id, source, text, file))
-            return {row["place"]: json.loads(row["numbers"]) for row in rows}
-
-
 def without_texts(result: Result) -> Result:
     return replace(result, tables={k: v for k, v in result.tables.items() if k != TEXTS})
 
@@ -153,7 +96,6 @@ class History:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self.texts = TextValues(store)
 
     def add(
         self,
@@ -267,6 +209,56 @@ class History:
             tools=(),
             results=results,
         )
+
+    def text_places(self, id: str) -> dict[int, list[str]]:
+        """Which results of an entry have values per text: their place in it -> the sources."""
+        query = "select distinct place, source from texts where result = ? order by place, rowid"
+        found: dict[int, list[str]] = {}
+        with connected(self._store) as file:
+            for row in file.execute(query, (id,)):
+                found.setdefault(row["place"], []).append(row["source"])
+        return found
+
+    def texts(
+        self,
+        id: str,
+        place: int,
+        *,
+        source: str | None = None,
+        sort: str | None = None,
+        descending: bool = False,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Some of the texts, and how many there are; undefined values come last."""
+        where, given = "where result = ? and place = ?", [id, str(place)]
+        if source is not None:
+            where, given = where + " and source = ?", [*given, source]
+        order, path = "rowid", []
+        if sort in _OWN:
+            order = f"{sort} {'desc' if descending else 'asc'}, rowid"
+        elif sort is not None:
+            # The name of a value is data here, never a part of the statement.
+            value = "json_extract(numbers, ?)"
+            order = f"{value} is null, {value} {'desc' if descending else 'asc'}, rowid"
+            path = [_path(sort)] * 2
+        with connected(self._store) as file:
+            total = file.execute(f"select count(*) from texts {where}", given).fetchone()[0]
+            rows = file.execute(
+                f"select {', '.join(_OF_TEXTS)}, numbers from texts {where} "
+                f"order by {order} limit ? offset ?",
+                (*given, *path, limit, offset),
+            )
+            return [_text_row(row) for row in rows], int(total)
+
+    def text(
+        self, id: str, source: str, text: str, file: str = ""
+    ) -> dict[int, Mapping[str, float | None]]:
+        """All values of one text, by place of the result."""
+        query = "select place, numbers from texts where result = ? and source = ? and id = ?"
+        with connected(self._store) as held:
+            rows = held.execute(f"{query} and file = ?", (id, source, text, file))
+            return {row["place"]: json.loads(row["numbers"]) for row in rows}
 
     def delete(self, ids: Iterable[str]) -> int:
         """How many there were."""
