@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.core.layer import Layer, concatenate, number
+from rote.core.layer import Layer, number
+from tests.annotate.joined import concatenate
 
 WORDS = st.lists(st.lists(st.sampled_from(["a", "B", "b", "Ab", "ß"]), max_size=6), max_size=5)
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import numbered, stretched
-from rote.compare.intervals import wilson
+from rote.compare.clusters import mean_error, numbered, share_interval, stretched
+from rote.compare.intervals import around, wilson
 from rote.core.errors import InputError, OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Row
@@ -156,3 +156,20 @@ def mean_of(values: Floats) -> float:
     """The mean of what is defined, nan where nothing is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
+
+
+def estimates(
+    columns: Mapping[str, Floats], bases: Labels, level: float, shares: tuple[str, ...] = ()
+) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """The mean of each column and its interval, Wilson's for `shares` (by how their names begin),
+    else the jackknife's; items with the same number in `bases` belong together."""
+    values = {name: mean_of(column) for name, column in columns.items()}
+    intervals = {}
+    for name, column in columns.items():
+        if not level or math.isnan(values[name]):
+            continue
+        if name.startswith(shares):
+            intervals[name] = share_interval(column, bases, level)
+        elif not math.isnan(error := mean_error(column, bases)):
+            intervals[name] = around(values[name], error, level)
+    return values, intervals

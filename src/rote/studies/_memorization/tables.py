@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare.clusters import mean_error, share_interval
+from rote.compare.clusters import mean_error
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.intervals import around
 from rote.core.facets import JOINT
@@ -23,6 +23,7 @@ from rote.studies._items import (
     Labels,
     Share,
     described,
+    estimates,
     halves,
     mean_of,
     named,
@@ -105,20 +106,12 @@ def notes(scored: Scoring) -> Iterator[str]:
 
 
 def _source(scored: Scoring, model: str, own: Labels) -> SourceResult:
-    values, intervals, lacking = {}, {}, []
-    for attack in ATTACKS:
-        column = scored.scores[model].of_right(attack.name)[own]
-        values[attack.name] = mean_of(column)
-        if math.isnan(values[attack.name]):
-            lacking.append(f"{attack.name}: {_why_not(attack.name)}")
-        elif attack.name == "tde_accuracy":
-            ends = share_interval(column, scored.bases[own], scored.options.interval)
-            intervals[attack.name] = ends
-        elif not math.isnan(error := mean_error(column, scored.bases[own])):
-            intervals[attack.name] = around(values[attack.name], error, scored.options.interval)
+    columns = {a.name: scored.scores[model].of_right(a.name)[own] for a in ATTACKS}
+    level, bases = scored.options.interval, scored.bases[own]
+    values, intervals = estimates(columns, bases, level, shares=("tde_accuracy",))
+    lacking = [f"{name}: {_why_not(name)}" for name, value in values.items() if math.isnan(value)]
     words = sum(len(scored.items[i].instances()[0].split()) for i in own.tolist())
-    known = intervals if scored.options.interval else {}
-    return SourceResult(len(own), words, values, known, tuple(lacking))
+    return SourceResult(len(own), words, values, intervals, tuple(lacking))
 
 
 def _why_not(attack: str) -> str:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import mean_error, numbered, share_interval
-from rote.compare.intervals import around
+from rote.compare.clusters import numbered
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
 from rote.core.record import Findings
@@ -21,7 +20,7 @@ from rote.core.result import Row, SourceResult
 from rote.corpus.items import fingerprint
 from rote.curate.perturb import Perturbed
 from rote.search.backends import Backend
-from rote.studies._items import described, mean_of
+from rote.studies._items import described, estimates
 from rote.studies._perturb import checks, tables
 from rote.studies._perturb.checks import Answers, Floats, Pairs, Told
 from rote.studies._popularity.scores import Scale
@@ -219,20 +218,15 @@ def _source(
     done: Perturbed | None,
     level: float,
 ) -> SourceResult:
-    values: dict[str, float] = {}
-    intervals: dict[str, tuple[float, float]] = {}
-    notes = []
     bases = numbered([pairs.before[n].base for n in own.tolist()])
-    for name, column in columns.items():
-        defined = column[own][~np.isnan(column[own])]
-        values[name] = mean_of(column[own])
-        if not len(defined):
+    held = {name: column[own] for name, column in columns.items()}
+    values, intervals = estimates(held, bases, level, _SHARES)
+    notes = []
+    for name, column in held.items():
+        lost = int(np.isnan(column).sum())
+        if lost == len(own):
             notes.append(f"{name}: no item has one")
-        elif level and name.startswith(_SHARES):
-            intervals[name] = share_interval(column[own], bases, level)
-        elif level and not math.isnan(error := mean_error(column[own], bases)):
-            intervals[name] = around(values[name], error, level)
-        if (lost := len(own) - len(defined)) and len(defined) and name != "judged_same":
+        elif lost and name != "judged_same":
             notes.append(f"{name}: {lost:,} of {len(own):,} items have none")
     for what in ("ips", "accuracy"):
         if f"{what}_before" in values:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import mean, mean_error, numbered, share_interval
+from rote.compare.clusters import mean, numbered
 from rote.compare.exact_tests import sign_flip
-from rote.compare.intervals import around
 from rote.compare.permutation import holm
 from rote.core.result import Row, SourceResult
 from rote.core.table import estimate
@@ -27,6 +26,7 @@ from rote.studies._items import (
     Labels,
     Share,
     described,
+    estimates,
     mean_of,
     named,
     of_tasks,
@@ -141,15 +141,9 @@ def _source(scored: Scoring, own: Labels) -> SourceResult:
     columns = {"ips": right, "ips_wrong": wrong, "difference": right - wrong}
     if scored.options.variant == "paper":
         columns[_PAPER] = (right - wrong) / right
-    values, intervals, lacking = {}, {}, []
-    for name, column in columns.items():
-        values[name] = mean_of(column)
-        error = mean_error(column, bases)
-        if not math.isnan(error):
-            intervals[name] = around(values[name], error, level)
-    ahead = _ahead(right - wrong)
-    values["ahead"] = mean_of(ahead)
-    intervals["ahead"] = share_interval(ahead, bases, level)
+    columns["ahead"] = _ahead(right - wrong)
+    values, intervals = estimates(columns, bases, level, shares=("ahead",))
+    lacking = []
     shares = {
         "accuracy": _share_of(scored, own),
         "accuracy_low": _share_of(scored, own[scored.half[own] == LOW]),
