@@ -17,7 +17,7 @@ from rote.core.result import Result
 from rote.corpus import Corpus, Input, ReadOptions, open_corpus
 from rote.corpus.items import as_documents, form_of
 from rote.measure._collect import Collected
-from rote.measure._correct import Tests, corrected
+from rote.measure._correct import PERMUTATIONS, Tests, corrected
 from rote.measure._flow import (
     Chosen,
     Policy,
@@ -81,6 +81,11 @@ def compute(
     policy = _Panel(settings, reporter or Silent(), panel=panel)
     pairs = measures.items() if isinstance(measures, Mapping) else measures
     chosen: list[Chosen] = [(plugins.load("measure", name).METRIC, own) for name, own in pairs]
+    if panel:
+        chosen = [
+            (replace(metric, permutations=min(metric.permutations, PERMUTATIONS)), own)
+            for metric, own in chosen
+        ]
     texts = _items(chosen, inputs, read, policy.reporter) or opened(inputs, read)
     if any(metric.settle for metric, _ in chosen):
         fields = first_fields(texts)

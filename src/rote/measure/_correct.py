@@ -22,6 +22,11 @@ _WIDE = 40
 """So many permutations for every source: the smallest corrected p is half the level."""
 
 
+PERMUTATIONS = 199
+"""Of each test of a panel, where the user names no number: only as many draws are used as every
+test of the family has, and the smallest p of five sources is 0.025 then."""
+
+
 def enough(others: int) -> int:
     """How many permutations make the smallest corrected p 0.025."""
     return _WIDE * others - 1

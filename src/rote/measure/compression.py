@@ -292,7 +292,7 @@ METRIC = Metric(
     match="words",
     notes=notes,
     order_matters=True,
-    permutations=99,
+    permutations=199,
     heading=lambda settings: "Compression" + " of tags" * (settings.get("layer") == "pos"),
     says=says,
     section="diversity",

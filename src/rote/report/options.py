@@ -18,11 +18,9 @@ from rote.core.errors import UnknownName
 from rote.core.metric import Metric, check_options, option
 from rote.core.record import Asked, Study
 from rote.measure import Settings, metrics
+from rote.measure._correct import PERMUTATIONS
 from rote.measure._flow import Chosen
 from rote.report.report import Omission
-
-PERMUTATIONS = 199
-"""Of each test where the user names no number: the smallest p of five sources is 0.025 then."""
 
 WORDS = {"light": 3_000_000, "medium": 600_000, "heavy": 200_000}
 """By effort, how many words of all sources together a measure gets."""
