@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from rote.annotate import annotators
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
+from rote.index.columns import packed
 from rote.index.columns.packed import bits_for, pack, packed_size
 from rote.index.columns.parts import Column, Vocabulary
 from rote.index.counting.frequent import frequent
@@ -108,7 +109,7 @@ def column_of(corpus: Corpus) -> Column:
     suffixes = pack_suffixes(sort_suffixes(corpus.ids, corpus.entries), len(corpus.ids))
     return Column(
         corpus.name,
-        pack(corpus.ids, bits_for(corpus.entries - 1)),
+        packed.Stream(pack(corpus.ids, bits_for(corpus.entries - 1))),
         corpus.vocabulary,
         suffixes,
         np.flatnonzero(corpus.ids == 0),
@@ -220,9 +221,8 @@ def disk(column: Column) -> None:
     parts = {
         "items": packed_size(len(column.ids), column.ids.bits),
         "order": len(column.suffixes.order.data),
-        "table": column.suffixes.table.nbytes,
-        "codes and strings": column.suffixes.codes.nbytes
-        + column.suffixes.lengths.nbytes
+        "table": len(column.suffixes.table.data),
+        "codes and strings": column.suffixes.lengths.nbytes
         + column.vocabulary.data.nbytes
         + column.vocabulary.ends.nbytes,
     }

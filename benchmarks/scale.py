@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [--words 16e6,160e6] [--memory 4G] [--folder DIR] [TEXTS]
 
-Builds indexes of the layer `lower` (about 6 bytes a word on disk) and asks them. A corpus
+Builds indexes of the layer `lower`, with the words it follows from, and asks them. A corpus
 larger than TEXTS is made of copies of it in which 30 % of the words are replaced by others drawn
 by frequency, so that it does not repeat itself. Seconds are processor seconds of one core, unless
 they are called wall.
@@ -14,6 +14,7 @@ import argparse
 import resource
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,14 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import words
-from rote.annotate.layers import derive
 from rote.corpus import open_corpus
 from rote.index.folders.options import most_places, parse_memory
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.segments.segment import open_segment
+from rote.index.segments.segment import SegmentRecord, open_segment
 from rote.index.segments.target import FolderTarget
-from rote.index.segments.write import write_stream
+from rote.index.segments.write import write_streams
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3
@@ -37,11 +37,11 @@ Stream = NDArray[np.int32]
 
 
 def read(source: Path) -> tuple[Stream, list[str]]:
-    """The texts in lower case as one stream, each followed by a 0, and its vocabulary."""
+    """The texts as one stream of words, each text followed by a 0, and its vocabulary."""
     corpus = open_corpus(source if source.exists() else ["bible:kjv", "bible:asv"])
     cut = words.get()
     batches = [[d.text for d in shard.read().documents] for shard in corpus.shards()]
-    layers = [derive(cut(texts), "lower") for texts in batches]
+    layers = [cut(texts) for texts in batches]
     strings = sorted({entry for layer in layers for entry in layer.vocabulary})
     number = {string: i for i, string in enumerate(strings, 1)}
     parts = []
@@ -49,6 +49,13 @@ def read(source: Path) -> tuple[Stream, list[str]]:
         table = np.array([number[entry] for entry in layer.vocabulary], np.int32)
         parts.append(np.insert(table[layer.ids], layer.text_ends, 0).astype(np.int32))
     return np.concatenate(parts), strings
+
+
+def lowered(strings: list[str]) -> tuple[Stream, list[str]]:
+    """What each word is in lower case, and the vocabulary of that."""
+    ordered = sorted({string.lower() for string in strings})
+    number = {string: i for i, string in enumerate(ordered, 1)}
+    return np.array([0, *(number[string.lower()] for string in strings)], np.int32), ordered
 
 
 def changed(ids: Stream, seed: int) -> Stream:
@@ -117,19 +124,26 @@ def main() -> None:
 def grow(given: argparse.Namespace, folder: Path) -> None:
     ids, strings = read(given.texts)
     print(f"{len(ids):,} items, {len(strings):,} different")
-    small = np.append(ids[:1000], np.int32(0))
-    write_stream(FolderTarget(folder / "compile"), small, strings)
+    table, lower = lowered(strings)
+
+    def write(place: Path, stream: Stream) -> SegmentRecord:
+        streams = {"word": (stream, strings), "lower": (table[stream], lower)}
+        return write_streams(
+            FolderTarget(place), streams, sorted_layers=["lower"], threads=given.threads
+        )
+
+    write(folder / "compile", np.append(ids[:1000], np.int32(0)))
     for total in (int(float(size)) for size in given.words.split(",")):
-        opened, size, tokens, spent, wall = [], 0, 0, 0.0, 0.0
+        opened, sizes, tokens, spent, wall = [], Counter[str](), 0, 0.0, 0.0
         for number, stream in enumerate(
             segments(ids, total, most_places(parse_memory(given.memory)))
         ):
             place = folder / f"{total}-{number}"
             begin, begin_wall = time.process_time(), time.perf_counter()
-            record = write_stream(FolderTarget(place), stream, strings, threads=given.threads)
+            record = write(place, stream)
             spent += time.process_time() - begin
             wall += time.perf_counter() - begin_wall
-            size += sum(part.bytes for part in record.parts)
+            sizes.update({part.name: part.bytes for part in record.parts})
             tokens += record.tokens
             del stream
             opened.append(open_segment(place))
@@ -139,10 +153,14 @@ def grow(given: argparse.Namespace, folder: Path) -> None:
             f"{tokens / 1e6:,.0f} M words in {len(opened)} segments: "
             f"{tokens / spent / 1e6:.1f} M words/s per core, "
             f"{tokens / wall / 1e6:.1f} wall on {given.threads} threads, "
-            f"{size / tokens:.2f} bytes a word, peak {peak / 2**30:.1f} GiB",
+            f"{_bytes(sizes, tokens)} bytes a word, peak {peak / 2**30:.1f} GiB",
             flush=True,
         )
-        print(f"  {ask(Index(opened), ids, strings)}", flush=True)
+        print(f"  {ask(Index(opened), table[ids], lower)}", flush=True)
+
+
+def _bytes(sizes: Counter[str], tokens: int) -> str:
+    return ", ".join(f"{name} {sizes[name] / tokens:.2f}" for name in ("lower", "word"))
 
 
 if __name__ == "__main__":

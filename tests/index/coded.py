@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from rote.index.columns.packed import pack
 from rote.index.columns.parts import Column, Suffixes
 from tests.index import twins
 
@@ -35,10 +36,10 @@ def column(texts: twins.Texts, table_bits: int, *, uneven: bool) -> Column:
     table = np.searchsorted(np.array(heads, np.int64), np.arange(2**table_bits + 1))
     suffixes = Suffixes(
         order=made.suffixes.order,
-        codes=twins.read_only(np.array([int(word.ljust(64, "0"), 2) for word in words], np.uint64)),
         lengths=twins.read_only(np.array([len(word) for word in words], np.uint8)),
-        table=twins.read_only(table.astype(np.uint32)),
+        table=pack(table, made.suffixes.order.bits),
     )
+    assert suffixes.codes().tolist() == [int(word.ljust(64, "0"), 2) for word in words]
     return replace(made, suffixes=suffixes)
 
 

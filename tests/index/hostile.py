@@ -55,9 +55,8 @@ def tamper(index: Path, file: Path, draw: random.Random) -> str:
 
 def _shuffled(file: Path, draw: random.Random) -> tuple[bytes, str]:
     """Sorted places that are all there, in another order: nothing but sorting would notice."""
-    record = json.loads((file.parent / SEAL).read_text())["files"][file.name]
-    data = np.frombuffer(file.read_bytes(), np.uint8)
-    places = Packed(data, record["bits"], record["length"]).all().tolist()
+    held = _packed(file)
+    places = held.all().tolist()
     way = draw.choice(["shuffled", "reversed", "turned", "the same", "two exchanged"])
     if way == "shuffled":
         draw.shuffle(places)
@@ -70,15 +69,21 @@ def _shuffled(file: Path, draw: random.Random) -> tuple[bytes, str]:
     else:
         one, two = draw.randrange(len(places)), draw.randrange(len(places))
         places[one], places[two] = places[two], places[one]
-    return pack(np.array(places, np.int64), record["bits"]).data.tobytes(), way
+    return pack(np.array(places, np.int64), held.bits).data.tobytes(), way
 
 
 def _moved(file: Path, draw: random.Random) -> tuple[bytes, str]:
     """A table that ascends from 0 to where it did, but otherwise anyhow."""
-    table = np.frombuffer(file.read_bytes(), np.uint32).copy()
+    held = _packed(file)
+    table = held.all()
     inner = sorted(draw.randint(0, int(table[-1])) for _ in table[1:-1])
     table[1:-1] = inner if draw.random() < 0.7 else draw.choice([0, int(table[-1])])
-    return table.tobytes(), "moved"
+    return pack(table, held.bits).data.tobytes(), "moved"
+
+
+def _packed(file: Path) -> Packed:
+    record = json.loads((file.parent / SEAL).read_text())["files"][file.name]
+    return Packed(np.frombuffer(file.read_bytes(), np.uint8), record["bits"], record["length"])
 
 
 def _changed(data: bytes, draw: random.Random) -> tuple[bytes, str]:
@@ -158,11 +163,11 @@ def questions(index: Index) -> list[Callable[[], Any]]:
         lambda: index.longest(text),
         lambda: index.longest(" ".join([text] * 20)),
         lambda: [index.extend(gram) for gram in ([], *grams)],
-        lambda: index.vocabulary(),
+        lambda: list(index.vocabulary()),
         lambda: index.search('[lower="the"] []{0,3} "quay" within s'),
         lambda: index.search('[word="The"] []+'),
         lambda: index.matches('"the" | "near" []'),
-        lambda: trace(index, open_corpus([text]), TraceOptions(min_words=1, min_bits=-1e9)),
+        lambda: trace(index, open_corpus([text]), TraceOptions(min_words=1, min_bits=-1e9)).spans,
         lambda: list(find_originals(index).fragments()),
         lambda: BackOff(index).probabilities(["the", "old", "quay"]),
         lambda: forms(look_up(index, "the").matches),

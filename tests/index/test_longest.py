@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rote.index.columns.packed import pack
+from rote.index.columns.packed import Stream, pack
 from rote.index.columns.parts import Column
 from rote.index.counting.agreement import LONG
 from rote.index.counting.buckets import TOGETHER
@@ -102,5 +102,5 @@ def test_an_item_of_the_vocabulary_that_the_column_does_not_hold() -> None:
     for table_bits in (1, 2, 3, 6):
         suffixes = twins.suffixes(ids, 5, table_bits)
         ends = np.flatnonzero(ids == 0)
-        kept = replace(column, ids=pack(ids, 3), suffixes=suffixes, document_ends=ends)
+        kept = replace(column, ids=Stream(pack(ids, 3)), suffixes=suffixes, document_ends=ends)
         check(kept, [3, 1, 4, 3, 4, 4, 3, 3, 2])

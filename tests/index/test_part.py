@@ -134,7 +134,7 @@ def test_a_file_that_is_missing_or_of_another_size_is_refused(folder: Path, name
 def test_another_format_is_refused_with_both_numbers(folder: Path) -> None:
     held = json.loads((folder / SEAL).read_text())
     (folder / SEAL).write_text(json.dumps({**held, "format": 7}))
-    with pytest.raises(InputError, match="has format 7, this version of rote reads 1"):
+    with pytest.raises(InputError, match="has format 7, this version of rote reads 1 and 2"):
         open_part(folder)
 
 

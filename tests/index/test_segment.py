@@ -21,7 +21,7 @@ from rote.index.segments.write import (
     segment_of_layers,
     write_layer,
     write_segment,
-    write_stream,
+    write_streams,
 )
 from tests.index.segment_twins import (
     LAYERS,
@@ -152,7 +152,8 @@ def test_a_segment_of_layers_alone() -> None:
 
 def test_a_segment_of_numbers_alone(tmp_path: Path) -> None:
     ids = np.array([2, 1, 0, 0, 1, 0], np.int32)
-    record = write_stream(FolderTarget(tmp_path), ids, ["a", "b"])
+    streams = {"lower": (ids, ["a", "b"])}
+    record = write_streams(FolderTarget(tmp_path), streams, sorted_layers=["lower"])
     segment = open_segment(tmp_path, record.parts)
     assert segment.columns["lower"].ids.all().tolist() == ids.tolist()
     assert segment.columns["lower"].suffixes is not None

@@ -208,11 +208,13 @@ def test_packed_suffixes() -> None:
     assert held.order.all().tolist() == found.order.tolist() == [5, 1, 2, 0]
     assert held.order.bits == 3
     assert held.table_bits == 4
-    for array in (held.order.data, held.codes, held.lengths, held.table, found.order):
+    assert (held.codes() == found.codes).all()
+    assert held.table.all().tolist() == found.table.tolist()
+    for array in (held.order.data, held.codes(), held.lengths, held.table.data, found.order):
         assert not array.flags.writeable
     empty = pack_suffixes(sort_suffixes(np.empty(0, np.int32), 1), 0)
     assert len(empty.order) == 0
-    assert not empty.table.any()
+    assert not empty.table.all().any()
 
 
 def test_the_table_grows_with_the_items() -> None:

@@ -60,7 +60,7 @@ def places(texts: list[Text]) -> list[tuple[int, int]]:
 
 
 def same(one: Spans, other: Spans) -> bool:
-    columns = ((each.gaps, each.lengths, each.anchors, *each.exceptions) for each in (one, other))
+    columns = ((each.steps, each.anchors, *each.exceptions) for each in (one, other))
     return all(np.array_equal(a, b) for a, b in zip(*columns))
 
 

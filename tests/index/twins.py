@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rote.core.layer import Layer
-from rote.index.columns.packed import bits_for, pack
+from rote.index.columns.packed import Stream, bits_for, pack
 from rote.index.columns.parts import Column, Suffixes, Vocabulary
 from rote.index.index import Index
 from rote.index.segments.write import segment_of_layers
@@ -41,18 +41,17 @@ def sorted_places(ids: np.ndarray) -> list[int]:
 def suffixes(ids: np.ndarray, entries: int, table_bits: int = 4) -> Suffixes:
     """By plain sorting; the code has one length for all."""
     length = bits_for(entries - 1)
-    codes = np.array([i << (64 - length) for i in range(entries)], np.uint64)
     order = sorted_places(ids)
     numbers, heads = ids.tolist(), []
     for place in order:
         bits = "".join(f"{n:0{length}b}" for n in numbers[place : numbers.index(0, place) + 1])
         heads.append(int(bits.ljust(table_bits, "0")[:table_bits], 2))
     table = np.searchsorted(np.array(heads, np.int64), np.arange(2**table_bits + 1))
+    bits = bits_for(len(ids))
     return Suffixes(
-        order=pack(np.array(order, np.int64), bits_for(len(ids))),
-        codes=read_only(codes),
+        order=pack(np.array(order, np.int64), bits),
         lengths=read_only(np.full(entries, length, np.uint8)),
-        table=read_only(table.astype(np.uint32)),
+        table=pack(table, bits),
     )
 
 
@@ -61,7 +60,7 @@ def column(texts: Texts, table_bits: int = 4) -> Column:
     ids = stream(texts, vocabulary)
     return Column(
         name="lower",
-        ids=pack(ids, bits_for(len(vocabulary) - 1)),
+        ids=Stream(pack(ids, bits_for(len(vocabulary) - 1))),
         vocabulary=vocabulary,
         suffixes=suffixes(ids, len(vocabulary), table_bits),
         document_ends=read_only(np.flatnonzero(ids == 0).astype(np.int64)),

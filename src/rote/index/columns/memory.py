@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -36,8 +36,8 @@ def load64(typing: Any, data: Any, byte: Any) -> Any:
 
 
 @intrinsic
-def prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of `array[index]`; an index out of bounds does no harm."""
+def ask_ahead(typing: Any, array: Any, index: Any) -> Any:
+    """`prefetch` of an array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], arguments[0], arguments[1])
@@ -51,3 +51,21 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.int64), generate
+
+
+_ask: Any = ask_ahead  # numba hides the first argument, which type checkers do not know
+
+
+def prefetch(array: Any, index: Any) -> None:
+    """Ask for the cache line of `array[index]`; an index out of bounds does no harm.
+
+    Columns of several arrays know a way of their own (`packed.py`).
+    """
+    raise NotImplementedError("only kernels can ask for memory")
+
+
+@overload(prefetch)
+def _prefetch_of(array, index):  # type: ignore[no-untyped-def]
+    if isinstance(array, types.Array):
+        return lambda array, index: _ask(array, index)
+    return None

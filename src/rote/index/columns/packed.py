@@ -2,16 +2,19 @@
 
 An index is mostly two columns per layer: the items, whose numbers are below the size of the
 vocabulary, and the sorted positions. Packed they take 17 and 24 to 32 bits rather than 32 each,
-on disk and in the page cache, and one unaligned load still reads a number.
+on disk and in the page cache, and one unaligned load still reads a number. A layer that follows
+from another one needs no items of its own: it reads the other's and looks them up (`Stream`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
@@ -19,7 +22,9 @@ from rote.core.kernels import njit
 from rote.index.columns import memory
 
 Bytes = NDArray[np.uint8]
-load64: Any = memory.load64  # numba hides the first argument, which type checkers do not know
+# numba hides the first argument, which type checkers do not know.
+load64: Any = memory.load64
+ask_ahead: Any = memory.ask_ahead
 # `read` loads eight bytes at once, also for the last number of a column.
 PADDING = 8
 # Numbers of more bits could reach into a ninth byte.
@@ -66,6 +71,57 @@ class Packed:
         return self.slice(0, self.length)
 
 
+NO_TABLE = np.empty(0, np.int32)
+NO_TABLE.flags.writeable = False
+
+
+class Items(NamedTuple):
+    """A `Stream` as kernels take it."""
+
+    data: Bytes
+    table: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The items of a layer: packed numbers, and what each stands for; without a table itself.
+
+    Kernels take `data` and `bits`, as of a packed column; no item has more bits.
+    """
+
+    packed: Packed
+    table: NDArray[np.int32] = field(default_factory=lambda: NO_TABLE)
+
+    @property
+    def data(self) -> Items:
+        return Items(self.packed.data, self.table)
+
+    @property
+    def bits(self) -> int:
+        return self.packed.bits
+
+    def __len__(self) -> int:
+        return self.packed.length
+
+    def __getitem__(self, i: int) -> int:
+        number = self.packed[i]
+        return int(self.table[number]) if len(self.table) else number
+
+    def slice(self, start: int, stop: int) -> NDArray[np.int64]:
+        """The items from start to stop."""
+        return self._items(self.packed.slice(start, stop))
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The items at these places, which must be within the column."""
+        return self._items(self.packed.take(places))
+
+    def all(self) -> NDArray[np.int64]:
+        return self.slice(0, len(self))
+
+    def _items(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.table[numbers].astype(np.int64) if len(self.table) else numbers
+
+
 def bits_for(largest: int) -> int:
     """How many bits the numbers up to `largest` need; at least one."""
     bits = max(1, int(largest).bit_length())
@@ -97,12 +153,38 @@ def pack_chunks(values: NDArray[Any], bits: int) -> Iterator[Bytes]:
     yield np.zeros(PADDING, np.uint8)
 
 
-@njit(inline="always")
-def read(data, bits, i):  # type: ignore[no-untyped-def]
-    """Number i of a packed column, as int64."""
+def read(data: Any, bits: Any, i: Any) -> Any:
+    """Number i of a column, as int64, in a kernel.
+
+    `data` may be packed bytes, or whatever else stands for a column of numbers: each kind is
+    compiled by itself, so that kernels need not know which one they read.
+    """
+    raise NotImplementedError("kernels read columns; others call their methods")
+
+
+@overload(read)
+def _read_of(data, bits, i):  # type: ignore[no-untyped-def]
+    if isinstance(data, types.Array):
+        return _read_packed
+    return _read_item if getattr(data, "instance_class", None) is Items else None
+
+
+def _read_packed(data, bits, i):  # type: ignore[no-untyped-def]
     at = np.int64(i) * np.int64(bits)
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     return np.int64((load64(data, at >> 3) >> np.uint64(at & 7)) & mask)
+
+
+def _read_item(data, bits, i):  # type: ignore[no-untyped-def]
+    number = read(data.data, bits, i)
+    return np.int64(data.table[number]) if len(data.table) else number
+
+
+@overload(memory.prefetch)
+def _prefetch_of(array, index):  # type: ignore[no-untyped-def]
+    if getattr(array, "instance_class", None) is Items:
+        return lambda array, index: ask_ahead(array.data, index)
+    return None
 
 
 @njit(cache=True, nogil=True)

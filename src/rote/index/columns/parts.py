@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
-from rote.index.columns.packed import Bytes, Packed
+from rote.index.columns.packed import Bytes, Packed, Stream
 
 END = 0
 """The number that stands behind every document in the stream."""
@@ -128,21 +128,27 @@ class Vocabulary(Sequence[str]):
 class Suffixes:
     """All places that hold an item, sorted by what follows them up to the document's end.
 
-    `codes` and `lengths` are a prefix code over the numbers that keeps their order: the code of
-    number t is the top `lengths[t]` bits of `codes[t]`, the rest is zero. The code of a run of
-    items is their codes one behind the other. `table[b]` says how many suffixes have a code
-    whose top bits are below b, so that `order[table[b]:table[b + 1]]` are those that begin with
-    the bits b; `table` has `2**table_bits + 1` entries.
+    A prefix code over the numbers keeps their order: the code of number t is the top
+    `lengths[t]` bits of `codes()[t]`, the rest is zero. The code of a run of items is their
+    codes one behind the other. `table[b]` says how many suffixes have a code whose top bits are
+    below b, so that `order[table[b]:table[b + 1]]` are those that begin with the bits b; `table`
+    has `2**table_bits + 1` entries, of as many bits as those of `order`.
     """
 
     order: Packed
-    codes: NDArray[np.uint64]
     lengths: NDArray[np.uint8]
-    table: NDArray[np.uint32]
+    table: Packed
 
     @property
     def table_bits(self) -> int:
         return (len(self.table) - 1).bit_length() - 1
+
+    def codes(self) -> NDArray[np.uint64]:
+        """They follow from their lengths: each begins where the one before it ends."""
+        ends = np.cumsum(np.uint64(1) << (np.uint64(64) - self.lengths), dtype=np.uint64)
+        codes = np.concatenate([np.zeros(1, np.uint64), ends[:-1]])
+        codes.flags.writeable = False
+        return codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +156,7 @@ class Column:
     """One layer of one segment: the stream of numbers, what they mean, and their sorted places."""
 
     name: str
-    ids: Packed
+    ids: Stream
     vocabulary: Vocabulary
     suffixes: Suffixes | None
     document_ends: NDArray[np.int64]

@@ -7,18 +7,18 @@ items that the table's bits cover, so that only the others have to be compared.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns import memory
-from rote.index.columns.packed import Bytes, read
+from rote.index.columns.packed import Bytes, Items, read
 from rote.index.columns.parts import END
 
 Places = NDArray[np.int64]
-prefetch: Any = memory.prefetch  # numba hides the first argument, as of `load64`
+prefetch = memory.prefetch
 # Searches that go in step: enough to hide the waits for memory, few enough that their state and
 # the lines they ask for stay in the nearest caches.
 TOGETHER = 128
@@ -27,13 +27,13 @@ TOGETHER = 128
 class Parts(NamedTuple):
     """The arrays of a column as kernels take them."""
 
-    ids: Bytes
+    ids: Items
     ids_bits: int
     order: Bytes
     order_bits: int
     codes: NDArray[np.uint64]
     lengths: NDArray[np.uint8]
-    table: NDArray[np.uint32]
+    table: Bytes
     table_bits: int
     last: int
     """The last place, a document's end: whoever begins to read there or before stops in time."""
@@ -47,7 +47,8 @@ def bucket(parts, head, bits):  # type: ignore[no-untyped-def]
     """
     first = np.int64(head >> np.uint64(64 - parts.table_bits))
     behind = first + (np.int64(1) << (parts.table_bits - bits))
-    return np.int64(parts.table[first]), np.int64(parts.table[behind])
+    bits = parts.order_bits
+    return read(parts.table, bits, first), read(parts.table, bits, behind)
 
 
 @njit(inline="always")

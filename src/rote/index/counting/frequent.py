@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.index.answers import Counts, Frequent
-from rote.index.columns.packed import Bytes
+from rote.index.columns.packed import Items
 from rote.index.columns.parts import Column, Suffixes
 from rote.index.columns.shared import Numbers, Shared
 from rote.index.counting import top_best, top_keys, top_order
@@ -29,7 +29,7 @@ from rote.index.counting.tally import documents_with
 from rote.index.grams import Grams
 
 Found = tuple[NDArray[np.int64], NDArray[np.int64]]
-Text = tuple[Bytes, int, NDArray[np.int64], int]
+Text = tuple[Items, int, NDArray[np.int64], int]
 KEY_BITS = 64
 # A part of so many windows is counted in the cache, even if no two are equal.
 _PART = 1 << 13

@@ -114,7 +114,8 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
         size = min(TOGETHER, len(lengths) - base)
         for k in range(size):
             heads[k], bits[k], settled[k] = _encode(parts, text, base + k)
-            prefetch(parts.table, np.int64(heads[k] >> np.uint64(64 - parts.table_bits)))
+            entry = np.int64(heads[k] >> np.uint64(64 - parts.table_bits))
+            prefetch(parts.table, (entry * parts.order_bits) >> 3)
         left = 0
         for k in range(size):
             i = base + k

@@ -45,7 +45,8 @@ def _ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-def]
         for k in range(size):
             end = ends[base + k]
             heads[k], bits[k], settled[k] = encode(parts, grams, start, end)
-            prefetch(parts.table, np.int64(heads[k] >> np.uint64(64 - parts.table_bits)))
+            entry = np.int64(heads[k] >> np.uint64(64 - parts.table_bits))
+            prefetch(parts.table, (entry * parts.order_bits) >> 3)
             start = end
         left = 0
         for k in range(size):
@@ -107,9 +108,9 @@ class Lookup:
             column.ids.bits,
             suffixes.order.data,
             suffixes.order.bits,
-            suffixes.codes,
+            suffixes.codes(),
             suffixes.lengths,
-            suffixes.table,
+            suffixes.table.data,
             suffixes.table_bits,
             max(0, len(column.ids) - 1),
         )

@@ -17,13 +17,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from rote.core.kernels import njit
-from rote.index.columns.packed import read
+from rote.index.columns.packed import Items, read
 from rote.index.counting.buckets import Parts, bucket, compare, encode
 
 MOST_ITEMS = 32
 """The longest run that the desk has room for."""
 # Numbers on the desk that describe the column.
-_HELD = 14
+_HELD = 16
 RUN = 8 * _HELD
 """The byte of the desk from which on the run lies."""
 PUT = tuple(struct.Struct(f"{size}q").pack_into for size in range(MOST_ITEMS + 1))
@@ -36,7 +36,8 @@ class Desk(threading.local):
     def __init__(self, parts: Parts) -> None:
         held: list[int] = []
         for part in parts:
-            held += [part.ctypes.data, len(part)] if isinstance(part, np.ndarray) else [part]
+            for one in part if isinstance(part, tuple) else (part,):
+                held += [one.ctypes.data, len(one)] if isinstance(one, np.ndarray) else [one]
         # The arrays must live as long as their addresses.
         self.parts = parts
         self.numbers: Any = np.array(held + [0] * MOST_ITEMS, np.int64)
@@ -59,15 +60,18 @@ pointer: Any = _pointer  # numba hides the first argument, as of `load64`
 def range_of(desk, size):  # type: ignore[no-untyped-def]
     """From where to where the suffixes begin with the run of `size` items on the desk."""
     parts = Parts(
-        carray(pointer(desk[0]), desk[1], np.uint8),
-        desk[2],
-        carray(pointer(desk[3]), desk[4], np.uint8),
-        desk[5],
-        carray(pointer(desk[6]), desk[7], np.uint64),
-        carray(pointer(desk[8]), desk[9], np.uint8),
-        carray(pointer(desk[10]), desk[11], np.uint32),
-        desk[12],
-        desk[13],
+        Items(
+            carray(pointer(desk[0]), desk[1], np.uint8),
+            carray(pointer(desk[2]), desk[3], np.int32),
+        ),
+        desk[4],
+        carray(pointer(desk[5]), desk[6], np.uint8),
+        desk[7],
+        carray(pointer(desk[8]), desk[9], np.uint64),
+        carray(pointer(desk[10]), desk[11], np.uint8),
+        carray(pointer(desk[12]), desk[13], np.uint8),
+        desk[14],
+        desk[15],
     )
     gram = desk[_HELD:]
     head, bits, settled = encode(parts, gram, 0, size)

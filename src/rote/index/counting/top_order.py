@@ -22,10 +22,10 @@ _BLOCK = 1024
 
 @njit(inline="always")
 def _few(data, bits, place, items):  # type: ignore[no-untyped-def]
-    """Some items at once, as many as fit into one load."""
+    """The numbers of some items at once, as many as fit into one load."""
     at = np.int64(place) * np.int64(bits)
     mask = (np.uint64(1) << np.uint64(items * bits)) - np.uint64(1)
-    return (load64(data, at >> 3) >> np.uint64(at & 7)) & mask
+    return (load64(data.data, at >> 3) >> np.uint64(at & 7)) & mask
 
 
 @njit(inline="always")
@@ -39,9 +39,17 @@ def _agree(data, bits, whole, other, n):  # type: ignore[no-untyped-def]
     done = 0
     while done < n:
         items = min(step, n - done)
-        if _few(data, bits, whole + done, items) != _few(data, bits, other + done, items):
+        if _few(data, bits, whole + done, items) == _few(data, bits, other + done, items):
+            done += items
+            continue
+        if len(data.table) == 0:
             return done
-        done += items
+        # Different numbers may stand for the same item.
+        stop = done + items
+        while done < stop and read(data, bits, whole + done) == read(data, bits, other + done):
+            done += 1
+        if done < stop:
+            return done
     return n
 
 

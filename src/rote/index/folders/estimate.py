@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from rote.annotate import annotators, words
+from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store
 from rote.corpus import Corpus
 from rote.index.folders.options import BYTES_PER_PLACE, SUBWORDS, BuildOptions, choose, most_places
@@ -23,7 +24,7 @@ _TOKENIZER = "ud"  # the fastest; others differ from it by a few words in a hund
 _BITS = {"pos": 6, "upos": 5, "dep": 6, "entity": 5}
 _WORD_BITS = 17
 # Bytes for each word: words for display, spans, sentence ends, and compressed text.
-_DISPLAYED, _TEXT = 3.7, 2.4
+_DISPLAYED, _TEXT = 3.4, 1.9
 _PIECE = 4.5
 _DOCUMENT = 150
 # Words per second and core.
@@ -85,7 +86,7 @@ def estimate(source: Corpus | Store, options: BuildOptions) -> Plan:
     places = documents + tokens
     in_hand = min(places, limit)
     order = max(1, in_hand).bit_length() / 8
-    each = [_BITS.get(layer, _WORD_BITS) / 8 + order + 0.5 for layer in layers]
+    each = [_layer_bytes(layer, order) for layer in layers]
     # The last segment is sorted when all is annotated, the others beside the annotating.
     sorting = tokens * len(layers) / _SORTED
     least = (options.jobs + (options.jobs > 1)) * _PROCESS
@@ -100,6 +101,13 @@ def estimate(source: Corpus | Store, options: BuildOptions) -> Plan:
         least=least,
         allowed=options.memory,
     )
+
+
+def _layer_bytes(layer: str, order: float) -> float:
+    """Of each word: its number, unless that follows from the word; its sorted place; a table."""
+    if layer in DERIVED:
+        return order * 1.4 + 0.1
+    return _BITS.get(layer, _WORD_BITS) / 8 + order * 1.2
 
 
 def _counted(corpus: Corpus) -> tuple[int, int]:

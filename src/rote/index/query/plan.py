@@ -120,13 +120,14 @@ class _Search:
     def _machine(self) -> match.Machine:
         machine = self._automaton
         tables = [self._states(layer) for layer in self._layers]
-        data = [column.ids.data for column in self._columns]
+        held = [column.ids.packed for column in self._columns]
+        data = [one.data for one in held]
         addresses = np.array([one.ctypes.data for one in data], np.int64)
         sentences = self._sentence_last
         return match.Machine(
             origin=data[0],
             offsets=addresses - addresses[0],
-            bits=np.array([column.ids.bits for column in self._columns], np.int64),
+            bits=np.array([one.bits for one in held], np.int64),
             bases=np.cumsum([0, *map(len, tables[:-1])], dtype=np.int64),
             tables=np.concatenate(tables),
             follow=np.array(machine.follow, np.uint64),
@@ -137,7 +138,7 @@ class _Search:
         )
 
     def _states(self, layer: str) -> NDArray[np.uint64]:
-        """For each entry of a layer the states that it may be read in."""
+        """For each number that the layer's stream holds the states that it may be read in."""
         bits: dict[Condition | None, int] = {}
         for state, asked in enumerate(self._automaton.asked):
             condition = asked.get(layer)
@@ -147,7 +148,8 @@ class _Search:
         for condition, held in bits.items():
             assert condition is not None
             states[self._tables.table(layer, condition)] |= np.uint64(held)
-        return states
+        stands_for = self._tables.columns[layer].ids.table
+        return states[stands_for] if len(stands_for) else states
 
 
 def _aligned(query: Query, columns: Mapping[str, Column]) -> tuple[str, ...]:

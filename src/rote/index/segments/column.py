@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Ids, Layer
-from rote.index.columns.packed import bits_for
-from rote.index.columns.parts import Column, Suffixes, Vocabulary
+from rote.index.columns.packed import Packed, Stream, bits_for, pack, packed_size
+from rote.index.columns.parts import END, Column, Suffixes, Vocabulary
 from rote.index.segments.documents import read_vocabulary, write_vocabulary
 from rote.index.segments.frame import FrameWriter, item_places
 from rote.index.segments.part import LAYER, Part, PartRecord, let_go
@@ -65,46 +65,89 @@ class LayerWriter:
         if self._frame is not None:
             self._frame.finish()
 
-    def finish(self, *, sort: bool, threads: int) -> PartRecord:
+    def finish(self, *, sort: bool, threads: int, words: Packed | None = None) -> PartRecord:
         """After `settle`: give the items their final numbers, and write the part."""
         ids: Ids = self._ids.take()
         for start in range(0, len(ids), _AT_ONCE):
             piece = ids[start : start + _AT_ONCE]
             piece[:] = self._table[piece]
         part = self._part if self._part is not None else self._new_part()
-        return write_column(part, ids, self._vocabulary, sort=sort, threads=threads)
+        words = words if self._frame is None else None
+        return write_column(part, ids, self._vocabulary, sort=sort, threads=threads, words=words)
 
     def _new_part(self) -> PartWriter:
         return self._target.part(self._folder, self._name, LAYER)
 
 
 def write_column(
-    part: PartWriter, ids: Ids, vocabulary: Vocabulary, *, sort: bool, threads: int
+    part: PartWriter,
+    ids: Ids,
+    vocabulary: Vocabulary,
+    *,
+    sort: bool,
+    threads: int,
+    words: Packed | None = None,
 ) -> PartRecord:
-    """The stream of a layer, final numbers, into its part, which is sealed."""
+    """The stream of a layer, final numbers, into its part, which is sealed.
+
+    `words` are the numbers of the segment's words, if they stand in the same places: a layer
+    that follows from them keeps what each word is in it, and no stream.
+    """
     ids = ids.view()
     ids.flags.writeable = False  # as all arrays that kernels see; the caller's stays as it was
-    part.pack("ids", ids, bits_for(len(vocabulary) - 1))
+    bits = bits_for(len(vocabulary) - 1)
+    table = None if words is None else _of_words(words, ids)
+    follows = False
+    if table is not None and table.nbytes < packed_size(len(ids), bits):
+        follows = True
+        part.column("of_words", "int32")(table)
+    else:
+        part.pack("ids", ids, bits)
     write_vocabulary(part, "vocabulary", vocabulary)
     if sort:
         from rote.index.sorting.suffixes import sort_suffixes
 
-        found = sort_suffixes(ids, len(vocabulary), threads=threads)
-        part.pack("order", found.order, bits_for(len(ids) - 1))
-        part.column("codes", "uint64")(found.codes)
+        # Looking up what a word is takes time, which a larger table saves.
+        found = sort_suffixes(ids, len(vocabulary), threads=threads, large_table=follows)
+        bits = bits_for(len(ids) - 1)
+        part.pack("order", found.order, bits)
         part.column("code_lengths", "uint8")(found.lengths)
-        part.column("table", "uint32")(found.table)
+        part.pack("table", found.table, bits)
     return part.seal()
 
 
-def read_column(part: Part, document_ends: NDArray[np.int64]) -> Column:
-    suffixes = None
-    if "order" in part.packed:
-        suffixes = Suffixes(
-            part.numbers("order"), part["codes"], part["code_lengths"], part["table"]
-        )
+def _of_words(words: Packed, ids: Ids) -> NDArray[np.int32] | None:
+    """What each word is in a layer; None where the same word is now this, now that."""
+    table = np.full(1 << words.bits, -1, np.int32)
+    table[END], last = END, END
+    for start in range(0, len(ids), _AT_ONCE):
+        there, items = words.slice(start, start + _AT_ONCE), ids[start : start + _AT_ONCE]
+        new = table[there] < 0
+        table[there[new]] = items[new]
+        if not np.array_equal(table[there], items):
+            return None
+        last = max(last, int(there.max()))
+    return table[: last + 1]
+
+
+def read_column(part: Part, document_ends: NDArray[np.int64], words: Part | None = None) -> Column:
+    """A layer; `words` is the part that holds the words, for those that follow from them."""
     vocabulary = read_vocabulary(part, "vocabulary")
-    return Column(part.name, part.numbers("ids"), vocabulary, suffixes, document_ends)
+    if "of_words" in part.arrays and words is not None:
+        ids = Stream(words.numbers("ids"), part["of_words"])
+    else:
+        ids = Stream(part.numbers("ids"))
+    return Column(part.name, ids, vocabulary, _read_suffixes(part), document_ends)
+
+
+def _read_suffixes(part: Part) -> Suffixes | None:
+    if "order" not in part.packed:
+        return None
+    order = part.numbers("order")
+    # In format 1 it was not packed.
+    plain = "table" in part.arrays
+    table = pack(part["table"], order.bits) if plain else part.numbers("table")
+    return Suffixes(order, part["code_lengths"], table)
 
 
 def joined_ids(columns: Sequence[Column]) -> tuple[Ids, Vocabulary]:
@@ -121,6 +164,6 @@ def joined_ids(columns: Sequence[Column]) -> tuple[Ids, Vocabulary]:
         for start in range(0, len(column.ids), _AT_ONCE):
             piece = column.ids.slice(start, start + _AT_ONCE)
             ids[base + start : base + start + len(piece)] = table[piece]
-        let_go(column.ids.data)
+        let_go(column.ids.packed.data)
         base += len(column.ids)
     return ids, vocabulary

@@ -56,7 +56,7 @@ def read_frame(part: Part) -> Frame:
     return Frame(
         document_ends=part["document_ends"],
         sentence_last=part.packed.get("sentence_last"),
-        spans=Spans(part) if "spans.gaps" in part.arrays else None,
+        spans=Spans(part) if "spans.anchors" in part.arrays else None,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent
+from rote.index.columns.packed import Packed
 from rote.index.segments.column import joined_ids, write_column
 from rote.index.segments.documents import DocumentsWriter
 from rote.index.segments.frame import Frame, FrameWriter
@@ -40,9 +41,14 @@ def merge_segments(
         frame = copy_frames(target, part, [segment.frames[WORD] for segment in segments])
         records = [part.seal()]
         with reporter.stage("merging layers", frame.places * len(names)) as advance:
+            words = None
             for name in names:
                 sort = name in sorted_layers
-                records.append(merge_layer(target, segments, name, sort=sort, threads=threads))
+                records.append(
+                    merge_layer(target, segments, name, sort=sort, threads=threads, words=words)
+                )
+                if name == WORD:
+                    words = target.sealed(WORD).numbers("ids")
                 advance(frame.places)
         return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
     finally:
@@ -61,7 +67,10 @@ def sort_layer(
     """A layer that is there without sorted suffixes, written again with them."""
     try:
         with reporter.stage(f"indexing {name}", None):
-            return merge_layer(target, [segment], name, sort=True, threads=threads, folder=folder)
+            words = segment.columns[WORD].ids.packed if name != WORD else None
+            return merge_layer(
+                target, [segment], name, sort=True, threads=threads, folder=folder, words=words
+            )
     finally:
         target.close()
 
@@ -74,12 +83,15 @@ def merge_layer(
     sort: bool,
     threads: int,
     folder: str | None = None,
+    words: Packed | None = None,
 ) -> PartRecord:
+    """One layer of all segments; `words` are those of the new segment, if they are there."""
     part = target.part(folder or name, name, LAYER)
     if name != WORD and name in segments[0].frames:
         copy_frames(target, part, [segment.frames[name] for segment in segments])
+        words = None
     ids, vocabulary = joined_ids([segment.columns[name] for segment in segments])
-    return write_column(part, ids, vocabulary, sort=sort, threads=threads)
+    return write_column(part, ids, vocabulary, sort=sort, threads=threads, words=words)
 
 
 def copy_frames(target: Target, part: PartWriter, frames: Sequence[Frame]) -> FrameWriter:
@@ -103,4 +115,5 @@ def _layers(segments: Sequence[Segment]) -> list[str]:
                 f"{other.name} has {', '.join(other.columns)}: give all the same layers first, "
                 "with `rote index add-layer`"
             )
-    return list(first.columns)
+    # Words first: other layers may follow from them.
+    return sorted(first.columns, key=lambda name: name != WORD)

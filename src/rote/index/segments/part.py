@@ -27,7 +27,10 @@ from rote.core.errors import InputError
 from rote.core.progress import Advance
 from rote.index.columns.packed import MOST_BITS, Packed, packed_size
 
-FORMAT = 1
+FORMAT = 2
+READ = (1, FORMAT)
+"""Formats that can be read: in the first one no layer follows from another, and a table of
+sorted suffixes is not packed."""
 SEAL = "part.json"
 # The kinds of parts.
 DOCUMENTS = "documents"
@@ -186,9 +189,10 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
         raise InputError(problem, file=str(place), remedy=RESTORE)
     try:
         held = json.loads(data)
-        if held["format"] != FORMAT:
+        if held["format"] not in READ:
+            known = " and ".join(map(str, READ))
             raise InputError(
-                f"this part has format {held['format']}, this version of rote reads {FORMAT}",
+                f"this part has format {held['format']}, this version of rote reads {known}",
                 file=str(place),
                 remedy="Build the index again, or use the version that made it",
             )

@@ -92,10 +92,11 @@ def read_segment(name: str, parts: Iterable[Part], where: str = "memory") -> Seg
     layers = [part for part in held if part.kind == LAYER]
     frames = {WORD: read_frame(documents)}
     frames |= {part.name: read_frame(part) for part in layers if has_frame(part)}
-    columns = {}
+    columns: dict[str, Column] = {}
+    words = next((part for part in layers if part.name == WORD), None)
     for part in layers:
         frame = frames[part.name if part.name in frames else WORD]
-        columns[part.name] = column = read_column(part, frame.document_ends)
+        columns[part.name] = column = read_column(part, frame.document_ends, words)
         if len(column.ids) != len(frame) or len(frame.document_ends) != len(
             frames[WORD].document_ends
         ):

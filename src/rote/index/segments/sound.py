@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
-from rote.index.columns.packed import Packed
+from rote.index.columns.packed import Packed, Stream
 from rote.index.columns.parts import MOST_PLACES, Column, Suffixes, Vocabulary
 from rote.index.segments.documents import Documents, Labels
 from rote.index.segments.frame import Frame
 from rote.index.segments.part import RESTORE
-from rote.index.segments.segment import Segment
+from rote.index.segments.segment import WORD, Segment
 from rote.index.segments.spans import EXCEPTION, STEP_BITS, Spans
 from rote.index.segments.texts import CHUNK, Texts
 from rote.index.sorting.codes import LONGEST
@@ -42,7 +42,7 @@ def check_sound(segment: Segment, where: str) -> None:
             _require(len(frame.document_ends) == len(segment.documents), f"documents of {name}")
             _frame(frame, name)
         for column in segment.columns.values():
-            _column(column)
+            _column(column, segment)
     except _Unsound as problem:
         raise InputError(
             f"its {problem} make no sense, though the checksums fit: rote has not written this",
@@ -109,22 +109,24 @@ def _frame(frame: Frame, name: str) -> None:
 
 def _spans(spans: Spans, places: int, what: str) -> None:
     odd, odd_gaps, odd_lengths = spans.exceptions
-    _kinds(what, (spans.gaps, np.int8), (spans.lengths, np.uint8), (spans.anchors, np.int32))
-    _kinds(what, (odd, np.int64), (odd_gaps, np.int32), (odd_lengths, np.int32))
-    _require(len(spans.gaps) == len(spans.lengths) == places, what)
+    _kinds(what, (spans.steps, np.uint8), (spans.anchors, np.int32))
+    _kinds(what, (odd, np.int32), (odd_gaps, np.int32), (odd_lengths, np.int32))
+    _require(len(spans.steps) == places, what)
     _require(len(spans.anchors) == -(-places >> STEP_BITS), what)
     _require(len(odd) == len(odd_gaps) == len(odd_lengths), what)
     seen = 0
     for start in range(0, places, _AT_ONCE):
-        there = start + np.flatnonzero(spans.gaps[start : start + _AT_ONCE] == EXCEPTION)
+        there = start + np.flatnonzero(spans.steps[start : start + _AT_ONCE] == EXCEPTION)
         _require(np.array_equal(odd[seen : seen + len(there)], there), what)
         seen += len(there)
     _require(seen == len(odd), what)
 
 
-def _column(column: Column) -> None:
+def _column(column: Column, segment: Segment) -> None:
     name, ends = column.name, column.document_ends
     _vocabulary(column.vocabulary, name)
+    if len(column.ids.table):
+        _of_words(column, segment.columns[WORD])
     first = 0  # of the documents that end from here on
     for start, numbers in _pieces(column.ids):
         _below(numbers, len(column.vocabulary), f"items of {name}")
@@ -139,24 +141,35 @@ def _column(column: Column) -> None:
         _suffixes(column, column.suffixes)
 
 
+def _of_words(column: Column, words: Column) -> None:
+    """The words of a layer that follows from them, and what each is."""
+    what, table = f"items of {column.name}", column.ids.table
+    _kinds(what, (table, np.int32))
+    _require(len(table) == len(words.vocabulary), what)
+    for _, numbers in _pieces(column.ids.packed):
+        _below(numbers, len(table), what)
+
+
 def _suffixes(column: Column, suffixes: Suffixes) -> None:
     what, entries = f"sorted places of {column.name}", len(column.vocabulary)
-    codes, lengths, table = suffixes.codes, suffixes.lengths, suffixes.table
-    _kinds(what, (codes, np.uint64), (lengths, np.uint8), (table, np.uint32))
+    lengths = suffixes.lengths
+    _kinds(what, (lengths, np.uint8))
     _require(len(suffixes.order) == column.items, what)
     for _, places in _pieces(suffixes.order):
         _below(places, len(column.ids), what)
-    _require(len(codes) == len(lengths) == entries, what)
+    _require(len(lengths) == entries, what)
     _require(bool(((lengths >= 1) & (lengths <= LONGEST)).all()), what)
     # Behind its own bits a code is zero: codes are laid side by side.
-    _require(not (codes << lengths.astype(np.uint64)).any(), what)
-    bits = suffixes.table_bits
-    _require(LEAST_TABLE_BITS <= bits <= MOST_TABLE_BITS and len(table) == (1 << bits) + 1, what)
+    _require(not (suffixes.codes() << lengths.astype(np.uint64)).any(), what)
+    bits, held = suffixes.table_bits, suffixes.table
+    _require(LEAST_TABLE_BITS <= bits <= MOST_TABLE_BITS and len(held) == (1 << bits) + 1, what)
+    _require(held.bits == suffixes.order.bits, what)
+    table = held.all()
     _require(int(table[0]) == 0 and int(table[-1]) == len(suffixes.order), what)
     _require(bool((table[1:] >= table[:-1]).all()), what)
 
 
-def _pieces(packed: Packed) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def _pieces(packed: Packed | Stream) -> Iterator[tuple[int, NDArray[np.int64]]]:
     for start in range(0, len(packed), _AT_ONCE):
         yield start, packed.slice(start, start + _AT_ONCE)
 

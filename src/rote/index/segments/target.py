@@ -31,6 +31,7 @@ from rote.index.segments.part import (
     PartRecord,
     checksum,
     is_whole,
+    open_part,
     valid_name,
 )
 
@@ -65,6 +66,9 @@ class Target(Protocol):
 
     def part(self, folder: str, name: str, kind: str) -> PartWriter: ...
 
+    def sealed(self, folder: str) -> Part:
+        """A part that was written here before."""
+
     def scratch(self, kind: str) -> Scratch: ...
 
     def close(self) -> None:
@@ -85,6 +89,9 @@ class FolderTarget:
         _check(folder, kind)
         self._parts.append(self.path / folder)
         return _FolderPart(self.path / folder, name, kind, self._open)
+
+    def sealed(self, folder: str) -> Part:
+        return open_part(self.path / folder)
 
     def scratch(self, kind: str) -> Scratch:
         (self.path / _SCRATCH).mkdir(exist_ok=True)
@@ -116,6 +123,9 @@ class MemoryTarget:
     def part(self, folder: str, name: str, kind: str) -> PartWriter:
         _check(folder, kind)
         return _MemoryPart(self.parts, folder, name, kind)
+
+    def sealed(self, folder: str) -> Part:
+        return self.parts[folder]
 
     def scratch(self, kind: str) -> Scratch:
         return _MemoryScratch(kind)

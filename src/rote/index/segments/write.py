@@ -92,9 +92,12 @@ def write_pieces(
         for writer in growing.values():
             writer.settle()
         with reporter.stage("indexing layers", frame.places * len(names)) as advance:
+            words = None
             for name in names:
                 sort = name in sorted_layers
-                records.append(growing.pop(name).finish(sort=sort, threads=threads))
+                records.append(growing.pop(name).finish(sort=sort, threads=threads, words=words))
+                if name == WORD:
+                    words = target.sealed(WORD).numbers("ids")
                 advance(frame.places)
         return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
     finally:
@@ -142,37 +145,39 @@ def write_layer(
             raise _does_not_fit(name, segment)
         writer.settle()
         with reporter.stage(f"indexing {name}", None):
-            return writer.finish(sort=sort, threads=threads)
+            words = segment.columns[WORD].ids.packed if WORD in segment.columns else None
+            return writer.finish(sort=sort, threads=threads, words=words)
     finally:
         target.close()
 
 
-def write_stream(
+def write_streams(
     target: Target,
-    ids: Ids,
-    vocabulary: Sequence[str],
+    streams: Mapping[str, tuple[Ids, Sequence[str]]],
     *,
-    name: str = "lower",
-    sort: bool = True,
+    sorted_layers: Sequence[str],
     threads: int = 1,
 ) -> SegmentRecord:
-    """A segment of numbers alone; `vocabulary` is sorted, and item 1 is its first string."""
+    """A segment of numbers alone: layers that align, `word` the first if it is there.
+
+    The strings of a layer are sorted, and item 1 is the first of them.
+    """
     try:
-        ends = np.flatnonzero(ids == 0)
+        ends = np.flatnonzero(next(iter(streams.values()))[0] == 0)
         part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)
         frame = FrameWriter(target, part, spans=False)
         frame.add_ends(ends)
         frame.finish()
-        records = [
-            nameless_documents(part, len(ends)),
-            write_column(
-                target.part(name, name, LAYER),
-                ids,
-                Vocabulary.of(vocabulary),
-                sort=sort,
-                threads=threads,
-            ),
-        ]
+        records = [nameless_documents(part, len(ends))]
+        words = None
+        for name, (ids, strings) in streams.items():
+            part, sort = target.part(name, name, LAYER), name in sorted_layers
+            vocabulary = Vocabulary.of(strings)
+            records.append(
+                write_column(part, ids, vocabulary, sort=sort, threads=threads, words=words)
+            )
+            if name == WORD:
+                words = target.sealed(WORD).numbers("ids")
         return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
     finally:
         target.close()

@@ -5,8 +5,8 @@ is several times faster than any method which sorts suffixes for certain in line
 as few of them begin alike for long. Where a sample of the buckets shows that they do, or the
 work grows beyond its budget all the same, the stream is handed to `sais`.
 
-Memory: four bytes an item for the stream, twelve for keys and places, at most half a byte for
-the table; measured, 16.3 bytes an item in all.
+Memory: four bytes an item for the stream, twelve for keys and places, at most one for the
+table, or two for a large one; measured, 16.3 bytes an item in all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rote.index.sorting.codes import Codes, Lengths, alphabetic
 from rote.index.sorting.ties import sort_buckets
 
 Stream = NDArray[np.int32]
-LEAST_TABLE_BITS, MOST_TABLE_BITS = 4, 24
+LEAST_TABLE_BITS, MOST_TABLE_BITS = 4, 25
 # Work on equal keys, for each item, up to which this is as fast as `sais` ...
 _FAIR = 6
 # ... and when to give up although the sample promised less.
@@ -55,7 +55,9 @@ class SortedSuffixes:
     table: NDArray[np.uint32]
 
 
-def sort_suffixes(ids: Stream, entries: int, *, threads: int = 1) -> SortedSuffixes:
+def sort_suffixes(
+    ids: Stream, entries: int, *, threads: int = 1, large_table: bool = False
+) -> SortedSuffixes:
     """Sort the places of all items in a stream whose numbers are below `entries`.
 
     The result does not depend on the number of threads. Suffixes that are equal to their
@@ -66,7 +68,7 @@ def sort_suffixes(ids: Stream, entries: int, *, threads: int = 1) -> SortedSuffi
     codes, lengths = alphabetic(counts)
     steps = radix.steps_of(codes, lengths)
     items = len(ids) - int(counts[END])
-    bits = table_bits_for(items)
+    bits = table_bits_for(items) + large_table
     order, table = _by_radix(ids, steps, items, bits, threads) or _by_sais(
         ids, entries, steps, bits
     )
@@ -77,12 +79,12 @@ def sort_suffixes(ids: Stream, entries: int, *, threads: int = 1) -> SortedSuffi
 def pack_suffixes(found: SortedSuffixes, places: int) -> Suffixes:
     """Ready for queries; `places` is the length of the stream."""
     order = pack(found.order, bits_for(max(1, places - 1)))
-    return Suffixes(order, found.codes, found.lengths, found.table)
+    return Suffixes(order, found.lengths, pack(found.table, order.bits))
 
 
 def table_bits_for(items: int) -> int:
-    """Of the table: eight items an entry or more, so at most half a byte an item."""
-    return min(MOST_TABLE_BITS, max(LEAST_TABLE_BITS, (items // 4).bit_length() - 1))
+    """Of the table: four items an entry or more; a large one has twice as many entries."""
+    return min(MOST_TABLE_BITS - 1, max(LEAST_TABLE_BITS, (items // 4).bit_length() - 1))
 
 
 def _checked(ids: Stream) -> Stream:

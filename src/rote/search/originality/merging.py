@@ -37,13 +37,15 @@ def all_stretches(ground: GroundTruth, bases: Int64s) -> Iterator[Stretch]:
 def _merged(segments: Sequence[Suffixed], shared: Shared, bases: Int64s) -> Iterator[Stretch]:
     size = max(_LEAST_SIZE, stretches.SIZE // len(segments))
     most = max(segment.longest for segment in segments)
-    firsts = np.cumsum([0, *map(len, shared.up)])
-    up = np.concatenate(shared.up)
+    streams = [segment.column.ids for segment in segments]
+    # From the numbers of a stream to the items that all segments share.
+    ups = [up[ids.table] if len(ids.table) else up for ids, up in zip(streams, shared.up)]
+    firsts = np.cumsum([0, *map(len, ups)])
+    up = np.concatenate(ups)
     texts = np.empty((len(segments), kernels.TEXT), np.int64)
-    for number, segment in enumerate(segments):
-        ids = segment.column.ids
-        last = max(0, len(ids) - 1)
-        texts[number] = ids.data.ctypes.data, len(ids.data), ids.bits, last, firsts[number]
+    for number, ids in enumerate(streams):
+        data, last = ids.packed.data, max(0, len(ids) - 1)
+        texts[number] = data.ctypes.data, len(data), ids.bits, last, firsts[number]
     # All up to the same number: a match of two passes by the suffixes of a third.
     waiting = [s.blocks(0, len(s.suffixes.order), size, most) for s in segments]
     heads, sizes = np.zeros((2, len(segments)), np.int64)

@@ -74,8 +74,9 @@ def _loads(bits):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _load(ids, bits, mask, place):  # type: ignore[no-untyped-def]
+    """The numbers of as many items as one load holds."""
     at = place * bits
-    return (load64(ids, at >> 3) >> np.uint64(at & 7)) & mask
+    return (load64(ids.data, at >> 3) >> np.uint64(at & 7)) & mask
 
 
 @njit(inline="always")
@@ -100,10 +101,24 @@ def _agree(ids, bits, loads, one, other, shared, most):  # type: ignore[no-untyp
     while shared < most:
         mine = _load(ids, bits, mask, one + shared)
         stop = _differ(bits, low, mine, _load(ids, bits, mask, other + shared))
-        if stop:
-            return min(most, shared + _before(bits, stop))
-        shared += step
+        if stop == 0:
+            shared += step
+            continue
+        shared += _before(bits, stop)
+        # Different numbers may stand for the same item.
+        if shared >= most or not _same(ids, bits, one + shared, other + shared):
+            return min(most, shared)
+        shared += 1
     return most
+
+
+@njit(inline="always")
+def _same(ids, bits, one, other):  # type: ignore[no-untyped-def]
+    """Whether two places hold the same item, though not the same number."""
+    if len(ids.table) == 0:
+        return False
+    item = read(ids, bits, one)
+    return item != 0 and item == read(ids, bits, other)
 
 
 @njit(cache=True, nogil=True)
@@ -135,10 +150,10 @@ def locate(  # type: ignore[no-untyped-def]
         prefetch(ids, (ahead * bits) >> 3)
         mine = _load(ids, bits, mask, place)
         stop = _differ(bits, low, mine, items)
-        if stop:
+        if stop and (len(ids.table) == 0 or before < 0):
             shared[i] = min(most, _before(bits, stop))
         else:
-            shared[i] = _agree(ids, bits, loads, before, place, step, most)
+            shared[i] = _agree(ids, bits, loads, before, place, 0 if stop else step, most)
         before, items = place, mine
         work += shared[i]
         if work > budget:
