@@ -13,12 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate import embeddings
+from rote.compare.intervals import left_out_error
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import Values, Work
-from rote.measure import Settings, lexical, semantic
+from rote.measure import Settings, _vendi, lexical, semantic
 from rote.measure import _meaning as meaning
+from rote.measure import _nearest as nearest
 from rote.measure._compute import compute
-from rote.measure._meaning import Embedded, Neighbours, nearest_among
+from rote.measure._meaning import Embedded
+from rote.measure._nearest import Neighbours, nearest_among
 from rote.measure._sentences import Sentences
 from rote.measure.semantic import METRIC, Options, Rows, arranged
 
@@ -155,9 +158,9 @@ def test_values_are_those_of_the_matrix_of_all_pairs(variant: str, split: Split)
 @given(split=splits(), listed=st.integers(1, 4), at_once=st.integers(1, 30))
 def test_lists_of_neighbours_change_nothing(split: Split, listed: int, at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meaning, "FEW", 1)
-        patch.setattr(meaning, "LISTED", listed)
-        patch.setattr(meaning, "_AT_ONCE", at_once)
+        patch.setattr(nearest, "FEW", 1)
+        patch.setattr(nearest, "LISTED", listed)
+        patch.setattr(nearest, "_AT_ONCE", at_once)
         rows = rows_of(split.texts, split.groups)
         found = values_of(rows, split.take)["nearest"]
         assert found == pytest.approx(all_pairs(rows, split.take)["nearest"], abs=1e-6, nan_ok=True)
@@ -168,7 +171,7 @@ def test_many_sentences_use_the_lists_and_few_do_not() -> None:
     texts: Points = rng.normal(size=(400, 3, 6)).tolist()
     groups = {"a": np.arange(0, 400, 2), "b": np.arange(1, 400, 2)}
     rows = rows_of(texts, groups)
-    values_of(rows, np.arange(100))
+    values_of(rows, np.arange(0, 90, 2))
     assert not rows.neighbours.lists
     halves = [np.sort(rng.choice(groups["a"], 180, replace=False)) for _ in range(3)]
     mixed = np.sort(rng.choice(400, 200, replace=False))
@@ -191,14 +194,53 @@ def test_a_vector_is_not_its_own_neighbour() -> None:
 def test_standard_error_leaves_out_one_text_at_a_time(texts: Points) -> None:
     rows = rows_of(texts)
     held = [number for number, text in enumerate(texts) if text]
-    error = semantic.standard_errors(rows, np.arange(len(texts)), Options())["semantic"]
-    without = np.array([all_pairs(rows, [n for n in held if n != out])["semantic"] for out in held])
-    if len(held) < 2 or np.isnan(without).any():
-        assert math.isnan(error)
-    else:
-        share = (len(held) - 1) / len(held)
-        expected = math.sqrt(share * ((without - without.mean()) ** 2).sum())
-        assert error == pytest.approx(expected, abs=1e-6)
+    errors = semantic.standard_errors(rows, np.arange(len(texts)), Options())
+    left = [all_pairs(rows, [n for n in held if n != out]) for out in held]
+    assert set(errors) == {"semantic", "vendi"}
+    for name, error in errors.items():
+        without = np.array([values[name] for values in left])
+        if len(held) < 2 or np.isnan(without).any():
+            assert math.isnan(error)
+        else:
+            share = (len(held) - 1) / len(held)
+            expected = math.sqrt(share * ((without - without.mean()) ** 2).sum())
+            assert error == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [30, 90])
+def test_the_vendi_score_without_each_text_is_that_of_the_others(count: int) -> None:
+    # Fewer vectors than dimensions, and more.
+    rng = np.random.default_rng(count)
+    texts = np.sort(rng.integers(0, 12, count))
+    points = (
+        rng.normal(size=(count, 50)) * np.linspace(2, 0.1, 50) + rng.normal(size=(12, 50))[texts]
+    )
+    vectors = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+    vectors[5] = vectors[0]
+    found = _vendi.vendi_without(vectors, texts)
+    expected = [_vendi.vendi(vectors[texts != text]) for text in np.unique(texts)]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert np.std(expected) > 0.01
+    assert math.isnan(_vendi.vendi_without(vectors, np.zeros(count))[0])
+
+
+def test_intervals_of_the_vendi_score_cover_what_they_should() -> None:
+    rng = np.random.default_rng(4)
+
+    def drawn() -> tuple[Any, Any]:
+        texts = np.repeat(np.arange(20), rng.integers(1, 6, 20))
+        topics = rng.normal(size=(20, 24)) * np.linspace(1.5, 0.2, 24)
+        points = topics[texts] + rng.normal(size=(len(texts), 24)) * np.linspace(1.2, 0.3, 24)
+        return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32), texts
+
+    target = np.mean([_vendi.vendi(drawn()[0]) for _ in range(400)])
+    covered = []
+    for _ in range(150):
+        vectors, texts = drawn()
+        error = left_out_error(_vendi.vendi_without(vectors, texts))
+        covered.append(abs(_vendi.vendi(vectors) - target) <= 1.96 * error)
+    # The share of 150 has itself a standard error of 2 points; the jackknife errs on the safe side.
+    assert np.mean(covered) >= 0.9
 
 
 @given(texts=some_texts)
@@ -216,6 +258,7 @@ def test_blocks_change_neither_sums_nor_the_vendi_score(texts: Points, block: in
     rows = rows_of(texts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(meaning, "_BLOCK", block)
+        patch.setattr(_vendi, "_BLOCK", block)
         cut = rows_of(texts)
         np.testing.assert_allclose(cut.sums, rows.sums, atol=1e-12)
         assert values_of(cut) == pytest.approx(values_of(rows), nan_ok=True)
@@ -310,9 +353,10 @@ def test_what_moves_with_the_number_of_sentences_is_not_tested_where_they_are_dr
     embedder = FakeEmbedder(lambda text: [len(text), 1])
     monkeypatch.setattr(embeddings, "get", lambda name: embedder)
     texts = {"a": ["An a. One b. Two c.", "An a."], "b": ["No b.", "A b. No b.", "A bc. Some b."]}
-    for drawn, tested in ((None, {"semantic", "nearest", "vendi"}), (3, {"semantic"})):
+    every = {"semantic", "nearest", "vendi"}
+    for drawn, tested in ((None, every), (100, every), (3, {"semantic"})):
         settings = Settings(reference="b", permutations=9)
         result = compute({"semantic": Options(sentences=drawn)}, texts, settings=settings)[0]
         assert {row["value"] for row in result.comparisons} == tested
         said = any("not tested" in note for note in result.sources["a"].notes)
-        assert said == (drawn is not None)
+        assert said == (drawn == 3)

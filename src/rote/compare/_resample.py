@@ -79,8 +79,11 @@ def draws_of_groups(
         return [{name: column[n::width] for name, column in found.items()} for n in range(width)]
 
     # Blocks depend on the number of draws alone: sums are the same on any number of threads.
-    with ThreadPoolExecutor(jobs) as pool:
-        parts = list(pool.map(some, range(0, count, AT_ONCE)))
+    if jobs == 1:
+        parts = [some(first) for first in range(0, count, AT_ONCE)]
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            parts = list(pool.map(some, range(0, count, AT_ONCE)))
     return [
         {name: np.concatenate([part[name] for part in of_group]) for name in of_group[0]}
         for of_group in zip(*parts)

@@ -87,7 +87,7 @@ class Matched:
     def many(self, takes: Sequence[Take]) -> dict[str, NDArray[np.float64]]:
         """The same of many groups at once, and of the values that are tested alone."""
         metric, options, plan = self.source.metric, self.source.options, self.plan
-        tested = {value.name for value in metric.values(options) if value.tested}
+        tested = tested_names(metric, options, self.source.rows)
         counts = [plan.draws if len(take) > plan.windows else 1 for take in takes]
         drawn = [
             self._numbers(self.source.order.first(take, plan.windows, draw))
@@ -272,6 +272,12 @@ def matched(
     source = Source(metric, options, sample, rows, work, sizes, order)
     compared = unequal(work.groups, sizes, metric.match)
     return Matched(source, plan, source.cut(plan, 0), names, compared), []
+
+
+def tested_names(metric: Metric, options: Any, rows: Any) -> set[str]:
+    """The values that are tested; rows may say of some that these texts do not allow it."""
+    found = {value.name for value in metric.values(options) if value.tested}
+    return found - set(getattr(rows, "untested", ()))
 
 
 def compared_names(metric: Metric, options: Any) -> tuple[str, ...]:

@@ -113,16 +113,14 @@ def drawn(sentences: Sentences, work: Work, count: int | None) -> Flags:
 
 def ranks(sentences: Sentences, numbers: Integers, work: Work) -> Integers:
     """The order in which these sentences are drawn: smaller ones first."""
-    return np.array([_rank(sentences, int(number), work) for number in numbers], np.int64)
-
-
-def _rank(sentences: Sentences, number: int, work: Work) -> int:
-    text = int(sentences.texts[number])
-    place = number - int(np.searchsorted(sentences.texts, text))
-    name = work.ids[text] if work.ids else str(text)
-    key = f"{name}\n{place}".encode("utf-8", "surrogatepass")
+    texts = sentences.texts[numbers]
+    places = numbers - np.searchsorted(sentences.texts, texts)
     salt = work.seed.to_bytes(8, "little")
-    return int.from_bytes(blake2b(key, digest_size=7, salt=salt).digest(), "little")
+    found = bytearray()
+    for text, place in zip(texts.tolist(), places.tolist()):
+        key = f"{work.ids[text] if work.ids else text}\n{place}".encode("utf-8", "surrogatepass")
+        found += blake2b(key, digest_size=7, salt=salt).digest() + b"\0"
+    return np.frombuffer(found, "<i8").astype(np.int64)
 
 
 def limited(settings: Mapping[str, str]) -> str:

@@ -32,7 +32,7 @@ from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
 from rote.measure._correct import Tests, enough
-from rote.measure._matched import Matched, matched
+from rote.measure._matched import Matched, matched, tested_names
 from rote.measure._settings import Settings
 
 Reduce = Callable[[Take, np.random.Generator], Values]
@@ -302,6 +302,7 @@ class _Run:
         if not getattr(self.rows, "resamplable", True):
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
         others = [source for source in self.study.groups if source != reference]
+        tested = tested_names(self.metric, self.options, self.rows)
         rows = []
         total = count * len(others) * (2 if matched else 1)
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
@@ -312,7 +313,7 @@ class _Run:
                 shared, windows = shared_strata(*pair), dict[str, PermutedTest]()
                 if matched and self.equal:
                     windows = self.equal.test(source, reference, matched, count, advance)
-                for name in (v.name for v in self.values if v.tested and v.name in tests):
+                for name in (v.name for v in self.values if v.name in tested & set(tests)):
                     row: dict[str, Any] = {
                         "source": source,
                         "reference": reference,
@@ -343,7 +344,7 @@ class _Run:
             purpose=f"test {source} {reference}",
             jobs=self.settings.jobs,
             advance=advance,
-            many=self.many({value.name for value in self.values if value.tested}),
+            many=self.many(tested_names(self.metric, self.options, self.rows)),
         )
 
     # Equal sizes

@@ -22,20 +22,23 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rote.annotate import embeddings
-from rote.compare.intervals import clustered_error, mean_similarity
+from rote.compare.intervals import clustered_error, left_out_error, mean_similarity
 from rote.core.array_types import Floats, Integers
 from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure import _meaning as meaning
-from rote.measure._meaning import Choice, Embedded, Neighbours, Unit, sums_by_text, vendi
+from rote.measure._meaning import Choice, Embedded, Unit, sums_by_text
+from rote.measure._nearest import Neighbours
 from rote.measure._sentences import Drop, Sentences, limited
+from rote.measure._vendi import vendi, vendi_without
 
 PAPER_SENTENCES = 2_000
 RESAMPLED = 5_000
-"""Sentences of a source up to which the Vendi score is computed again and again."""
+"""Sentences of a source up to which the Vendi score is computed for every drawn group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +88,25 @@ class Rows:
     embedded: Embedded
     sentences: Sentences
     """Those that are measured: all that were embedded, or a window of each text."""
-    numbers: Integers
-    """Which vectors are theirs."""
+    vectors: NDArray[np.float32]
     sums: Floats
     counts: Integers
     neighbours: Neighbours
     few: bool
-    """Whether all sources are small enough for the Vendi score of every half-sample."""
+    """Whether all sources are small enough for the Vendi score of every drawn group."""
+    untested: tuple[str, ...]
+    """Values that move with the number of sentences, where these are drawn: there are as many of
+    every source, but not of permuted groups of texts."""
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    # Drawn sentences are as many of every source, but not of permuted groups of texts.
-    whole = options.choice.count is None
-    nearest = Value("nearest", "distance to the nearest", "diverse", "both", tested=whole)
+    nearest = Value("nearest", "distance to the nearest", "diverse", "both")
     if options.variant == "package":
         return (Value("mean_distance", "mean cosine distance", "diverse", "texts"), nearest)
     return (
         Value("semantic", "semantic diversity", "diverse", "texts", share=True),
         nearest,
-        Value("vendi", "Vendi score", "diverse", "both", tested=whole),
+        Value("vendi", "Vendi score", "diverse", "both"),
     )
 
 
@@ -130,11 +133,12 @@ def arranged(found: Embedded, work: Work) -> Rows:
     return Rows(
         embedded=found,
         sentences=found.sentences,
-        numbers=np.arange(len(texts), dtype=np.int64),
+        vectors=found.vectors,
         sums=sums_by_text(found.vectors, texts, len(counts)),
         counts=counts,
         neighbours=Neighbours(found.vectors, owners(groups, len(counts))[texts], work.reporter),
         few=max(int(counts[take].sum()) for take in groups) <= RESAMPLED,
+        untested=("nearest", "vendi") if found.not_drawn.any() else (),
     )
 
 
@@ -143,25 +147,25 @@ def sizes(rows: Rows, options: Options) -> Integers:
 
 
 def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
-    """Of as many sentences in a row from each text; vectors and their neighbours stay."""
+    """Of as many sentences in a row from each text."""
     starts = np.searchsorted(rows.sentences.texts, windows.texts) + windows.firsts
     numbers = (starts[:, None] + np.arange(windows.size)).ravel()
     texts = np.repeat(np.arange(len(starts), dtype=np.int64), windows.size)
-    own = rows.sentences
+    own, vectors = rows.sentences, rows.vectors[numbers]
     return replace(
         rows,
         sentences=Sentences(own.starts[numbers], own.ends[numbers], texts),
-        numbers=rows.numbers[numbers],
-        sums=sums_by_text(rows.embedded.vectors[rows.numbers[numbers]], texts, len(starts)),
+        vectors=vectors,
+        sums=sums_by_text(vectors, texts, len(starts)),
         counts=np.full(len(starts), windows.size, np.int64),
+        neighbours=Neighbours(vectors, rows.neighbours.sources[numbers]),
     )
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    chosen = rows.numbers[rows.sentences.of(take)]
-    found = _linear(rows, take, chosen, options)
+    found = _linear(rows, take, options)
     if options.variant != "package":
-        found["vendi"] = vendi(rows.embedded.vectors[chosen])
+        found["vendi"] = vendi(rows.vectors[rows.sentences.of(take)])
     return found
 
 
@@ -169,7 +173,7 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
     """Without the Vendi score where a source is large: it is the one that takes long."""
     if rows.few:
         return reduce(rows, take, options, rng)
-    return _linear(rows, take, rows.numbers[rows.sentences.of(take)], options)
+    return _linear(rows, take, options)
 
 
 def many(
@@ -183,13 +187,13 @@ def many(
     whole = members @ rows.sums
     squares = np.einsum("gd,gd->g", whole, whole)
     apart = np.array([_distance(*of) for of in zip(squares.tolist(), counts.tolist())])
-    chosen = [rows.numbers[rows.sentences.of(take)] for take in takes]
+    chosen = [rows.sentences.of(take) for take in takes]
     found: dict[str, Callable[[], Floats]] = {
         # Each text is paired with itself too, at distance 0.
         "mean_distance": lambda: apart * (counts - 1) / np.maximum(counts, 1),
         "semantic": lambda: apart / 2,
         "nearest": lambda: np.array([_nearest(rows, own) for own in chosen]),
-        "vendi": lambda: np.array([vendi(rows.embedded.vectors[own]) for own in chosen]),
+        "vendi": lambda: np.array([vendi(rows.vectors[own]) for own in chosen]),
     }
     return {
         value.name: found[value.name]()
@@ -199,7 +203,7 @@ def many(
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of the mean over pairs, leaving out one text at a time."""
+    """Of the mean over pairs and of the Vendi score, leaving out one text at a time."""
     if options.variant == "package":
         return {}
     own = rows.sums[take]
@@ -210,7 +214,9 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
         squares=np.einsum("td,td->t", own, own),
         counts=rows.counts[take].astype(np.float64),
     )
-    return {"semantic": error / 2}
+    chosen = rows.sentences.of(take)
+    vectors, texts = rows.vectors[chosen], rows.sentences.texts[chosen]
+    return {"semantic": error / 2, "vendi": left_out_error(vendi_without(vectors, texts))}
 
 
 def per_text(rows: Rows, options: Options) -> dict[str, Floats]:
@@ -227,18 +233,19 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     count = int(rows.counts[take].sum())
     if count < 2:
         said.append(f"fewer than two {options.embeds}s: there is no pair to compare")
-    elif options.choice.count is not None and options.variant != "package":
+    elif rows.untested and options.variant != "package":
         said.append("nearest and vendi are not tested where sentences are drawn")
     if not rows.few and options.variant != "package":
         said.append(
-            f"Vendi score without interval, test and value at equal size: a source has more than "
+            f"Vendi score without test and value at equal size: a source has more than "
             f"{RESAMPLED:,} {options.embeds}s (--sentences {RESAMPLED} gives them)"
         )
     return said
 
 
-def _linear(rows: Rows, take: Take, chosen: Integers, options: Options) -> Values:
+def _linear(rows: Rows, take: Take, options: Options) -> Values:
     """All values but the Vendi score."""
+    chosen = rows.sentences.of(take)
     count = len(chosen)
     whole = rows.sums[take].sum(axis=0)
     apart = _distance(float(whole @ whole), count)

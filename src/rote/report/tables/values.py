@@ -130,7 +130,9 @@ def key(result: Result) -> str:
     """A name for ids: the measure, and what tells two results of one measure apart."""
     record = of_result(result.measure)
     settings = dict(result.signature.settings)
-    apart = dict.fromkeys(name for own in record.panel for name in own) if record else ()
+    # What tells several of one measure apart; a single one needs nothing.
+    several = record.panel if record and len(record.panel) > 1 else ()
+    apart = dict.fromkeys(name for own in several for name in own)
     return slug("-".join([result.measure, *(settings.get(name, "") for name in apart)]))
 
 
