@@ -102,6 +102,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setitem(sys.modules, "rote.annotate.parsing", parsing)
     monkeypatch.setattr("rote.annotate.parsing", parsing, raising=False)
     monkeypatch.setattr(tagging, "tag", lambda word: (like(word, "pos"), like(word, "upos")))
+    monkeypatch.setattr(tagging, "penn", lambda word: like(word, "pos"))
     monkeypatch.setattr(entities, "find", lambda word, pos: like(word, "entity"))
     return called
 
@@ -111,9 +112,10 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         (["word"], []),
         (["lower", "shape"], []),
-        (["pos"], ["pos", "upos"]),
+        (["pos"], ["pos"]),
+        (["upos"], ["pos", "upos"]),
         (["lemma"], ["pos", "upos"]),
-        (["entity"], ["pos", "upos", "entity"]),
+        (["entity"], ["pos", "entity"]),
         (["dep-bfs"], ["pos", "upos", "dep"]),
         (["dep", "lower"], ["pos", "upos", "dep"]),
     ],

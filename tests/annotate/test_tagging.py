@@ -138,6 +138,7 @@ def test_attributes_agree_with_their_twin(words: list[str]) -> None:
 def test_tags_agree_with_their_twin(texts: list[list[str]]) -> None:
     layer = layer_of(texts)
     pos, upos = tagging.tag(layer)
+    assert tagging.penn(layer).ids.tolist() == pos.ids.tolist()
     rows = [[slow_attributes(word) for word in text] for text in texts]
     slow = [slow_pos(one) for one in rows]
     assert pos.ids.tolist() == [tag for text in slow for tag in text]

@@ -55,6 +55,33 @@ def test_memory_decides_how_many_segments_there_are(tmp_path: Path, files: list[
     assert one.manifest.fingerprint == many.manifest.fingerprint
 
 
+def test_a_failing_input_leaves_no_half_segment_and_keeps_what_is_annotated(
+    tmp_path: Path, files: list[Path]
+) -> None:
+    """The segment is written while pieces come; one that they stop coming for is dropped."""
+    bad = tmp_path / "zz.jsonl"
+    bad.write_text("no JSON\n", encoding="utf-8")
+    path = tmp_path / "idx"
+    with pytest.raises(InputError):
+        build_index(corpus([*files, bad]), path, options(memory=2**30))
+    assert list((path / "segments").iterdir()) == []
+    assert len(list((path / "pieces").iterdir())) == len(files)
+    build_index(corpus(files), path, options(memory=2**30))
+    assert_holds(path, list(corpus(files)), LAYERS)
+
+
+def test_what_goes_wrong_while_a_segment_is_written_ends_the_work(
+    tmp_path: Path, files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr("rote.index.folders.sealing.write_origin", broken)
+    with pytest.raises(OSError, match="the disk is gone"):
+        build_index(corpus(files), tmp_path / "idx", options())
+    assert list((tmp_path / "idx" / "segments").iterdir()) == []
+
+
 def test_adding_and_merging_give_what_building_at_once_gives(
     tmp_path: Path, files: list[Path]
 ) -> None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.kernels import njit
+from rote.core.kernels import lean, part
 from rote.core.layer import Ids, Offsets
 
 # What stands at an end.
@@ -92,24 +92,21 @@ def features(word: str) -> int:
     return next((value for pattern, value in _PATTERNS if pattern.fullmatch(word)), 0)
 
 
-_kernel = njit(cache=True, nogil=True)
-
-
-@_kernel
+@lean
 def boundaries(
     kinds: NDArray[np.int32],
     starts: Ids,
     ends: Ids,
     text_ends: Offsets,
-    lines: Offsets,
-    line_ends: Offsets,
-) -> Offsets:
+    lines: tuple[Offsets, Offsets],
+    found: Offsets,
+) -> int:
     """The item numbers at which sentences end; `kinds` are the features of each item.
 
-    `lines` are the places of the line feeds, text by text, and `line_ends` where
-    each text's stop in that list.
+    `lines` are the places of the line feeds, text by text, and where each text's stop in that
+    list. The ends go to `found`, which has room for one at each item; returns how many there are.
     """
-    found = np.empty(len(kinds), np.int64)
+    places, line_ends = lines
     count, first, line = 0, 0, 0
     for text in range(len(text_ends)):
         last = text_ends[text]
@@ -123,12 +120,12 @@ def boundaries(
                 break
             breaks = 0
             length = 0
-            while line < line_ends[text] and lines[line] < starts[j]:
-                if lines[line] >= ends[j - 1]:
+            while line < line_ends[text] and places[line] < starts[j]:
+                if places[line] >= ends[j - 1]:
                     breaks += 1
                 if breaks <= 1:
-                    length = lines[line] - line_start
-                line_start = lines[line] + 1
+                    length = places[line] - line_start
+                line_start = places[line] + 1
                 line += 1
             if breaks > 1 or (breaks == 1 and line_breaks(kinds, begun, j, length)):
                 ended = True
@@ -144,10 +141,10 @@ def boundaries(
             count += 1
         line = line_ends[text]
         first = last
-    return found[:count].copy()
+    return count
 
 
-@_kernel
+@part
 def closed(kinds: NDArray[np.int32], starts: Ids, ends: Ids, i: int, last: int) -> int:
     """The item after i or, where i is a stop, after all that closes behind it."""
     j = i + 1
@@ -167,7 +164,7 @@ def closed(kinds: NDArray[np.int32], starts: Ids, ends: Ids, i: int, last: int) 
     return j
 
 
-@_kernel
+@part
 def line_breaks(kinds: NDArray[np.int32], begun: int, j: int, length: int) -> bool:
     """Whether a single line feed before item j ends a sentence.
 
@@ -183,7 +180,7 @@ def line_breaks(kinds: NDArray[np.int32], begun: int, j: int, length: int) -> bo
     return length < 45 or length > 100
 
 
-@_kernel
+@part
 def ends_at(
     kinds: NDArray[np.int32], starts: Ids, ends: Ids, begun: int, i: int, j: int, last: int
 ) -> bool:

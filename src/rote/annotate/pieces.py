@@ -195,10 +195,14 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class PieceWork:
-    """The work on one order; a piece that is there already is kept."""
+    """The work on one order; a piece that is there already is kept.
+
+    `level` is that of compression: what is read once need not be as small as what stays.
+    """
 
     path: Path
     recipe: Recipe
+    level: int = 3
 
     def __call__(self, order: Order) -> Piece:
         documents = order.batch.documents
@@ -226,12 +230,14 @@ class PieceWork:
             return None  # damaged by a power cut, say: it is made again, over the old one
 
     def _made(self, order: Order) -> dict[str, Any]:
-        made = self.recipe.annotate(order.batch.documents)
+        # What follows from the words is not kept, so it is not made either.
+        needed = tuple(name for name in self.recipe.layers if name not in DERIVED)
+        made = replace(self.recipe, layers=needed).annotate(order.batch.documents)
         plain = [replace(d, meta=_plain_meta(d)) for d in order.batch.documents]
         arrays, about = to_arrays(replace(order.batch, documents=plain), made)
         about["words"] = len(made.word.ids)
         about["items"] = {name: len(layer.ids) for name, layer in made.trees.items()}
-        write_atomically(self.path / order.file, pack(arrays, about))
+        write_atomically(self.path / order.file, pack(arrays, about, self.level))
         return about
 
 

@@ -87,7 +87,12 @@ def look(text: str) -> str | None:
         script, most = scripts.most_common(1)[0] if scripts else ("LATIN", 0)
         if letters >= FEWEST and script != "LATIN" and most > letters / 2:
             return f"in {_NAMES.get(script, script.capitalize())} script"
-    words = [word.lower() for word in _WORD.findall(text)]
+    # In ASCII a word's letters stay as many; in other scripts they may not.
+    words = (
+        _WORD.findall(text.lower())
+        if text.isascii()
+        else [word.lower() for word in _WORD.findall(text)]
+    )
     if len(words) < FEWEST:
         return None
     seen = Counter(words)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rote.core.layer import Layer
+from rote.core.layer import Layer, Offsets
 
 VERSION = "1"
 
@@ -22,20 +22,16 @@ def split(texts: Sequence[str], words: Layer) -> Layer:
     from rote.annotate._boundaries import boundaries, features
 
     table = np.fromiter(map(features, words.vocabulary), np.int32, len(words.vocabulary))
-    lines: list[int] = []
-    line_ends = np.empty(len(texts), np.int64)
-    for number, text in enumerate(texts):
-        place = text.find("\n")
-        while place >= 0:
-            lines.append(place)
-            place = text.find("\n", place + 1)
-        line_ends[number] = len(lines)
-    ends = boundaries(
-        table[words.ids],
-        words.starts,
-        words.ends,
-        words.text_ends,
-        np.array(lines, np.int64),
-        line_ends,
-    )
-    return replace(words, sentence_ends=ends)
+    feeds = [_line_feeds(text) for text in texts]
+    line_ends = np.cumsum([len(places) for places in feeds], dtype=np.int64)
+    lines = (np.concatenate([np.empty(0, np.int64), *feeds]), line_ends)
+    found = np.empty(len(words.ids), np.int64)
+    spans = (words.starts, words.ends, words.text_ends)
+    count = boundaries(table[words.ids], *spans, lines, found)
+    return replace(words, sentence_ends=found[:count].copy())
+
+
+def _line_feeds(text: str) -> Offsets:
+    """Where the line feeds of a text stand."""
+    lengths = np.fromiter(map(len, text.split("\n")), np.int64)
+    return np.cumsum(lengths + 1)[:-1] - 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Layer
+from rote.core.layer import Ids, Layer
 
 if TYPE_CHECKING:
     from rote.annotate._network import Fitted
@@ -36,26 +36,35 @@ class Model:
 
 def tag(word: Layer) -> tuple[Layer, Layer]:
     """The layers `pos` (Penn tags) and `upos`, aligned with the words."""
+    upos = np.empty(len(word.ids), np.int32)
+    pos = _read(word, upos)
+    return pos, replace(word, name="upos", ids=upos, vocabulary=_weights().universal)
+
+
+def penn(word: Layer) -> Layer:
+    """The layer `pos` alone."""
+    return _read(word, None)
+
+
+def _read(word: Layer, upos: Ids | None) -> Layer:
+    """The Penn tags; UPOS go to `upos`, if they are wanted."""
     from rote.annotate import _tagger, _upos
     from rote.annotate._pieces import pieces
 
     held = _weights()
     pos = np.empty(len(word.ids), np.int32)
-    upos = np.empty(len(word.ids), np.int32)
     for piece in pieces(word):
         tags = pos[piece.first : piece.last]
+        words = (piece.ids, piece.ends, piece.table)
         left, right = (
             (net.sums(piece.table, _tagger.ROLES), net.weights) for net in (held.left, held.right)
         )
-        _tagger.tag_tokens(piece.ids, piece.ends, piece.table, left, right, tags)
-        one = (held.upos.sums(piece.table, _upos.ROLES), held.upos.weights)
-        known = (tags, held.fixed, held.kinds)
-        out = upos[piece.first : piece.last]
-        _upos.upos_tokens(piece.ids, piece.ends, piece.table, known, one, out)
-    return (
-        replace(word, name="pos", ids=pos, vocabulary=held.tags),
-        replace(word, name="upos", ids=upos, vocabulary=held.universal),
-    )
+        _tagger.tag_tokens(*words, left, right, tags)
+        if upos is not None:
+            net = (held.upos.sums(piece.table, _upos.ROLES), held.upos.weights)
+            known, out = (tags, held.fixed, held.kinds), upos[piece.first : piece.last]
+            _upos.upos_tokens(*words, known, net, out)
+    return replace(word, name="pos", ids=pos, vocabulary=held.tags)
 
 
 @cache

@@ -15,19 +15,14 @@ from rote.core.compiling import kernel_folder, source_digest
 
 __all__ = ["lean", "njit", "part"]
 
-_LEAN: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-_INSIDE: dict[str, Any] = {
-    **_LEAN,
-    "forceinline": True,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+_LEAN: dict[str, Any] = {"_nrt": False}
+_INSIDE: dict[str, Any] = {**_LEAN, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # A kernel that allocates nothing and counts no references to arrays. numba counts one for every
 # row that is cut out of an array, which takes longer than adding a row to another.
-lean = njit(**_LEAN)
+lean = njit(cache=True, nogil=True, **_LEAN)
 # A part of such kernels, called by them alone and compiled into them: to pass on an array is to
 # pass on seven numbers.
-part = njit(**_INSIDE)
+part = njit(cache=True, nogil=True, forceinline=True, **_INSIDE)
 
 
 class _Locator:

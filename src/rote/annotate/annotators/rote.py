@@ -60,23 +60,25 @@ class Rote:
             return Annotation(made)
         from rote.annotate import tagging
 
-        pos, upos = tagging.tag(word)
-        found = {"pos": pos, "upos": upos}
+        if not any(name in layers for name in ("upos", "lemma", *_PARSED)):
+            found = {"pos": tagging.penn(word)}
+        else:
+            found = dict(zip(_TAGGED, tagging.tag(word)))
         heads = None
         trees: dict[str, Layer] = {}
         if any(name in layers for name in _PARSED):
             from rote.annotate import parsing
 
-            found["dep"], heads = parsing.parse(word, pos, upos)
+            found["dep"], heads = parsing.parse(word, found["pos"], found["upos"])
             trees = {name: dep_bfs(found["dep"], heads) for name in DEPENDENCIES if name in layers}
         if "entity" in layers:
             from rote.annotate import entities
 
-            found["entity"] = entities.find(word, pos)
+            found["entity"] = entities.find(word, found["pos"])
         if "lemma" in layers:
             from rote.annotate import lemmas
 
-            found["lemma"] = lemmas.lemma(word, upos)
+            found["lemma"] = lemmas.lemma(word, found["upos"])
         made |= {name: layer for name, layer in found.items() if name in layers}
         return Annotation(made, heads, trees)
 

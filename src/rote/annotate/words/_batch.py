@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets
 
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -96,28 +98,34 @@ def intern(data: NDArray[np.uint8], starts: Offsets, ends: Offsets) -> tuple[Ids
     """Number the byte strings `data[start:end]` by first appearance.
 
     Returns each item's number, and for each number the item that first had it. An
-    open table, doubled when half full; equal hashes are compared byte by byte.
+    open table, doubled when half full. Up to eight bytes are compared as one number, which
+    lies in the table; of longer strings the rest is compared byte by byte.
     """
     ids = np.empty(len(starts), np.int32)
-    first = np.empty(1024, np.int64)
-    begins = np.empty(1024, np.int64)
-    hashes = np.empty(1024, np.uint64)
-    slots = np.full(2048, -1, np.int32)
+    room = 1024
+    first = np.empty(room, np.int64)
+    held = np.empty((room, 3), np.uint64)  # the first eight bytes, the length, a hash of all
+    slots = np.full(2 * room, -1, np.int32)
     mask = np.uint64(len(slots) - 1)
     known = 0
     for item in range(len(starts)):
         a, b = starts[item], ends[item]
-        value = np.uint64(b - a)
-        for k in range(a, b):
-            value = (value ^ np.uint64(data[k])) * np.uint64(0x9E3779B97F4A7C15)
+        head, size = np.uint64(0), np.uint64(b - a)
+        for k in range(a, min(b, a + 8)):
+            head = head << np.uint64(8) | np.uint64(data[k])
+        value = (head ^ size) * _SPREAD
+        for k in range(a + 8, b):
+            value = (value ^ np.uint64(data[k])) * _SPREAD
         value ^= value >> np.uint64(32)
         slot = value & mask
         while True:
             word = slots[slot]
             if word < 0:
                 break
-            if hashes[word] == value and ends[first[word]] - begins[word] == b - a:
-                k, c = a, begins[word]
+            if held[word, 0] == head and held[word, 1] == size and held[word, 2] == value:
+                if b - a <= 8:
+                    break
+                k, c = a + 8, starts[first[word]] + 8
                 while k < b and data[k] == data[c]:
                     k += 1
                     c += 1
@@ -128,17 +136,16 @@ def intern(data: NDArray[np.uint8], starts: Offsets, ends: Offsets) -> tuple[Ids
             word = known
             slots[slot] = word
             first[word] = item
-            begins[word] = a
-            hashes[word] = value
+            held[word, 0], held[word, 1], held[word, 2] = head, size, value
             known += 1
-            if known == len(first):
+            if known == room:
+                room *= 2
                 first = np.concatenate((first, np.empty(known, np.int64)))
-                begins = np.concatenate((begins, np.empty(known, np.int64)))
-                hashes = np.concatenate((hashes, np.empty(known, np.uint64)))
-                slots = np.full(4 * known, -1, np.int32)
+                held = np.concatenate((held, np.empty((known, 3), np.uint64)))
+                slots = np.full(2 * room, -1, np.int32)
                 mask = np.uint64(len(slots) - 1)
                 for old in range(known):
-                    slot = hashes[old] & mask
+                    slot = held[old, 2] & mask
                     while slots[slot] >= 0:
                         slot = (slot + np.uint64(1)) & mask
                     slots[slot] = old

@@ -6,12 +6,14 @@ The ground under the `ud` machine.
 from __future__ import annotations
 
 import string
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.words._characters import DIGIT, EXTEND, IDEOGRAPH, LETTER, SINGLE, SIZE
-from rote.core.kernels import njit
+from rote.core.kernels import part
 
 Data = NDArray[np.uint8]
 Kinds = NDArray[np.uint8]
@@ -71,7 +73,13 @@ MOUTHS = _set(")(]")
 CROOKED_MOUTHS = _set("/\\|")
 LETTER_MOUTHS = _set("DPpO*")
 
-kernel = njit(cache=True, nogil=True)
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def kernel(function: Kernel) -> Kernel:
+    """A part of the machine; its types stay known."""
+    made: Kernel = part(function)
+    return made
 
 
 @kernel

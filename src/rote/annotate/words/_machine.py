@@ -9,8 +9,6 @@ after it, which no word contains, so no look-ahead needs a bound.
 
 from __future__ import annotations
 
-import numpy as np
-
 from rote.annotate.words._bytes import (
     AMPERSAND,
     APOSTROPHE,
@@ -69,6 +67,7 @@ from rote.annotate.words._shapes import (
     number_end,
     same_end,
 )
+from rote.core.kernels import lean
 from rote.core.layer import Offsets
 
 
@@ -246,14 +245,21 @@ def other_end(data: Data, p: int, kind: int, size: int, kinds: Kinds) -> int:
             return q
 
 
-@kernel
+@lean
 def scan(
-    data: Data, begins: Offsets, stops: Offsets, kinds: Kinds, keys: Keys, bits: Bits
-) -> tuple[Offsets, Offsets, Offsets]:
-    """The words of all texts: where they start and end in `data`, and each text's last."""
-    starts = np.empty(len(data), np.int64)
-    ends = np.empty(len(data), np.int64)
-    text_ends = np.empty(len(begins), np.int64)
+    data: Data,
+    begins: Offsets,
+    stops: Offsets,
+    kinds: Kinds,
+    keys: Keys,
+    bits: Bits,
+    out: tuple[Offsets, Offsets, Offsets],
+) -> int:
+    """The words of all texts: where they start and end in `data`, and each text's last.
+
+    They go to `out`, which has room for a word in each byte; returns how many there are.
+    """
+    starts, ends, text_ends = out
     words = 0
     for text in range(len(begins)):
         p, stop = begins[text], stops[text]
@@ -277,4 +283,4 @@ def scan(
             words += 1
             p = q
         text_ends[text] = words
-    return starts[:words].copy(), ends[:words].copy(), text_ends
+    return words

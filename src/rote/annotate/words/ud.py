@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from rote.core.layer import Layer
 
 VERSION = "1"
@@ -21,5 +23,8 @@ def tokenize(texts: Sequence[str]) -> Layer:
     from rote.annotate.words._machine import scan
 
     of = batch(texts)
-    starts, ends, text_ends = scan(of.data, of.begins, of.stops, kinds(), *table())
-    return layer_of_bytes(of, starts, ends, text_ends)
+    starts, ends = np.empty(len(of.data), np.int64), np.empty(len(of.data), np.int64)
+    text_ends = np.empty(len(texts), np.int64)
+    out = (starts, ends, text_ends)
+    words = scan(of.data, of.begins, of.stops, kinds(), *table(), out)
+    return layer_of_bytes(of, starts[:words].copy(), ends[:words].copy(), text_ends)

@@ -59,6 +59,8 @@ from rote.index.folders.writing import (
 )
 from rote.run import check_jobs, map_ordered
 
+_LEVEL = 1  # pieces are read once
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -168,9 +170,8 @@ def _segments(
         size, title, home = source.size, "annotating", path / PIECES
         recipe = recipe_of(path, manifest)
         work = orders(source, recipe, done, ids, problems)
-        pieces = map_ordered(
-            PieceWork(home, recipe), work, means.jobs, doing="annotating", kept=KEPT
-        )
+        make = PieceWork(home, recipe, level=_LEVEL)
+        pieces = map_ordered(make, work, means.jobs, doing="annotating", kept=KEPT)
     with Sealer(path, manifest, means.limit, means.jobs) as sealer:
         with means.reporter.stage(title, size, unit="B") as advance:
             for piece in pieces:

@@ -93,7 +93,8 @@ def _merged(
     # Never copy damage into a segment with fresh checksums.
     held = replace(manifest, segments=tuple(listed for listed, _ in group))
     segments = map_segments(path, held, Silent())
-    with sealing(path, name) as target:
+    with sealing(path) as written:
+        target, written.name = written.target, name
         merge_segments(target, segments, sorted_layers=manifest.sorted_layers, threads=threads)
         write_origin(target, joined([origin for _, origin in group], name))
     return sealed_segment(path / SEGMENTS / name)[0]

@@ -1,4 +1,4 @@
-"""From pieces to sealed segments, one at a time, beside the annotating of the next pieces.
+"""From pieces to sealed segments, one at a time, beside the annotating of further pieces.
 
 Which pieces go into which segment depends on the data and on the memory alone, never on how
 many processes there are or when the work was interrupted.
@@ -6,10 +6,12 @@ many processes there are or when the work was interrupted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
 
 import numpy as np
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.annotate.pieces import read_piece
 from rote.core.annotation import Annotation
-from rote.core.progress import Reporter, Silent
+from rote.core.progress import Advance, Reporter, Silent
 from rote.corpus import Batch
 from rote.index.folders.manifest import SEGMENTS, Listed, Manifest
 from rote.index.folders.origin import Origin, digests_of, key_of, sealed_segment, write_origin
@@ -49,16 +51,46 @@ def settings_key(manifest: Manifest) -> str:
     )
 
 
+class _Abandoned(Exception):
+    """The segment will not be needed: the rest of its pieces never comes."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The pieces of one segment as they come: None is the end, an error that none will be."""
+
+    pieces: list[Waiting] = field(default_factory=list)
+    coming: SimpleQueue[Waiting | _Abandoned | None] = field(default_factory=SimpleQueue)
+    reporter: Reporter = field(default_factory=Silent)
+
+    def stage(
+        self, title: str, total: float | None, unit: str = ""
+    ) -> AbstractContextManager[Advance]:
+        """Reports to whoever listens by then."""
+        return self.reporter.stage(title, total, unit)
+
+    def say(self, line: str) -> None:
+        self.reporter.say(line)
+
+    def __iter__(self) -> Iterator[Waiting]:
+        while (piece := self.coming.get()) is not None:
+            if isinstance(piece, _Abandoned):
+                raise piece
+            yield piece
+
+
 class Sealer:
-    """Gathers pieces and writes a segment whenever as many are there as memory allows."""
+    """Writes pieces to a segment as they come, and seals it when it is as large as memory allows.
+
+    In a thread of its own, one segment after the other: two would take twice the memory.
+    """
 
     def __init__(self, path: Path, manifest: Manifest, limit: int, threads: int) -> None:
         self._path, self._manifest, self._key = path, manifest, settings_key(manifest)
         self._limit, self._threads = limit, threads
-        self._group: list[Waiting] = []
+        self._group: _Group | None = None
         self._places = 0
-        self._done: list[Sealed] = []
-        self._running: Future[Sealed] | None = None
+        self._made: list[Future[Sealed]] = []
         self._pool = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Sealer:
@@ -70,70 +102,72 @@ class Sealer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._group is not None:
+            self._group.coming.put(_Abandoned())
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def add(self, piece: Waiting) -> None:
         """The next piece of the input."""
-        if self._group and self._places + piece.places > self._limit:
-            self._start()
-        self._group.append(piece)
+        if self._group is not None and self._places + piece.places > self._limit:
+            self._close()
+        if self._group is None:
+            self._group = _Group()
+            self._made.append(self._pool.submit(self._seal, self._group))
+        self._group.pieces.append(piece)
+        self._group.coming.put(piece)
         self._places += piece.places
+        for made in self._made:
+            if made.done():
+                made.result()  # what went wrong there ends the work here
 
     def take(self, sealed: Sealed) -> None:
         """A segment that an earlier run has sealed stands next in the input."""
-        self._start()
-        self._wait()
-        self._done.append(sealed)
+        self._close()
+        self._made.append(self._pool.submit(lambda: sealed))
 
     def finish(self, reporter: Reporter) -> list[Sealed]:
-        """Seal what is left, now with all threads, and give all segments in order."""
-        self._wait()
-        if self._group:
-            self._done.append(self._seal(self._group, self._threads, reporter))
-        return self._done
+        """Seal what is left, and give all segments in order."""
+        if self._group is not None:
+            self._group.reporter = reporter
+        self._close()
+        return [made.result() for made in self._made]
 
-    def _start(self) -> None:
-        # One at a time: two would take twice the memory.
-        self._wait()
-        if self._group:
-            self._running = self._pool.submit(self._seal, self._group, 1, Silent())
-            self._group, self._places = [], 0
+    def _close(self) -> None:
+        """No more pieces for this segment."""
+        if self._group is not None:
+            self._group.coming.put(None)
+            self._group, self._places = None, 0
 
-    def _wait(self) -> None:
-        if self._running is not None:
-            self._done.append(self._running.result())
-            self._running = None
-
-    def _seal(self, group: list[Waiting], threads: int, reporter: Reporter) -> Sealed:
-        # Files' names hold the number of the piece: equal pieces in two places stay apart.
-        name = key_of(self._key, *(piece.file.name for piece in group))
+    def _seal(self, group: _Group) -> Sealed:
         digests: list[NDArray[np.uint8]] = []
-        with sealing(self._path, name) as target:
+        with sealing(self._path) as written:
             write_segment(
-                target,
+                written.target,
                 _read(group, digests),
                 layers=[layer for layer in self._manifest.layers if layer != "word"],
                 sorted_layers=self._manifest.sorted_layers,
                 author_field=self._manifest.author_field,
-                threads=threads,
-                reporter=reporter,
+                threads=self._threads,
+                reporter=group,
             )
             origin = Origin(
                 key=self._key,
-                contents=tuple(piece.content for piece in group),
-                words=sum(piece.words for piece in group),
-                places=sum(piece.places for piece in group),
+                contents=tuple(piece.content for piece in group.pieces),
+                words=sum(piece.words for piece in group.pieces),
+                places=sum(piece.places for piece in group.pieces),
                 digests=np.concatenate(digests),
             )
-            write_origin(target, origin)
-        for piece in group:
+            write_origin(written.target, origin)
+            # Files' names hold the number of the piece: equal pieces in two places stay apart.
+            written.name = key_of(self._key, *(piece.file.name for piece in group.pieces))
+        for piece in group.pieces:
             if piece.temporary:
                 piece.file.unlink()
-        return sealed_segment(self._path / SEGMENTS / name)
+        return sealed_segment(self._path / SEGMENTS / written.name)
 
 
 def _read(
-    group: list[Waiting], digests: list[NDArray[np.uint8]]
+    group: Iterable[Waiting], digests: list[NDArray[np.uint8]]
 ) -> Iterator[tuple[Batch, Annotation]]:
     """The pieces one by one; the digests are those of what really goes in.
 

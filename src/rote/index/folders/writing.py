@@ -12,7 +12,9 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from rote.core import folder
 from rote.core.arrays import ENDING
@@ -60,16 +62,24 @@ def make_folder(path: Path) -> None:
         folder.make_folder(path, "an index", _is_ours)
 
 
+@dataclass(slots=True)
+class Sealing:
+    """A segment that is being written, and the name that it gets once it is whole."""
+
+    target: FolderTarget
+    name: str = ""
+
+
 @contextmanager
-def sealing(path: Path, name: str) -> Iterator[FolderTarget]:
-    """Write a segment under a provisional name; it gets its own once it is whole."""
-    final = path / SEGMENTS / name
-    partial = final.with_name(name + PARTIAL)
-    target = FolderTarget(partial)
+def sealing(path: Path) -> Iterator[Sealing]:
+    """Write a segment under a provisional name; whoever writes says the one it is to have."""
+    partial = path / SEGMENTS / (uuid4().hex + PARTIAL)
+    written = Sealing(FolderTarget(partial))
     try:
-        yield target
-        target.close()
+        yield written
+        written.target.close()
         sync_folder(partial)
+        final = path / SEGMENTS / written.name
         partial.rename(final)
         sync_folder(final.parent)
     except BaseException:

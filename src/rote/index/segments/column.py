@@ -49,8 +49,8 @@ class LayerWriter:
         used = np.zeros(len(layer.vocabulary), np.bool_)
         used[layer.ids] = True
         table, entries, seen = np.zeros(len(used), np.int32), layer.vocabulary, self._seen
-        for i in np.flatnonzero(used).tolist():
-            table[i] = seen.setdefault(entries[i], len(seen) + 1)
+        there = np.flatnonzero(used).tolist()
+        table[there] = [seen.setdefault(entries[i], len(seen) + 1) for i in there]
         row = np.zeros(len(is_item), np.int32)
         row[is_item] = table[layer.ids]
         self._ids.append(row)
