@@ -1,6 +1,7 @@
 """Trace: known truth, and speed.
 
-    python benchmarks/trace.py IDX TEXTS            IDX: an index with the layers lower and lemma;
+    python benchmarks/trace.py IDX TEXTS            IDX: an index with the layer lower, and lemma
+                                                    for matches in other forms;
                                                     TEXTS: generated texts, not in the index
     python benchmarks/trace.py IDX TEXTS --passages 50
     python benchmarks/trace.py IDX TEXTS --edits    near-verbatim passages only
@@ -48,7 +49,7 @@ from rote.index.index import Index
 from rote.index.opening import open_index
 from rote.search.trace.evidence import Span
 from rote.search.trace.options import KINDS, TraceOptions
-from rote.search.trace.trace import Trace, trace
+from rote.search.trace.trace import Trace, fitting, trace
 
 SHORTEST, LONGEST = 15, 40
 EDITED = 50, 200
@@ -309,6 +310,9 @@ def report(found: Trace, alone: Trace, planted: Sequence[Planted]) -> None:
         by_text.setdefault(span.number, []).append(span)
     print(f"{'planted':12} {'found':>7} {'whole':>7}   labelled")
     for how, (_, kind) in HOW.items():
+        if kind not in found.options.kinds:
+            print(f"{how:12} no {kind} matches in this index")
+            continue
         own = [p for p in planted if p.how == how]
         allowed = KINDS[: KINDS.index(kind) + 1]
         whole = hit = 0
@@ -334,7 +338,7 @@ def report(found: Trace, alone: Trace, planted: Sequence[Planted]) -> None:
         share = f"{hit / len(own):7.1%} {whole / len(own):7.1%}"
         print(f"{how:12} {share}   {', '.join(f'{n} {k}' for k, n in labels.most_common())}")
     print(f"\n{'kind':12} {'spans':>7} {'right':>7} {'share':>7}   without the passages")
-    for kind in KINDS:
+    for kind in found.options.kinds:
         spans = [span for span in found.spans if span.kind == kind]
         right = sum(
             any(
@@ -352,7 +356,8 @@ def report(found: Trace, alone: Trace, planted: Sequence[Planted]) -> None:
 def speed(index: Index, path: Path) -> None:
     texts = open_corpus([path])
     print()
-    for kinds in (("verbatim",), ("verbatim", "lemma"), KINDS):
+    fits, _ = fitting(index, TraceOptions())
+    for kinds in dict.fromkeys((("verbatim",), fits.kinds[:2], fits.kinds)):
         options = TraceOptions(kinds=kinds)
         trace(index, open_corpus(["Something short to compile with, and no more."]), options)
         start = time.process_time()

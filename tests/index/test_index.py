@@ -49,6 +49,27 @@ def test_counts(texts: twins.Texts, asked: list[list[str]], segments: int) -> No
     assert index.counts(Grams.of(asked)).tolist() == expected
     holding = [sum(twins.count([text], gram) > 0 for text in texts) for gram in asked]
     assert index.document_counts(asked).tolist() == holding
+    held = index.held(asked)
+    assert (held.occurrences.tolist(), held.documents.tolist()) == (expected, holding)
+    assert held.authors.tolist() == [0] * len(asked)
+
+
+@given(texts, st.lists(grams, max_size=8), st.integers(1, 4))
+def test_answers_do_not_depend_on_the_number_of_threads(
+    texts: twins.Texts, asked: list[list[str]], segments: int
+) -> None:
+    index = index_of(texts, segments)
+    many = Grams.of(asked * 100)
+    text = layer_of(asked)
+
+    def answers(index: Index) -> list[list[object]]:
+        longest, tops = index.longest(text), [index.top(2, 3), index.top(2, 3, "word")]
+        held = index.held(many)
+        columns = [held.occurrences, held.documents, longest.lengths, longest.counts]
+        return [*(c.tolist() for c in (*columns, index.lengths(text))), *map(list, tops)]
+
+    assert answers(index.on(3)) == answers(index.on(1))
+    assert index.on(3).counts(many).tolist() == [twins.count(texts, g) for g in asked] * 100
 
 
 @given(texts, grams, st.integers(1, 3))
@@ -83,8 +104,10 @@ def test_places(texts: twins.Texts, gram: list[str], segments: int, limit: int) 
 @given(texts, texts, st.integers(1, 3))
 def test_longest(texts: twins.Texts, asked: twins.Texts, segments: int) -> None:
     expected = [pair for text in asked for pair in twins.longest(texts, text)]
-    found = index_of(texts, segments).longest(layer_of(asked))
+    index = index_of(texts, segments)
+    found = index.longest(layer_of(asked))
     assert list(zip(found.lengths.tolist(), found.counts.tolist())) == expected
+    assert index.lengths(layer_of(asked)).tolist() == found.lengths.tolist()
 
 
 @given(texts, st.integers(1, 6), st.integers(1, 5), st.integers(1, 3))
@@ -157,6 +180,7 @@ def test_authors_are_counted_over_segments() -> None:
     assert index.documents(["red", "fox"]) == {"b": 2, "a": 1, "c": 1, "d": 1}
     asked: Sequence[list[str]] = [["red", "fox"], ["the"], ["fox", "red"], ["cat"]]
     assert index.author_counts(asked).tolist() == [2, 1, 0, 0]
+    assert index.held(asked).authors.tolist() == [2, 1, 0, 0]
     assert Index(index.segments[:1]).author_counts(asked).tolist() == [1, 0, 0, 0]
 
 
@@ -180,7 +204,8 @@ def test_an_index_without_documents_answers_too() -> None:
     assert index.counts([["a"]]).tolist() == [0]
     assert len(index.top(2, 5)) == 0
     assert index.places(["a"]) == []
-    assert index.longest(["a"]).lengths.tolist() == [0]
+    assert index.longest(["a"]).lengths.tolist() == index.lengths(["a"]).tolist() == [0]
+    assert index.held([["a"]]).documents.tolist() == [0]
     assert index.extend(["a"]).total == 0
     assert index.vocabulary() == [""]
 

@@ -21,14 +21,15 @@ from rote.index.folders.merge import merge_index
 from rote.index.index import Index
 from rote.index.opening import build_index, index_texts, open_index
 from rote.index.segments.write import segment_of_layers
-from rote.search.trace.alignment import EDIT, alignments
+from rote.search.trace.alignment import alignments
+from rote.search.trace.bounds import EDIT, Bar
 from rote.search.trace.capitals import as_the_corpus_spells
 from rote.search.trace.evidence import Span
 from rote.search.trace.match import Copy, Likelihood, Match, edits_of
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.runs import Runs, shared_runs
 from rote.search.trace.seams import joined
-from rote.search.trace.spans import exact, gapped, matches, maximal, telling_part
+from rote.search.trace.spans import Asked, exact, gapped, matches, maximal, telling_part
 from rote.search.trace.trace import Trace, best, trace
 from tests.search import trace_twins as twins
 from tests.search.trace_twins import layer_of
@@ -119,13 +120,14 @@ def aligned(
     # Other documents before and behind: an alignment must not go on into them.
     index, layer = index_of([text, document, text]), layer_of([text, text])
     (lookup,) = index.lookups("lower")
-    (runs,) = shared_runs([lookup], layer, 1, 1000)
+    weights = np.array([weight[word] for word in [*text, *text]], float)
+    bar = Bar(weights, least, drop)
+    (runs,) = shared_runs([lookup], layer, 1, 1000, lengths=index.lengths(layer), bar=bar)
     frame = index.segments[0].frame_of("lower")
     holders = frame.document_of(runs.place)
     own = (holders == 1) & (runs.first >= len(text))
     runs = Runs(runs.first[own], runs.place[own], runs.length[own])
-    weights = np.array([weight[word] for word in [*text, *text]], float)
-    found = alignments(lookup, layer, runs, holders[own], weights, least=least, drop=drop)
+    found = alignments(lookup, layer, runs, holders[own], bar)
     at = frame.start_of(1)
     return [
         [(i - len(text), p - at, n) for i, p, n in found.runs(number)]
@@ -177,11 +179,13 @@ def test_several_segments_give_the_spans_of_one(
 ) -> None:
     layer = layer_of(texts)
     one, two = index_of([*documents, *more]), index_of(documents, more)
-    assert exact(one, layer, "verbatim", EVERY) == exact(two, layer, "verbatim", EVERY)
+    assert exact(one, Asked.of(one, layer), "verbatim", EVERY) == exact(
+        two, Asked.of(two, layer), "verbatim", EVERY
+    )
     options = replace(EVERY, seed_words=2, min_words=2)
 
     def found(index: Index) -> list[tuple[int, int, int]]:
-        return [(m.first, m.last, m.words) for m in gapped(index, layer, options)]
+        return [(m.first, m.last, m.words) for m in gapped(index, Asked.of(index, layer), options)]
 
     assert found(one) == found(two)
 
@@ -191,7 +195,7 @@ def test_gapped_spans_tell_something_each_and_have_the_words_that_they_say(
     texts: list[list[str]], documents: list[list[str]]
 ) -> None:
     index, layer = index_of(documents), layer_of(texts)
-    found = gapped(index, layer, replace(EVERY, min_words=2, seed_words=2, gap=2))
+    found = gapped(index, Asked.of(index, layer), replace(EVERY, min_words=2, seed_words=2, gap=2))
     for match in found:
         assert sum(match.edits) > 0
         assert match.words - 2 * sum(match.edits) >= 2
@@ -230,7 +234,10 @@ def test_added_left_out_and_exchanged_words_make_a_gapped_span() -> None:
     index = index_of([document], [[word] for word in "XYZ"] + [["."]] * 500)
     options = TraceOptions(min_words=3, min_bits=-1e9, seed_words=3, gap=2)
     found = {
-        name: [(m.first, m.last, m.words, m.edits) for m in gapped(index, layer_of([t]), options)]
+        name: [
+            (m.first, m.last, m.words, m.edits)
+            for m in gapped(index, Asked.of(index, layer_of([t])), options)
+        ]
         for name, t in texts.items()
     }
     assert found == {
@@ -240,17 +247,26 @@ def test_added_left_out_and_exchanged_words_make_a_gapped_span() -> None:
         "all": [(0, 12, 10, (1, 1, 1))],
         "too far": [],
     }
-    (match,) = gapped(index, layer_of([texts["all"]]), options)
+    (match,) = gapped(index, Asked.of(index, layer_of([texts["all"]])), options)
     # Each of 10 words stands once in 515; three edits of 6 bits each.
     assert match.bits == pytest.approx(10 * np.log2(515) - np.log2(515) - 3 * 6)
 
 
 def test_a_repeated_word_at_the_seam_is_added() -> None:
     index = index_of(["he said that he would go".split()], [["."]] * 100)
-    (match,) = gapped(
-        index, layer_of(["he said that that he would go".split()]), replace(EVERY, seed_words=2)
-    )
+    asked = Asked.of(index, layer_of(["he said that that he would go".split()]))
+    (match,) = gapped(index, asked, replace(EVERY, seed_words=2))
     assert (match.first, match.last, match.words, match.edits) == (0, 7, 6, (0, 1, 0))
+
+
+def test_a_long_copy_with_edits_is_one_match() -> None:
+    document = [f"w{i}" for i in range(300)]
+    text = [f"x{i}" if i % 11 == 5 else word for i, word in enumerate(document)]
+    index = index_of([["a"], document], [["b"] * 9])
+    options = TraceOptions(seed_count=1000)
+    (match,) = gapped(index, Asked.of(index, layer_of([text])), options)
+    assert (match.first, match.last) == (0, 300)
+    assert match.edits == (len(range(5, 300, 11)), 0, 0)
 
 
 def test_an_alignment_with_too_many_edits_is_cut_to_its_best_part() -> None:
@@ -286,9 +302,44 @@ def test_a_full_stop_may_belong_to_the_word_before_it_or_not() -> None:
     text = "so he met mr . q . at the gate of the old mill and said yes".split()
     for own, other in ((text, document), (document, text)):
         index, layer = index_of([other]), layer_of([own])
-        (match,) = exact(index, layer, "verbatim", TraceOptions(min_bits=-100))
+        (match,) = exact(index, Asked.of(index, layer), "verbatim", TraceOptions(min_bits=-100))
         assert (match.first, match.last) == (0, len(own) - 1)
         assert match.copies == (Copy(0, 0, len(other) - 1),)
+
+
+# A word, whether a full stop stands behind it, and whether it is cut off in the text, in a copy.
+WORD = st.tuples(st.sampled_from("abcd"), *[st.booleans()] * 3)
+PASSAGE = st.lists(WORD, max_size=14)
+
+
+def cut(passage: list[tuple[str, bool, bool, bool]], way: int) -> list[str]:
+    """The passage as the text has it (2), or as its copy (3)."""
+    words: list[str] = []
+    for word in passage:
+        words += [word[0], "."] if word[1] and word[way] else [word[0] + "." * word[1]]
+    return words
+
+
+@given(
+    st.lists(PASSAGE, max_size=2),
+    st.lists(st.lists(st.tuples(st.integers(0, 1), PASSAGE), max_size=2), min_size=1, max_size=2),
+)
+def test_spans_across_seams_are_those_that_are_followed_word_by_word(
+    passages: list[list[tuple[str, bool, bool, bool]]],
+    held: list[list[tuple[int, list[tuple[str, bool, bool, bool]]]]],
+) -> None:
+    texts = [cut(passage, 2) for passage in passages]
+    segments = [
+        [
+            cut(passages[which][2:], 3) + cut(more, 2) if which < len(passages) else cut(more, 2)
+            for which, more in documents
+        ]
+        for documents in held
+    ]
+    index, layer = index_of(*segments), layer_of(texts)
+    found = joined(index, layer, *maximal(index.lengths(layer), layer))
+    expected = twins.joined(texts, segments, least=4)
+    assert [(s.first, s.last, s.segment, s.start, s.end) for s in found] == expected
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "a.", "b.", "."]), max_size=16), max_size=3))

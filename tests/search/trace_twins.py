@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from rote.core.layer import Layer, number
-from rote.search.trace.alignment import EDIT
+from rote.search.trace.bounds import EDIT
 
 Texts = Sequence[Sequence[str]]
 Run = tuple[int, int, int]
@@ -139,3 +139,67 @@ def aligned(
         else:
             runs.append((a, b, 1))
     return before + sum(weights[i : i + n]) + after, runs
+
+
+def followed(
+    text: Sequence[str], document: Sequence[str], span: tuple[int, int], place: int
+) -> tuple[int, int, int, int]:
+    """A match from a place of a document on, past seams: from where to where in both."""
+
+    def word(i: int) -> str:
+        return text[i] if 0 <= i < len(text) else ""
+
+    def held(p: int) -> str:
+        return document[p] if 0 <= p < len(document) else ""
+
+    first, last = span
+    start, end = place, place + last - first
+    while word(last) and held(end):
+        if word(last) == held(end):
+            last, end = last + 1, end + 1
+        elif word(last) + word(last + 1) == held(end) and word(last + 1) == ".":
+            last, end = last + 2, end + 1
+        elif held(end) + held(end + 1) == word(last) and held(end + 1) == ".":
+            last, end = last + 1, end + 2
+        else:
+            break
+    while word(first - 1) and held(start - 1):
+        if word(first - 1) == held(start - 1):
+            first, start = first - 1, start - 1
+        elif word(first - 2) + word(first - 1) == held(start - 1) and word(first - 1) == ".":
+            first, start = first - 2, start - 1
+        elif held(start - 2) + held(start - 1) == word(first - 1) and held(start - 1) == ".":
+            first, start = first - 1, start - 2
+        else:
+            break
+    return first, last, start, end
+
+
+def joined(texts: Texts, segments: Sequence[Texts], least: int) -> list[tuple[int, ...]]:
+    """(first, last, segment, start, end) of the spans across seams, those inside another left out.
+
+    Words are counted from the first text on, places in the stream of each segment.
+    """
+    everything = [document for segment in segments for document in segment]
+    found: set[tuple[int, ...]] = set()
+    base = 0
+    for text in texts:
+        for i, j in maximal_spans(text, everything) if text else ():
+            for which, segment in enumerate(segments if j - i >= least else ()):
+                stream = 0
+                for document in segment:
+                    for p in range(len(document)):
+                        if list(document[p : p + j - i]) == list(text[i:j]):
+                            a, b, c, d = followed(text, document, (i, j), p)
+                            if (a, b) != (i, j):
+                                found.add((base + a, base + b, which, stream + c, stream + d))
+                    stream += len(document) + 1
+        base += len(text)
+    inside = [
+        span
+        for span in found
+        if not any(
+            other[0] <= span[0] and span[1] <= other[1] and other[:2] != span[:2] for other in found
+        )
+    ]
+    return sorted(inside, key=lambda span: (span[0], -span[1], *span[2:4]))

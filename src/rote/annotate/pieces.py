@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import annotators, words
+from rote.annotate.annotators.rote import Rote
 from rote.annotate.layers import DERIVED, derive
 from rote.annotate.script import glance
 from rote.core.annotation import Annotation
@@ -156,6 +157,14 @@ class Recipe:
         texts = [document.text for document in documents]
         own = {name: replace(words.get(path)(texts), name=name) for name, path in self.subwords}
         return replace(made, trees={**made.trees, **own})
+
+    def annotate_words(self, documents: list[Document]) -> Annotation:
+        """The same for those who need no sentences: where they end may then be unknown."""
+        annotator = annotators.get(self.annotator)
+        alone = not self.subwords and all(layer in DERIVED for layer in self.layers)
+        if alone and isinstance(annotator, Rote):
+            return annotator.words(documents, self.layers)
+        return self.annotate(documents)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,18 @@ class Longest:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """Of each n-gram of a batch how often it occurs, in how many documents, by how many authors.
+
+    Authors are those that are known: 0 where no document names one.
+    """
+
+    occurrences: Counts
+    documents: Counts
+    authors: Counts
+
+
+@dataclass(frozen=True, slots=True)
 class Frequent:
     """N-grams by falling count, equal counts in the order of their items."""
 

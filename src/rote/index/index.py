@@ -10,8 +10,9 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,19 +23,19 @@ from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.index import query as queries
-from rote.index.answers import Context, Continuations, Counts, Frequent, Longest, Place
+from rote.index.answers import Context, Continuations, Counts, Frequent, Held, Longest, Place
 from rote.index.columns.packed import Packed
-from rote.index.columns.parts import ABSENT, END, Column
+from rote.index.columns.parts import END, Column
 from rote.index.columns.shared import Shared, share
-from rote.index.counting.batch import ranges_of
+from rote.index.counting.batch import Asked, cores, in_each, ranges_in
 from rote.index.counting.extend import next_items
-from rote.index.counting.frequent import most_frequent
-from rote.index.counting.longest import longest
 from rote.index.counting.lookup import Lookup
-from rote.index.counting.tally import DocumentTable, distinct, document_table, first_places, tally
+from rote.index.counting.tally import first_places
+from rote.index.counting.top_all import most_frequent
 from rote.index.grams import Grams
 from rote.index.places import check_limit, context_of, places_in
 from rote.index.segments.segment import Segment
+from rote.index.tallies import Found, Tallies
 
 if TYPE_CHECKING:
     from rote.annotate.pieces import Recipe
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 Gram: TypeAlias = "str | Sequence[str]"
 """A text, cut and tagged by the index's own annotator, or the items of a layer themselves."""
+Batch: TypeAlias = "Grams | Sequence[Gram]"
 DEFAULT = "lower"
 # What one count needs of a segment, at hand: looking up attributes takes as long as the search.
 _Asker: TypeAlias = (
@@ -71,10 +73,12 @@ class Index:
             layers = manifest.layers if manifest else (*segments[0].columns,) if segments else ()
         self.layers = tuple(layers)
         """Layers that can be searched and shown."""
+        self.threads = cores()
+        """So many segments are asked at a time."""
         self._recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
         self._askers: dict[str, list[_Asker]] = {}
-        self._tables: dict[tuple[int, str], DocumentTable] = {}
+        self._tallies = Tallies(self.segments)
         self._shared: dict[str, Shared] = {}
         self._memos = [queries.Memo() for _ in self.segments]
 
@@ -101,6 +105,12 @@ class Index:
         """All strings of a layer in order; entry 0 is the document's end."""
         return self.shared(layer).strings
 
+    def on(self, threads: int) -> Index:
+        """The same index, asked on so many threads at most."""
+        other = copy(self)
+        other.threads = threads
+        return other
+
     # -- how often ---------------------------------------------------------------------------
 
     def count(self, gram: Gram, layer: str = DEFAULT) -> int:
@@ -114,44 +124,23 @@ class Index:
                 total += count([*map(find, items)])
         return total
 
-    def counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
+    def counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
         """How often each of many n-grams occurs, far faster than one by one."""
-        grams = self._batch(batch, layer)
-        total = np.zeros(len(grams), np.int64)
-        for lookup in self.lookups(layer):
-            low, high = ranges_of(lookup, grams)
-            total += high - low
-        return total
+        return self._find(batch, layer).occurrences
 
-    def document_counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
+    def document_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
         """In how many documents each of many n-grams occurs."""
-        grams = self._batch(batch, layer)
-        total = np.zeros(len(grams), np.int64)
-        for number, lookup in enumerate(self.lookups(layer)):
-            own = np.arange(len(self.segments[number].documents), dtype=np.int32)
-            low, high = ranges_of(lookup, grams)
-            total += distinct(
-                lookup.column, low, high, own, len(own), self._documents(number, layer)
-            )
-        return total
+        return self._tallies.document_counts(self._find(batch, layer), self.threads)
 
-    def author_counts(self, batch: Grams | Sequence[Gram], layer: str = DEFAULT) -> Counts:
+    def author_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
         """How many known authors used each of many n-grams."""
-        grams = self._batch(batch, layer)
-        if len(self.segments) == 1:
-            lookup, authors = self.lookups(layer)[0], self.segments[0].documents.author
-            low, high = ranges_of(lookup, grams)
-            table = self._documents(0, layer)
-            # Number 0 is "no author given", which is nobody.
-            return distinct(
-                lookup.column, low, high, authors.numbers - 1, len(authors.vocabulary), table
-            )
-        found: list[set[str]] = [set() for _ in range(len(grams))]
-        for number, lookup in enumerate(self.lookups(layer)):
-            low, high = ranges_of(lookup, grams)
-            for g in np.flatnonzero(high > low).tolist():
-                found[g].update(self._authors_in(number, layer, int(low[g]), int(high[g])))
-        return np.array([len(names) for names in found], np.int64)
+        return self._tallies.author_counts(self._find(batch, layer))
+
+    def held(self, batch: Batch, layer: str = DEFAULT) -> Held:
+        """All three of many n-grams, which are looked for once."""
+        found, tallies = self._find(batch, layer), self._tallies
+        documents = tallies.document_counts(found, self.threads)
+        return Held(found.occurrences, documents, tallies.author_counts(found))
 
     # -- where -------------------------------------------------------------------------------
 
@@ -159,10 +148,7 @@ class Index:
         """The documents that hold the n-gram, and how often each does; most often first."""
         found: Counter[str] = Counter()
         for number, (low, high) in enumerate(self._one(gram, layer)):
-            documents = self.segments[number].documents
-            own = np.arange(len(documents), dtype=np.int32)
-            for i, occurrences in self._tally(number, layer, low, high, own, len(own)):
-                found[documents.id(i)] += occurrences
+            found += self._tallies.documents(layer, number, low, high)
         return dict(found.most_common())
 
     def authors(self, gram: Gram, layer: str = DEFAULT) -> dict[str, int]:
@@ -172,7 +158,7 @@ class Index:
         """
         found: Counter[str] = Counter()
         for number, (low, high) in enumerate(self._one(gram, layer)):
-            found.update(self._authors_in(number, layer, low, high))
+            found += self._tallies.authors(layer, number, low, high)
         return dict(found.most_common())
 
     def places(self, gram: Gram, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
@@ -241,23 +227,20 @@ class Index:
 
         A Layer may hold many texts: no match crosses the end of one.
         """
-        if not isinstance(text, Layer):
-            asked = Grams.of([self.items(text, layer) if len(text) else ()])
-            ids, vocabulary, ends = asked.ids, asked.vocabulary, np.empty(0, np.int64)
-        else:
-            ids, vocabulary, ends = text.ids, text.vocabulary, text.text_ends
-        # Between two texts stands something that matches nothing.
-        inner = np.insert(np.arange(len(ids)), ends, ABSENT)
-        lengths, counts = np.zeros(len(ids), np.int32), np.zeros(len(ids), np.int64)
-        for lookup in self.lookups(layer):
-            table = np.append(lookup.column.vocabulary.numbers(vocabulary), np.int32(ABSENT))
-            stream = table[np.append(ids, len(table) - 1)[inner]]
-            found, low, high = (part[inner >= 0] for part in longest(lookup, stream))
+        asked = self._text(text, layer)
+        lengths, counts = np.zeros(asked.size, np.int32), np.zeros(asked.size, np.int64)
+        for found, low, high in in_each(asked.longest, self.lookups(layer), self.threads):
             counts = np.where(found > lengths, 0, counts) + np.where(
                 found >= lengths, high - low, 0
             )
             lengths = np.maximum(lengths, found)
         return Longest(lengths, counts)
+
+    def lengths(self, text: Layer | Gram, layer: str = DEFAULT) -> NDArray[np.int32]:
+        """The lengths of the longest matches alone, in half the time."""
+        asked = self._text(text, layer)
+        none = np.zeros(asked.size, np.int32)
+        return reduce(np.maximum, in_each(asked.lengths, self.lookups(layer), self.threads), none)
 
     # -- what is frequent, what comes next ---------------------------------------------------
 
@@ -271,7 +254,9 @@ class Index:
         columns, one = self.columns(layer), len(self.segments) == 1
         lookups = self.lookups(layer) if not one and layer in self.sorted_layers else None
         shared = None if one else self.shared(layer)
-        return most_frequent(columns, shared, lookups, n, k, documents=documents)
+        return most_frequent(
+            columns, shared, lookups, n, k, documents=documents, threads=self.threads
+        )
 
     def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
         """What follows the n-gram, and how often; an empty sequence: how often each item occurs."""
@@ -355,7 +340,7 @@ class Index:
         layer, held = parsed.layers[0], zip(self.segments, self._memos)
         return [(one.columns, one.frame_of(layer).sentence_last, memo) for one, memo in held]
 
-    def _batch(self, batch: Grams | Sequence[Gram], layer: str) -> Grams:
+    def _grams(self, batch: Batch, layer: str) -> Grams:
         if isinstance(batch, str):
             raise OptionError("a batch is a list of n-grams; ask `count` about a single one")
         if isinstance(batch, Grams):
@@ -370,6 +355,16 @@ class Index:
             raise OptionError("one of the n-grams is empty: an n-gram has at least one item")
         return grams
 
+    def _find(self, batch: Batch, layer: str) -> Found:
+        grams = self._grams(batch, layer)
+        return Found(layer, len(grams), ranges_in(self.lookups(layer), grams, self.threads))
+
+    def _text(self, text: Layer | Gram, layer: str) -> Asked:
+        if isinstance(text, Layer):
+            return Asked(text.ids, text.vocabulary, text.text_ends)
+        grams = Grams.of([self.items(text, layer) if len(text) else ()])
+        return Asked(grams.ids, grams.vocabulary, np.empty(0, np.int64))
+
     def _one(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
         """The n-gram's range in each segment."""
         items = self.items(gram, layer)
@@ -377,23 +372,3 @@ class Index:
             lookup.range([lookup.column.vocabulary.find(item) for item in items])
             for lookup in self.lookups(layer)
         ]
-
-    def _documents(self, number: int, layer: str) -> DocumentTable:
-        segment = self.segments[number]
-        frame = layer if layer in segment.frames else "word"
-        if (number, frame) not in self._tables:
-            self._tables[number, frame] = document_table(segment.frames[frame].document_ends)
-        return self._tables[number, frame]
-
-    def _tally(
-        self, number: int, layer: str, low: int, high: int, of: NDArray[np.int32], groups: int
-    ) -> list[tuple[int, int]]:
-        column, table = self.columns(layer)[number], self._documents(number, layer)
-        found, occurrences = tally(column, low, high, of, groups, table)
-        return list(zip(found.tolist(), occurrences.tolist()))
-
-    def _authors_in(self, number: int, layer: str, low: int, high: int) -> Mapping[str, int]:
-        authors = self.segments[number].documents.author
-        names = authors.vocabulary
-        found = self._tally(number, layer, low, high, authors.numbers - 1, len(names))
-        return {names[i + 1]: occurrences for i, occurrences in found}

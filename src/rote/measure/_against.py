@@ -135,7 +135,7 @@ def longest_in(index: Index, layer: Layer, jobs: int = 1) -> Integers:
     bounds = np.linspace(0, len(layer), max(1, min(jobs, len(layer))) + 1).astype(int).tolist()
     parts = [some_texts(layer, np.arange(first, last)) for first, last in pairwise(bounds)]
     with ThreadPoolExecutor(len(parts)) as pool:
-        found = list(pool.map(lambda part: index.longest(part, layer.name).lengths, parts))
+        found = list(pool.map(lambda part: index.on(1).lengths(part, layer.name), parts))
     return np.concatenate(found).astype(np.int64)
 
 

@@ -51,11 +51,20 @@ class Rote:
     def gives(self) -> tuple[str, ...]:
         return ("word", *DERIVED, *_TAGGED, "lemma", "dep", "entity", *DEPENDENCIES)
 
+    def words(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
+        """Layers that follow from the words alone; nobody asks where sentences end."""
+        from rote.annotate.words import get
+
+        return Annotation(_derived(get(_TOKENIZER)([d.text for d in documents]), layers))
+
     def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
+        from rote.annotate.sentences import split
+        from rote.annotate.words import get
+
         check_layers(layers, self.gives, self.name)
-        word = _words([document.text for document in documents])
-        made = {"word": word}
-        made |= {name: derive(word, name) for name in layers if name in DERIVED}
+        texts = [document.text for document in documents]
+        word = split(texts, get(_TOKENIZER)(texts))
+        made = _derived(word, layers)
         if not any(name in layers for name in (*_TAGGED, *_PARSED, "lemma", "entity")):
             return Annotation(made)
         from rote.annotate import tagging
@@ -83,11 +92,8 @@ class Rote:
         return Annotation(made, heads, trees)
 
 
-def _words(texts: Sequence[str]) -> Layer:
-    from rote.annotate.sentences import split
-    from rote.annotate.words import get
-
-    return split(texts, get(_TOKENIZER)(texts))
+def _derived(word: Layer, layers: Sequence[str]) -> dict[str, Layer]:
+    return {"word": word} | {name: derive(word, name) for name in layers if name in DERIVED}
 
 
 def entries() -> list[Entry]:

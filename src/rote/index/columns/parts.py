@@ -40,6 +40,7 @@ def decoded(data: bytes) -> str:
 
 # Halving for one string costs about as much as reading this many in a row.
 _FEW = 50
+_REMEMBERED = 1 << 16
 
 
 class Vocabulary(Sequence[str]):
@@ -49,13 +50,14 @@ class Vocabulary(Sequence[str]):
     so that opening costs nothing; those asked for are remembered.
     """
 
-    __slots__ = ("_all_known", "_bytes", "_ends", "known")
+    __slots__ = ("_all_known", "_bytes", "_ends", "_last", "known")
 
     def __init__(self, data: Bytes, ends: NDArray[np.int64]) -> None:
         self._bytes, self._ends = data, ends
         self.known: dict[str, int] = {}
-        self._all_known = False
         """What was looked up before; ABSENT strings too, as many as there are entries."""
+        self._all_known = False
+        self._last: tuple[Sequence[str], NDArray[np.int32]] = ((), np.empty(0, np.int32))
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Vocabulary:
@@ -100,7 +102,20 @@ class Vocabulary(Sequence[str]):
         return number
 
     def numbers(self, items: Sequence[str]) -> NDArray[np.int32]:
-        """The number of each of many items, ABSENT for those that it does not hold."""
+        """The number of each of many items, ABSENT for those that it does not hold.
+
+        A text asks for its words several times in a row: those asked for last are remembered.
+        """
+        last, numbers = self._last
+        if items is last:
+            return numbers
+        numbers = self._numbers(items)
+        numbers.flags.writeable = False
+        if isinstance(items, tuple) and len(items) <= _REMEMBERED:
+            self._last = items, numbers
+        return numbers
+
+    def _numbers(self, items: Sequence[str]) -> NDArray[np.int32]:
         if len(items) * _FEW > len(self) and not self._all_known:
             # Reading everything once is cheaper than halving for each.
             self.known.update(zip(self.strings()[1:], range(1, len(self))))

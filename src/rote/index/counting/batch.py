@@ -1,15 +1,85 @@
-"""A batch of n-grams in the numbers of one segment."""
+"""Questions to all segments of an index: many n-grams at once, the matches of a whole text.
+
+Segments are asked on several threads, since kernels hold no lock. Answers come in the order of the
+segments and are joined in it, so that they do not depend on how many threads there are.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import parent_process
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
 from rote.index.answers import Counts
+from rote.index.columns.parts import ABSENT
+from rote.index.counting.longest import longest, longest_lengths
 from rote.index.counting.lookup import Lookup
 from rote.index.grams import Grams
 
+Part = TypeVar("Part")
+Out = TypeVar("Out")
+Range = tuple[Counts, Counts]
+"""From where to where in the sorted places of a segment each n-gram stands."""
+FEW = 512
+"""So many n-grams are found before a thread has begun."""
 
-def ranges_of(lookup: Lookup, grams: Grams) -> tuple[Counts, Counts]:
-    """From where to where in the sorted places each n-gram stands."""
+
+def cores() -> int:
+    """The cores that there are for threads; in a worker process one, for there are others."""
+    if parent_process() is not None:
+        return 1
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def in_each(work: Callable[[Part], Out], parts: Sequence[Part], threads: int) -> Iterator[Out]:
+    """The work on each part, in their order; only so many are at work, or wait to be taken."""
+    threads = min(threads, len(parts))
+    if threads < 2:
+        yield from map(work, parts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for first in range(0, len(parts), threads):
+            yield from pool.map(work, parts[first : first + threads])
+
+
+def ranges_of(lookup: Lookup, grams: Grams) -> Range:
+    """Where each n-gram of a batch stands in one segment."""
     if grams.vocabulary is lookup.column.vocabulary:
         return lookup.ranges(grams.ids, grams.ends)
     table = lookup.column.vocabulary.numbers(grams.vocabulary)
     return lookup.ranges(table[grams.ids] if len(table) else grams.ids, grams.ends)
+
+
+def ranges_in(lookups: Sequence[Lookup], grams: Grams, threads: int) -> list[Range]:
+    """Where each n-gram of a batch stands in every segment."""
+    some = threads if len(grams) > FEW else 1
+    return list(in_each(lambda lookup: ranges_of(lookup, grams), lookups, some))
+
+
+class Asked:
+    """The items of texts, for their longest matches: between two texts nothing matches."""
+
+    def __init__(self, ids: NDArray[np.int32], vocabulary: Sequence[str], ends: Counts) -> None:
+        self.size, self._vocabulary = len(ids), vocabulary
+        self._inner = np.insert(np.arange(len(ids)), ends, ABSENT)
+        self._ids = np.append(ids, np.int32(len(vocabulary)))[self._inner]
+
+    def longest(self, lookup: Lookup) -> tuple[NDArray[np.int32], Counts, Counts]:
+        """The longest matches in one segment: their lengths and ranges."""
+        lengths, low, high = longest(lookup, self._numbers(lookup))
+        inside = self._inner >= 0
+        return lengths[inside], low[inside], high[inside]
+
+    def lengths(self, lookup: Lookup) -> NDArray[np.int32]:
+        """The lengths alone."""
+        return longest_lengths(lookup, self._numbers(lookup))[self._inner >= 0]
+
+    def _numbers(self, lookup: Lookup) -> NDArray[np.int32]:
+        numbers = lookup.column.vocabulary.numbers(self._vocabulary)
+        return np.append(numbers, np.int32(ABSENT))[self._ids]

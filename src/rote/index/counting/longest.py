@@ -32,14 +32,25 @@ def longest(lookup: Lookup, ids: NDArray[Any]) -> tuple[NDArray[np.int32], Place
     And the range of `suffixes.order` that begins with it; high - low is how often it occurs.
     A number that is no item of the column matches nothing, and no match reaches across it.
     """
+    lengths = np.zeros(len(ids), np.int32)
+    low, high = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
+    _longest(lookup.parts, _text(lookup, ids), lengths, low, high)
+    return lengths, low, high
+
+
+def longest_lengths(lookup: Lookup, ids: NDArray[Any]) -> NDArray[np.int32]:
+    """The lengths alone, for which the edges of the range need not be found."""
+    lengths, none = np.zeros(len(ids), np.int32), np.empty(0, np.int64)
+    _longest(lookup.parts, _text(lookup, ids), lengths, none, none)
+    return lengths
+
+
+def _text(lookup: Lookup, ids: NDArray[Any]) -> NDArray[np.int32]:
     # One more that never matches, so that comparing needs no check for the text's end.
     text = np.full(len(ids) + 1, ABSENT, np.int32)
     known = (ids > 0) & (ids < len(lookup.parts.codes))
     text[:-1][known] = ids[known]
-    lengths = np.zeros(len(ids), np.int32)
-    low, high = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
-    _longest(lookup.parts, text, lengths, low, high)
-    return lengths, low, high
+    return text
 
 
 @njit(inline="always")
@@ -91,11 +102,15 @@ def _round_middle(low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
+def _longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[no-untyped-def]
+    """Lengths, and ranges if there is room for them."""
+    ranged = len(from_ranks) > 0
     memory = new_memory()
     heads = np.empty(TOGETHER, np.uint64)
     bits = np.empty(TOGETHER, np.int64)
     settled = np.empty(TOGETHER, np.int64)
+    lows = np.empty(TOGETHER, np.int64)
+    highs = np.empty(TOGETHER, np.int64)
     middles = np.empty(TOGETHER, np.int64)
     places = np.empty(TOGETHER, np.int64)
     equals = np.empty(TOGETHER, np.int64)
@@ -126,12 +141,12 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
                     parts, text, i, heads[k], bits[k], settled[k]
                 )
             if low == high:
-                lengths[i], lows[i], highs[i] = _shorter(
-                    parts, text, i, heads[k], bits[k], settled[k]
-                )
+                lengths[i], low, high = _shorter(parts, text, i, heads[k], bits[k], settled[k])
+                if ranged:
+                    from_ranks[i], to_ranks[i] = low, high
                 continue
             wanted[k] = _PLACE
-            lows[i], highs[i], outer_lows[k], outer_highs[k] = low, high, low, high
+            lows[k], highs[k], outer_lows[k], outer_highs[k] = low, high, low, high
             below[k] = above[k] = settled[k]
             middles[k] = (low + high) >> 1
             prefetch(parts.order, (middles[k] * parts.order_bits) >> 3)
@@ -154,7 +169,7 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
             for a in range(left):
                 k = active[a]
                 i, place, middle, equal = base + k, places[k], middles[k], equals[k]
-                low, high = lows[i], highs[i]
+                low, high = lows[k], highs[k]
                 if wanted[k] == _PLACE:
                     item = read(parts.ids, parts.ids_bits, min(place + equal, parts.last))
                     if item < text[i + equal]:
@@ -173,10 +188,11 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
                 if low >= high and wanted[k] == _PLACE:
                     length = max(below[k], above[k])
                     lengths[i] = length
+                    if not ranged:
+                        continue
                     if length == settled[k]:
-                        lows[i], highs[i] = bucket(parts, heads[k], bits[k])
-                        if length == 0:
-                            lows[i] = highs[i] = 0
+                        if length:
+                            from_ranks[i], to_ranks[i] = bucket(parts, heads[k], bits[k])
                         continue
                     # A neighbour that shares the match is inside the range; one that does not
                     # is its edge.
@@ -193,9 +209,9 @@ def _longest(parts, text, lengths, lows, highs):  # type: ignore[no-untyped-def]
                     low, high = upper_lows[k], outer_highs[k]
                     wanted[k] = _UPPER
                 if low >= high and wanted[k] == _UPPER:
-                    lows[i], highs[i] = found[k], max(found[k], low)
+                    from_ranks[i], to_ranks[i] = found[k], max(found[k], low)
                     continue
-                lows[i], highs[i] = low, high
+                lows[k], highs[k] = low, high
                 if wanted[k] == _PLACE:
                     middles[k] = (low + high) >> 1
                 else:

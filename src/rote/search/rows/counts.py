@@ -28,10 +28,10 @@ def counted(index: Index, phrases: Sequence[str], grams: Grams, layer: str) -> l
     """A row for each phrase, which stands for these items of the layer; all counted at once."""
     if not phrases:
         return []
-    columns = [index.counts(grams, layer), index.document_counts(grams, layer)]
+    found, items = index.held(grams, layer), index.items_held(layer)
+    columns = [found.occurrences, found.documents]
     if has_authors(index):
-        columns.append(index.author_counts(grams, layer))
-    held = index.items_held(layer)
+        columns.append(found.authors)
     return [
         {
             "phrase": phrase,
@@ -41,7 +41,7 @@ def counted(index: Index, phrases: Sequence[str], grams: Grams, layer: str) -> l
             "occurrences": occurrences,
             "documents": documents,
             "authors": authors[0] if authors else None,
-            "per_million": per_million(occurrences, held),
+            "per_million": per_million(occurrences, items),
         }
         for number, (phrase, (occurrences, documents, *authors)) in enumerate(
             zip(phrases, zip(*(column.tolist() for column in columns)))

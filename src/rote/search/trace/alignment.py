@@ -23,10 +23,9 @@ from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.index.columns.packed import read
 from rote.index.counting.lookup import Lookup, fixed
+from rote.search.trace.bounds import EDIT, Bar
 from rote.search.trace.runs import Numbers, Runs, numbers_in
 
-EDIT = 6.0
-"""Bits that a word takes off which was exchanged, added or left out."""
 Aligned = tuple[tuple[int, int, int], ...]
 """(word of the text, place, length) of each run of an alignment."""
 _SAME, _EXCHANGED, _ADDED, _LEFT_OUT = 1, 2, 3, 4
@@ -56,16 +55,10 @@ def alignments(
     layer: Layer,
     runs: Runs,
     documents: NDArray[Any],
-    weights: NDArray[np.float64],
-    *,
-    least: float,
-    drop: int,
+    bar: Bar,
 ) -> Alignments:
-    """The alignments of at least `least` bits; `weights` are the bits of each word of the layer.
-
-    `documents` says of each run where it lies.
-    """
-    sums = np.concatenate((np.zeros(1), np.cumsum(weights)))
+    """The alignments that clear the bar; `documents` says of each run where it lies."""
+    sums = np.concatenate((np.zeros(1), np.cumsum(bar.weights)))
     own = sums[runs.first + runs.length] - sums[runs.first]
     texts = np.searchsorted(layer.text_ends, runs.first, side="right")
     order = np.lexsort((runs.place, runs.first, -own, texts, documents))
@@ -74,14 +67,14 @@ def alignments(
         lookup.parts.ids,
         lookup.parts.ids_bits,
         numbers_in(lookup, layer),
-        fixed(weights, np.float64),
+        fixed(bar.weights, np.float64),
         fixed(layer.text_starts[texts[order]], np.int64),
         fixed(layer.text_ends[texts[order]], np.int64),
         fixed(np.stack((runs.first, runs.place, runs.length))[:, order], np.int64),
         fixed(own[order], np.float64),
         np.concatenate((np.zeros(min(1, len(order)), np.int64), np.cumsum(~same))),
-        float(least),
-        int(drop),
+        float(bar.least),
+        int(bar.drop),
         int(np.diff(layer.text_ends, prepend=0).max(initial=0)),
     )
     return Alignments(*found)

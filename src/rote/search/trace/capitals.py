@@ -57,7 +57,7 @@ def _longest_around(index: Index, layer: Layer, near: Numbers) -> Numbers:
     apart = (np.diff(near) > 1) | (np.diff(texts) > 0)
     ends = np.append(np.flatnonzero(apart) + 1, len(near))
     part = replace(layer, ids=layer.ids[near], text_ends=ends, sentence_ends=None)
-    first, last = maximal(index.longest(part, layer.name).lengths, part)
+    first, last = maximal(index.lengths(part, layer.name), part)
     # Both rise, so that the matches that hold a word stand next to each other.
     words = np.arange(len(near))
     begin = np.searchsorted(last, words, side="right")

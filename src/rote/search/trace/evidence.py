@@ -98,11 +98,9 @@ def with_evidence(
             counted[i] = _counted_copies(index, counted[i], layer)
         numbers = [i for i in numbers if not spans[i].match.copies]
         grams = Grams.of([spans[i].items for i in numbers])
-        columns = [
-            count(grams, layer).tolist()
-            for count in (index.counts, index.document_counts, index.author_counts)
-        ]
-        for i, occurrences, documents, authors in zip(numbers, *columns):
+        held = index.held(grams, layer)
+        columns = (held.occurrences, held.documents, held.authors)
+        for i, occurrences, documents, authors in zip(numbers, *map(np.ndarray.tolist, columns)):
             counted[i] = replace(
                 counted[i], occurrences=occurrences, documents=documents, authors=authors
             )

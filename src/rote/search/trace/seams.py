@@ -8,14 +8,16 @@ same. Where a longest match ends at one, it is followed in the documents themsel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Layer
-from rote.index.counting.lookup import Lookup
+from rote.core.kernels import njit
+from rote.core.layer import Layer, items_of
+from rote.index.columns.packed import read
+from rote.index.columns.parts import ABSENT
+from rote.index.counting.lookup import Lookup, fixed
 from rote.index.index import Index
 from rote.search.trace.runs import Numbers
 
@@ -39,102 +41,126 @@ class Joined:
 
 def joined(index: Index, layer: Layer, first: Numbers, last: Numbers) -> list[Joined]:
     """The spans that reach across a seam, each with one place; those inside another left out."""
-    words = _Words(layer)
-    keep = (last - first >= _ANCHOR) & words.at_seam(first, last)
+    stops = _Stops(layer)
+    keep = (last - first >= _ANCHOR) & stops.beside(first, last)
     found: set[Joined] = set()
-    for begin, end in zip(first[keep].tolist(), last[keep].tolist()):
-        text = int(np.searchsorted(layer.text_ends, begin, side="right"))
-        own = layer.slice(text)
-        items = [words.items[i] for i in layer.ids[begin:end].tolist()]
-        for segment, lookup in enumerate(index.lookups(layer.name)):
-            if not words.cut_otherwise(lookup, begin, end):
-                continue
-            for place in _places(lookup, items):
-                new = _followed(words, lookup, own, (begin, end), place, segment)
-                if new.first < begin or new.last > end:
-                    found.add(new)
+    for segment, lookup in enumerate(index.lookups(layer.name)):
+        found |= stops.followed(lookup, first[keep], last[keep], segment)
     return _longest(found)
 
 
-class _Words:
-    """The strings of a layer, and where a full stop follows or ends a word."""
+class _Stops:
+    """Where a full stop follows or ends a word of a layer, and how a corpus would cut it."""
 
     def __init__(self, layer: Layer) -> None:
-        self.items: Sequence[str] = layer.vocabulary
-        self.ids = layer.ids
-        size = len(layer.vocabulary)
+        self._layer, self._ids = layer, layer.ids
+        items = layer.vocabulary
+        stop = np.array([item == STOP for item in items], bool)
+        ends = np.array([len(item) > 1 and item.endswith(STOP) for item in items], bool)
         # One more at either end of the text, so that looking beyond it finds no full stop.
-        stop = np.array([item == STOP for item in layer.vocabulary], bool)
-        ends = np.array([len(i) > 1 and i.endswith(STOP) for i in layer.vocabulary], bool)
-        padded = np.concatenate((layer.ids, np.full(2, size, np.int32)))
-        self._stop = np.append(stop, False)[padded]
-        self._ends = np.append(ends, False)[padded]
+        padded = np.concatenate((layer.ids, np.full(2, len(items), np.int32)))
+        self._stop, self._ends = np.append(stop, False)[padded], np.append(ends, False)[padded]
+        # Words that could be one with the full stop behind them, and ones that could be two.
+        self._joined = np.unique(layer.ids[self._stop[1 : len(layer.ids) + 1]])
+        self._parted = np.flatnonzero(ends)
+        self._with = [items[i] + STOP for i in self._joined.tolist()]
+        self._without = [items[i][:-1] for i in self._parted.tolist()]
+        self._word = int(stop.argmax()) if stop.any() else ABSENT
 
-    def __getitem__(self, i: int) -> str:
-        return str(self.items[self.ids[i]])
-
-    def at_seam(self, first: Numbers, last: Numbers) -> NDArray[np.bool_]:
+    def beside(self, first: Numbers, last: Numbers) -> NDArray[np.bool_]:
         """Whether a word with a full stop, or a word and a full stop, stand right beside a span."""
         before = self._ends[first - 1] | self._stop[first - 1]
         behind = self._ends[last] | self._stop[np.minimum(last + 1, len(self._stop) - 1)]
         found: NDArray[np.bool_] = (before & (first > 0)) | behind
         return found
 
-    def cut_otherwise(self, lookup: Lookup, first: int, last: int) -> bool:
+    def followed(self, lookup: Lookup, first: Numbers, last: Numbers, segment: int) -> set[Joined]:
+        """Matches as far as they go in a segment, seams included, where that is further."""
+        vocabulary, texts = lookup.column.vocabulary, self._layer.text_ends
+        tables = np.full((3, len(self._layer.vocabulary) + 1), ABSENT, np.int32)
+        tables[0, :-1] = vocabulary.numbers(self._layer.vocabulary)
+        tables[1, self._joined] = vocabulary.numbers(self._with)
+        tables[2, self._parted] = vocabulary.numbers(self._without)
+        otherwise = self._cut_otherwise(tables, first, last)
+        first, last = first[otherwise], last[otherwise]
+        items, ends = items_of(first, last)
+        low, high = lookup.ranges(tables[0, self._ids[items]], ends)
+        places, behind = items_of(low, np.minimum(high, low + _PLACES))
+        which = np.repeat(np.arange(len(first)), np.diff(behind, prepend=0))
+        suffixes = lookup.column.suffixes
+        assert suffixes is not None
+        out = np.empty((len(which), 4), np.int64)
+        text = np.searchsorted(texts, first, side="right")
+        _follow(
+            lookup.parts.ids,
+            lookup.parts.ids_bits,
+            lookup.parts.last,
+            fixed(self._ids, np.int32),
+            tables,
+            self._word,
+            vocabulary.find(STOP),
+            fixed(np.stack((first, last, self._layer.text_starts[text], texts[text])), np.int64),
+            which,
+            suffixes.order.take(places),
+            out,
+        )
+        longer = (out[:, 0] < first[which]) | (out[:, 1] > last[which])
+        return {Joined(a, b, segment, c, d) for a, b, c, d in out[longer].tolist()}
+
+    def _cut_otherwise(
+        self, tables: NDArray[np.int32], first: Numbers, last: Numbers
+    ) -> NDArray[np.bool_]:
         """Whether the corpus has the words beside a span in their other form at all."""
-        known = lookup.column.vocabulary.find
-        size = len(self.ids)
-        if last < size:
-            other = self[last][:-1] if self._ends[last] else self[last] + STOP
-            if known(other) > 0 and (self._ends[last] or self._stop[last + 1]):
-                return True
-        if first > 0 and self._ends[first - 1]:
-            return known(self[first - 1][:-1]) > 0
-        return first > 1 and bool(self._stop[first - 1]) and known(self[first - 2] + STOP) > 0
+        ids = np.append(self._ids, np.int32(tables.shape[1] - 1))
+        _, one, two = tables > 0
+        behind = np.where(self._ends[last], two[ids[last]], one[ids[last]] & self._stop[last + 1])
+        before = np.where(
+            self._ends[first - 1],
+            two[ids[first - 1]],
+            one[ids[np.maximum(first - 2, 0)]] & self._stop[first - 1] & (first > 1),
+        )
+        found: NDArray[np.bool_] = behind | (before & (first > 0))
+        return found
 
 
-def _places(lookup: Lookup, items: Sequence[str]) -> list[int]:
-    low, high = lookup.range([lookup.column.vocabulary.find(item) for item in items])
-    suffixes = lookup.column.suffixes
-    assert suffixes is not None
-    found: list[int] = suffixes.order.slice(low, min(high, low + _PLACES)).tolist()
-    return found
+@njit(cache=True, nogil=True)
+def _follow(data, bits, final, ids, tables, point, stop, spans, which, places, out):  # type: ignore[no-untyped-def]
+    """Follow each match in both directions: from where to where it goes in text and corpus.
 
-
-def _followed(
-    words: _Words, lookup: Lookup, own: slice, span: tuple[int, int], place: int, segment: int
-) -> Joined:
-    """A match as far as it goes in both directions, seams included."""
-    column = lookup.column
-
-    def held(p: int) -> str:
-        # A document's end is the empty string, and so is what lies outside.
-        return column.vocabulary[column.ids[p]] if 0 <= p < len(column.ids) else ""
-
-    def word(i: int) -> str:
-        return words[i] if own.start <= i < own.stop else ""
-
-    first, last = span
-    start, end = place, place + last - first
-    while word(last) and held(end):
-        if word(last) == held(end):
-            last, end = last + 1, end + 1
-        elif word(last) + word(last + 1) == held(end) and word(last + 1) == STOP:
-            last, end = last + 2, end + 1
-        elif held(end) + held(end + 1) == word(last) and held(end + 1) == STOP:
-            last, end = last + 1, end + 2
-        else:
-            break
-    while word(first - 1) and held(start - 1):
-        if word(first - 1) == held(start - 1):
-            first, start = first - 1, start - 1
-        elif word(first - 2) + word(first - 1) == held(start - 1) and word(first - 1) == STOP:
-            first, start = first - 2, start - 1
-        elif held(start - 2) + held(start - 1) == word(first - 1) and held(start - 1) == STOP:
-            first, start = first - 1, start - 2
-        else:
-            break
-    return Joined(first, last, segment, start, end)
+    `tables` say of each word of the text which number it has in the corpus, which with a full stop,
+    and which without the one that it ends with. A full stop is `point` in the text, `stop` in the
+    corpus, where 0 is a document's end.
+    """
+    same, joined, parted = tables[0], tables[1], tables[2]
+    for k in range(len(which)):
+        first, last = spans[0, which[k]], spans[1, which[k]]
+        low, high = spans[2, which[k]], spans[3, which[k]]
+        start, end = places[k], min(places[k] + last - first, final)
+        while last < high:
+            word, held = ids[last], read(data, bits, end)
+            if held == 0:
+                break
+            if same[word] == held:
+                last, end = last + 1, end + 1
+            elif joined[word] == held and last + 1 < high and ids[last + 1] == point:
+                last, end = last + 2, end + 1
+            elif parted[word] == held and read(data, bits, end + 1) == stop:
+                last, end = last + 1, end + 2
+            else:
+                break
+        while first > low and start > 0:
+            word, held = ids[first - 1], read(data, bits, start - 1)
+            if held == 0:
+                break
+            if same[word] == held:
+                first, start = first - 1, start - 1
+            elif first - 1 > low and joined[ids[first - 2]] == held and word == point:
+                first, start = first - 2, start - 1
+            elif start > 1 and held == stop and parted[word] == read(data, bits, start - 2):
+                first, start = first - 1, start - 2
+            else:
+                break
+        out[k, 0], out[k, 1], out[k, 2], out[k, 3] = first, last, start, end
 
 
 def _longest(found: set[Joined]) -> list[Joined]:

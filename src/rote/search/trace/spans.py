@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Layer
 from rote.index.index import Index
-from rote.search.trace.alignment import EDIT, Aligned, alignments
+from rote.search.trace.alignment import Aligned, alignments
+from rote.search.trace.bounds import EDIT, Bar
 from rote.search.trace.match import Copy, Likelihood, Match, edits_of
 from rote.search.trace.options import (
     EXACT_LAYER,
@@ -36,16 +37,30 @@ _PAID = 2
 """Words that make up for one edit."""
 
 
-def gapped(index: Index, layer: Layer, options: TraceOptions) -> list[Match]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A layer of texts, what the index holds of it from each word on, and how unlikely that is."""
+
+    layer: Layer
+    lengths: NDArray[np.int32]
+    bits: Likelihood
+
+    @classmethod
+    def of(cls, index: Index, layer: Layer) -> Asked:
+        return cls(layer, index.lengths(layer, layer.name), Likelihood(index, layer))
+
+
+def gapped(index: Index, asked: Asked, options: TraceOptions) -> list[Match]:
     """Alignments with edits; those that add little to a less likely one are left out."""
     found: dict[tuple[int, int], Match] = {}
-    bits = Likelihood(index, layer)
+    layer, bits = asked.layer, asked.bits
     lookups = index.lookups(layer.name)
-    shared = shared_runs(lookups, layer, options.seed_words, options.seed_count)
+    bar = Bar(bits.each, options.min_bits + bits.places, options.gap)
+    seed, most = options.seed_words, options.seed_count
+    shared = shared_runs(lookups, layer, seed, most, lengths=asked.lengths, bar=bar)
     for segment, (lookup, runs) in enumerate(zip(lookups, shared)):
         holders = index.segments[segment].frame_of(layer.name).document_of(runs.place)
-        least = options.min_bits + bits.places
-        aligned = alignments(lookup, layer, runs, holders, bits.each, least=least, drop=options.gap)
+        aligned = alignments(lookup, layer, runs, holders, bar)
         # One run alone has no edits: it is an exact match.
         for number in np.flatnonzero(np.diff(aligned.ends, prepend=0) > 1).tolist():
             parts = telling_part(aligned.runs(number), options.min_words)
@@ -57,6 +72,8 @@ def gapped(index: Index, layer: Layer, options: TraceOptions) -> list[Match]:
             if match.bits < options.min_bits or (known is not None and match.bits < known.bits):
                 continue
             if known is not None and (match.bits, match.runs) == (known.bits, known.runs):
+                if match.edits != known.edits:
+                    continue  # the same words, but others between them
                 match = replace(known, copies=known.copies + match.copies)
             found[match.first, match.last] = match
     return telling(list(found.values()))
@@ -114,21 +131,23 @@ def matches(index: Index, layers: dict[str, Layer], options: TraceOptions) -> li
     """All spans of the kinds that were asked for, text by text, from strict to loose."""
     kept: list[Match] = []
     stricter: list[_Stricter] = []
+    asked = {name: Asked.of(index, layers[name]) for name in options.layers}
     for kind in (kind for kind in KINDS if kind in options.kinds):
         if kind == GAPPED:
-            found = gapped(index, layers[options.gap_layer], options)
+            found = gapped(index, asked[options.gap_layer], options)
         else:
-            layer = layers[LEMMA_LAYER if kind == LEMMA else EXACT_LAYER]
-            found = exact(index, layer, kind, options)
+            layer = LEMMA_LAYER if kind == LEMMA else EXACT_LAYER
+            found = exact(index, asked[layer], kind, options)
         new = [match for match in found if not any(other.tells(match) for other in stricter)]
         stricter.append(_Stricter(new))
         kept += new
     return kept
 
 
-def exact(index: Index, layer: Layer, kind: str, options: TraceOptions) -> list[Match]:
+def exact(index: Index, asked: Asked, kind: str, options: TraceOptions) -> list[Match]:
     """The maximal spans of a layer that stand in the index word for word."""
-    first, last = maximal(index.longest(layer, layer.name).lengths, layer)
+    layer = asked.layer
+    first, last = maximal(asked.lengths, layer)
     copies: dict[tuple[int, int], list[Copy]] = {}
     if kind == VERBATIM:
         for span in joined(index, layer, first, last):
@@ -136,7 +155,7 @@ def exact(index: Index, layer: Layer, kind: str, options: TraceOptions) -> list[
             copies.setdefault((span.first, span.last), []).append(copy)
         first, last = _with(first, last, list(copies))
     texts = np.searchsorted(layer.text_ends, first, side="right")
-    unlikely = Likelihood(index, layer).of(first, last)
+    unlikely = asked.bits.of(first, last)
     keep = (last - first >= options.min_words) & (unlikely >= options.min_bits)
     return [
         Match(kind, text, *span, span[1] - span[0], bits, tuple(copies.get(span, ())))

@@ -94,7 +94,7 @@ def trace(
     problems = Problems()
     # An index in memory cannot travel to other processes, one on disk is opened by each.
     state = (index.path, index.manifest) if jobs > 1 and index.path and index.manifest else None
-    work = _Work(options, state, None if state else index)
+    work = _Work(options, state, None if state else index.on(jobs))
     parts = map_ordered(work, _parts(texts, problems), jobs if state else 1, doing="tracing")
     found: Counter[str] = Counter()
     rows: list[TracedText] = []
@@ -208,7 +208,7 @@ def _labelled(document: Document, label: str) -> Document:
 
 def _traced(index: Index, documents: Sequence[Document], options: TraceOptions) -> _Part:
     recipe = replace(index.recipe, layers=options.layers, subwords=())
-    made = recipe.annotate(list(documents))
+    made = recipe.annotate_words(list(documents))
     layers = {name: made.layers[name] for name in options.layers}
     if LEMMA_LAYER in layers:
         layers[LEMMA_LAYER] = as_the_corpus_spells(index, layers[LEMMA_LAYER])
