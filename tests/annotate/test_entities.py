@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from rote.annotate import _entities, entities, sentences, tagging
 from rote.annotate._mentions import CALENDAR, CLOCK, DECADE, MONTH, PLAIN, YEAR, word_class
 from rote.annotate.words import get
-from rote.core.layer import Layer
+from rote.core.layer import Layer, concatenate
 from tests.annotate import network_twin as twin
-from tests.annotate.joined import concatenate
 from tests.annotate.test_tagging import batches, layer_of, slow_attributes
 
 

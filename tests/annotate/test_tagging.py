@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from rote.annotate import _hashing, _lexicon, _network, _tagger, sentences, tagging
 from rote.annotate._pieces import pieces
 from rote.annotate.words import get
-from rote.core.layer import Layer, number
+from rote.core.layer import Layer, concatenate, number
 from tests.annotate import network_twin as twin
-from tests.annotate.joined import concatenate
 
 WORDS = (
     "the The THE cat Paris ran running Running 1984 3.5 B2B n't 's don't ﬁ İstanbul ǅ ß Straße "

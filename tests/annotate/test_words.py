@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rote.annotate import words
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError, UnknownName
-from tests.annotate.joined import concatenate
+from rote.core.layer import concatenate
 
 NAMES = sorted(set(plugins.members("annotate.words")) - {"subwords"})
 # Their items are the text itself; the others change case.

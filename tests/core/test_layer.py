@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.core.layer import Layer, number
-from tests.annotate.joined import concatenate
+from rote.core.layer import Layer, concatenate, number
 
 WORDS = st.lists(st.lists(st.sampled_from(["a", "B", "b", "Ab", "ß"]), max_size=6), max_size=5)
 
