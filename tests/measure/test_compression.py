@@ -197,7 +197,7 @@ def test_the_standard_error_is_that_of_texts_drawn_again(monkeypatch: pytest.Mon
     ratios, errors = [], []
     monkeypatch.setattr(compression, "LARGE", 1)
     for seed in range(60):
-        options = Options()
+        options = Options(gzip_level=1)
         rows, take = rows_of(stories(seed, 90, 1), options), np.arange(90)
         ratios.append(METRIC.reduce(rows, take, options, np.random.default_rng(0))["gzip"])
         errors.append(compression.standard_errors(rows, take, options)["gzip"])
@@ -209,7 +209,7 @@ def test_the_standard_error_is_that_of_texts_drawn_again(monkeypatch: pytest.Mon
 def test_half_samples_give_the_same_standard_error() -> None:
     from rote.compare.intervals import half_sample_errors
 
-    options, take = Options(), np.arange(500)
+    options, take = Options(gzip_level=1), np.arange(500)
     rows = rows_of(stories(7, 500, 1), options)
     halves = half_sample_errors(
         lambda own, rng: METRIC.reduce(rows, own, options, rng), take, seed=0, purpose="test"
