@@ -33,6 +33,15 @@ def test_results_come_in_order(jobs: int) -> None:
     assert list(map_ordered(square, range(20), jobs)) == [n * n for n in range(20)]
 
 
+def this_process(_: int) -> int:
+    return os.getpid()
+
+
+def test_one_piece_starts_no_process() -> None:
+    assert list(map_ordered(this_process, range(1), 2)) == [os.getpid()]
+    assert os.getpid() not in set(map_ordered(this_process, range(2), 2))
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_in_a_piece_reaches_the_caller_whole(jobs: int) -> None:
     with pytest.raises(InputError, match="f, line 3: three"):

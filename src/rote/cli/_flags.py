@@ -11,6 +11,7 @@ import click
 
 from rote.core import plugins
 from rote.core.errors import UnknownName
+from rote.run import cores
 
 Options = TypeVar("Options")
 
@@ -201,15 +202,19 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
     if "short" in field.metadata:
         declaration.insert(0, field.metadata["short"])
     default, help = field.default, field.metadata["help"]
+    shown: bool | str = default not in (None, (), False, "")
     if isinstance(default, int) and hint is Size:
         default = Size.written(default)
+    if field.name == "jobs":
+        # Not in Python: a script must guard `__main__` before it may start processes.
+        default, shown = cores(), "all cores"
     return SectionedOption(
         declaration,
         section=section,
         type=None if hint is bool else kind,
         default=",".join(map(str, default)) if isinstance(default, tuple) else default,
         help=help[0].upper() + help[1:],
-        show_default=default not in (None, (), False, ""),
+        show_default=shown,
         is_flag=hint is bool,
         metavar=field.metadata.get("metavar"),
         writes=field.metadata.get("writes"),

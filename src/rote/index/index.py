@@ -27,7 +27,7 @@ from rote.index.answers import Context, Continuations, Counts, Frequent, Held, L
 from rote.index.columns.packed import Packed
 from rote.index.columns.parts import END, Column
 from rote.index.columns.shared import Shared, share
-from rote.index.counting.batch import Asked, cores, in_each, ranges_in
+from rote.index.counting.batch import Asked, in_each, ranges_in
 from rote.index.counting.extend import next_items
 from rote.index.counting.lookup import Lookup
 from rote.index.counting.tally import first_places
@@ -36,6 +36,7 @@ from rote.index.grams import Grams
 from rote.index.places import check_limit, context_of, places_in
 from rote.index.segments.segment import Segment
 from rote.index.tallies import Found, Tallies
+from rote.run import cores
 
 if TYPE_CHECKING:
     from rote.annotate.pieces import Recipe

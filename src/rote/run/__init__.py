@@ -6,7 +6,9 @@ changes a value.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import parent_process
 from typing import TypeVar
 
 from rote.core import plugins
@@ -14,6 +16,14 @@ from rote.core.errors import OptionError
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
+
+
+def cores() -> int:
+    """The cores that there are for this process; in a worker process one, for there are others."""
+    if parent_process() is not None:
+        return 1
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def check_jobs(jobs: int) -> None:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
 from typing import TypeVar
 
 from rote.core.errors import RoteError
@@ -19,6 +20,8 @@ Out = TypeVar("Out")
 
 # Enough pieces in flight to keep every process busy, few enough to keep memory flat.
 _IN_FLIGHT_PER_JOB = 2
+# So few pieces are done before the processes have started.
+_FEW = 1
 _LESS = "Try fewer jobs (--jobs 1), or less text at once"
 
 
@@ -30,13 +33,18 @@ def map_ordered(
     doing: str = "working",
     kept: str = "",
 ) -> Iterator[Out]:
+    items = iter(items)
+    first = list(islice(items, _FEW + 1))
+    if len(first) <= _FEW:
+        yield from map(function, first)
+        return
     # Started afresh rather than forked: a fork copies locks held by other libraries' threads.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
     pending: deque[Future[Out]] = deque()
     done = 0
     try:
-        for item in items:
+        for item in chain(first, items):
             pending.append(pool.submit(function, item))
             if len(pending) >= jobs * _IN_FLIGHT_PER_JOB:
                 yield pending.popleft().result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -13,6 +12,7 @@ import click
 
 from rote.cli._flags import SectionedCommand, SectionedOption
 from rote.cli._progress import TerminalReporter
+from rote.run import cores
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,8 +56,9 @@ _TRANSLATIONS = "The Bible in two translations, by chapter"
 @click.option(
     "--jobs",
     type=click.IntRange(1),
-    default=os.cpu_count(),
-    help="Cores to use",
+    default=cores(),
+    show_default="all cores",
+    help="How many cores to use",
     cls=SectionedOption,
 )
 @click.option(

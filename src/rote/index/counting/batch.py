@@ -6,10 +6,8 @@ segments and are joined in it, so that they do not depend on how many threads th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import parent_process
 from typing import TypeVar
 
 import numpy as np
@@ -27,14 +25,6 @@ Range = tuple[Counts, Counts]
 """From where to where in the sorted places of a segment each n-gram stands."""
 FEW = 512
 """So many n-grams are found before a thread has begun."""
-
-
-def cores() -> int:
-    """The cores that there are for threads; in a worker process one, for there are others."""
-    if parent_process() is not None:
-        return 1
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def in_each(work: Callable[[Part], Out], parts: Sequence[Part], threads: int) -> Iterator[Out]:
