@@ -43,7 +43,7 @@ def run(command: str, texts: list[str], folder: Path) -> dict[str, Any]:
     out = folder / "found.json"
     arguments = {
         "demo": ["demo", "-o", str(folder / "demo")],
-        "report": ["report", *texts, "-o", str(folder / "report.html"), "--overwrite"],
+        "report": ["report", *texts, "-o", str(folder / "report.html")],
     }.get(name, [name, *given, *texts])
     began = time.perf_counter()
     child = subprocess.run(

@@ -6,8 +6,9 @@ import csv
 import io
 import json
 import math
+import pickle
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -22,7 +23,7 @@ from rote.core.result import Result
 from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
 from rote.index.opening import build_index
-from rote.measure import Settings, panel
+from rote.measure import Settings, _collect, panel
 from rote.measure._compute import compute
 from rote.measure._matched import compared_names
 from rote.report._grid import grid
@@ -411,19 +412,33 @@ def test_many_groups_at_once_are_the_groups_one_by_one(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_results_are_byte_identical_at_any_number_of_jobs(name: str, tmp_path: Path) -> None:
-    path, beside = tmp_path / "texts.jsonl", fields_beside(name)
-    records = [{"text": text, **beside} for text in VARIED + REPEATED + VARIED[::-1]]
-    path.write_text("\n".join(map(json.dumps, records)))
+def test_results_are_byte_identical_at_any_number_of_jobs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside, pieces = fields_beside(name), []
+
+    def sent(function: Any, items: Any, jobs: int, **_: str) -> Iterator[Any]:
+        """As several processes: function, pieces and results are pickled. They start too slowly
+        to be started for every measure; `tests/run` tries them."""
+        for item in items:
+            pieces.append(jobs)
+            yield pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(item)))
+
+    monkeypatch.setattr(_collect, "map_ordered", sent)
+    monkeypatch.setattr(_collect, "_SMALL", 0)
+    for number, texts in enumerate((VARIED, REPEATED, VARIED[::-1])):
+        records = [{"text": text, "source": "one", **beside} for text in texts]
+        (tmp_path / f"{number}.jsonl").write_text("\n".join(map(json.dumps, records)))
     results = [
         compute(
             {name: metric_of(name).options()},
-            path,
-            settings=Settings(permutations=9, jobs=jobs),
+            [tmp_path / f"{number}.jsonl" for number in range(3)],
+            settings=Settings(by=("source",), permutations=9, jobs=jobs),
         )[0].to_json()
         for jobs in (1, 2)
     ]
     assert results[0] == results[1]
+    assert {jobs: pieces.count(jobs) >= 3 for jobs in (1, 2)} == {1: True, 2: True}
 
 
 @pytest.mark.parametrize("name", NAMES)

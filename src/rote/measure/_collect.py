@@ -31,6 +31,9 @@ from rote.measure._prepare import (
 )
 from rote.run import map_ordered
 
+_SMALL = 6 * 2**20
+"""Bytes that are read before further processes have started."""
+
 
 @dataclass(frozen=True, slots=True)
 class Collected:
@@ -135,6 +138,8 @@ def collect(
     else:
         skip = texts.options.on_error == "skip"
         preparation = Preparation(wanted, words, fields, skip)
+        if 0 < texts.size < _SMALL:  # of a pipe it is not known
+            jobs = 1
         pieces = map_ordered(preparation, texts.shards(), jobs, doing="reading texts")
         stage = reporter.stage("reading", texts.size, unit="B")
         duplicates = DuplicateIds(texts.options.on_error)
