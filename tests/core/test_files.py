@@ -12,7 +12,7 @@ import pytest
 import rote
 from rote.core.errors import OptionError
 from rote.core.files import new_file, write_atomically
-from rote.curate.reading import new_folder
+from rote.curate.folder import new_folder
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ _WRITES = """
 import os, sys
 from pathlib import Path
 from rote.core.files import write_atomically
-from rote.curate.reading import new_folder
+from rote.curate.folder import new_folder
 
 os.umask(int(sys.argv[1], 8))
 

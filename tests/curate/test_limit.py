@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.corpus import Problems, ReadOptions, open_corpus
+from rote.curate.folder import MANIFEST
 from rote.curate.limit import LimitOptions, Repeats, choose, ranks, repeats, walked
-from rote.curate.limit_folder import MANIFEST, limit
+from rote.curate.limit_folder import limit
 from rote.curate.reading import Read
 
 Parts = list[list[int]]

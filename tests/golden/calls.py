@@ -41,6 +41,11 @@ def _limit(world: World) -> Sections:
     return written(*asked, *more, path="limited") | forms(*asked, "-o", "other", only=["json"])
 
 
+def _dedup(world: World) -> Sections:
+    asked = ("dedup", world.texts, "--length", "6", "--shingle", "3", "--near", "0.9", "-q")
+    return written(*asked, path="clean") | forms(*asked, "-o", "other", only=["json"])
+
+
 def _pseudo_summaries(world: World) -> Sections:
     asked = ("pseudo-summaries", "example:answers", "-q")
     return written(*asked, path="pairs.jsonl") | forms(*asked, "-o", "p2.jsonl", only=["json"])
@@ -93,6 +98,7 @@ def _report(world: World) -> Sections:
 FIRST: dict[str, Case] = {
     **{name.replace(" ", "-"): _result(name) for name in writing("result")},
     "limit": _limit,
+    "dedup": _dedup,
     "pseudo-summaries": _pseudo_summaries,
     "generate": _generate,
     "annotate": _annotate,

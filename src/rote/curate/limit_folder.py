@@ -6,7 +6,6 @@ the folder's place, which it gets when it is whole.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -20,12 +19,12 @@ from rote.core.errors import InputError, OptionError
 from rote.core.files import check_parent
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems
+from rote.curate.folder import manifest_before, new_folder, refuse_other_input, write_manifest
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
-from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, new_folder, read
+from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, read
 from rote.run import check_jobs, map_ordered
 
 SCHEMA = 1
-MANIFEST = "manifest.json"
 _MADE_BY = "rote limit"
 # Seconds of one core and bytes for each word, measured on verses of 25 words; to plan by.
 _READ, _NUMBERED, _WALKED, _MEMORY = 1e-6, 7e-8, 4e-8, 50
@@ -57,7 +56,7 @@ def limit(
     tokenizer = words.get(options.tokenizer)
     first = look(corpus, options.field, options.tokenizer)
     settings = _settings(options, first.name, tokenizer.signature)
-    before = _before(folder, settings)
+    before = manifest_before(folder, _MADE_BY, settings)
     reporter.say(_expected(first, options, jobs))
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
@@ -65,7 +64,7 @@ def limit(
     if not len(found):
         raise InputError("the input holds no text that can be used")
     if before is not None:
-        _refuse_other_input(folder, before, found)
+        refuse_other_input(folder, before, found.fingerprint)
         return Made(before, found.problems, new=False)
     if options.sizes and max(options.sizes) > len(found):
         raise OptionError(
@@ -83,7 +82,7 @@ def limit(
     with new_folder(folder) as partial:
         _write(corpus, partial, subsets, found, jobs, reporter)
         manifest = _manifest(settings, options, found, counted, subsets, partial)
-        (partial / MANIFEST).write_text(_written(manifest), encoding="utf-8")
+        write_manifest(partial, manifest)
     return Made(manifest, found.problems, new=True)
 
 
@@ -115,42 +114,6 @@ def _settings(options: LimitOptions, field: str, tokenizer: str) -> dict[str, An
     held = asdict(options) | {"field": field, "tokenizer": tokenizer}
     held = {"max": held.pop("most"), **held}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in held.items()}
-
-
-def _before(folder: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
-    """The manifest of an earlier run with the same settings; whatever else is there is refused."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
-    other = f"{folder} exists and is not of this command: choose a new folder"
-    if not (folder / MANIFEST).is_file():
-        raise OptionError(other)
-    try:
-        held: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if held["made_by"] != _MADE_BY:
-            raise OptionError(other)
-        theirs = held["settings"]
-        sizes = {each["file"]: each["bytes"] for each in held["subsets"]}
-    except (ValueError, KeyError, TypeError) as error:
-        raise OptionError(other) from error
-    if different := [name for name in settings if theirs.get(name) != settings[name]]:
-        shown = ", ".join(f"{n} {theirs.get(n)}, not {settings[n]}" for n in different)
-        raise OptionError(
-            f"{folder} holds subsets made with other settings ({shown}): choose a new folder"
-        )
-    for name, size in sizes.items():
-        if not (folder / name).is_file() or (folder / name).stat().st_size != size:
-            raise OptionError(
-                f"{folder / name} is missing or changed: remove {folder}, or choose a new folder"
-            )
-    return held
-
-
-def _refuse_other_input(folder: Path, before: dict[str, Any], found: Read) -> None:
-    if before["input"]["fingerprint"] != found.fingerprint:
-        raise OptionError(
-            f"{folder} holds subsets of other texts (fingerprint {before['input']['fingerprint']}, "
-            f"not {found.fingerprint}): choose a new folder"
-        )
 
 
 def _write(
@@ -253,8 +216,3 @@ def _dropped(subset: Subset, found: Read, counted: Repeats, n: int) -> dict[str,
             ],
         }
     }
-
-
-def _written(manifest: dict[str, Any]) -> str:
-    text = json.dumps(manifest, indent=1, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace").decode() + "\n"

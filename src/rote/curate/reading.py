@@ -11,11 +11,8 @@ same fields under the same names. What was no record to begin with (a text file,
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -24,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import layers, words
+from rote.annotate import layers, sentences, words
 from rote.core.annotation import Annotation
 from rote.core.column import Column
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.core.files import beside, check_parent, new_file
+from rote.core.files import new_file
 from rote.core.layer import Ids, Layer, Offsets
 from rote.core.progress import Reporter
 from rote.core.sample import SEVERAL
@@ -96,20 +93,6 @@ def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> list[bytes]:
     return found
 
 
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to write into, beside its place; it gets its name once everything is in it."""
-    check_parent(path)
-    partial = beside(path)
-    partial.mkdir()
-    try:
-        yield partial
-        os.rename(partial, path)  # an empty folder there is replaced, a full one refused
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-
-
 REFERENCE = "reference"
 _LOOKED_AT = 2_000
 
@@ -131,6 +114,11 @@ class Read:
     lines: tuple[NDArray[np.int64], ...]
     fingerprint: str
     problems: Problems
+    beside: Mapping[str, list[Any]] = field(default_factory=dict)
+    """What the fields hold that were asked for, a value for each text."""
+    labels: Sequence[str] = ()
+    """What the file of each text is called."""
+    sentence_ends: Offsets | None = None
 
     def __len__(self) -> int:
         return len(self.last_parts)
@@ -161,6 +149,7 @@ class Piece:
     counts: NDArray[np.int64]
     """How many parts each text has."""
     digests: list[bytes]
+    beside: dict[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +160,18 @@ class Tokenizing:
     layer: str
     tokenizer: str
     skip: bool
+    beside: tuple[str, ...] = ()
+    """Fields whose values are kept beside the words."""
+    sentences: bool = False
 
     def __call__(self, shard: Shard) -> Piece:
         own = self.field is None or self.field == shard.fields.text
         batch = shard.read() if own else self._checked(shard.read())
         parts = [[d.text] if own else texts_in(d.meta, str(self.field)) for d in batch.documents]
-        word = words.get(self.tokenizer)([text for several in parts for text in several])
+        texts = [text for several in parts for text in several]
+        word = words.get(self.tokenizer)(texts)
+        if self.sentences:
+            word = sentences.split(texts, word)
         digests = [digest(document) for document in batch.documents]
         if not own:
             digests = [
@@ -189,6 +184,7 @@ class Tokenizing:
             layer=_without_spans(layers.derive(word, self.layer)),
             counts=np.fromiter(map(len, parts), np.int64, len(parts)),
             digests=digests,
+            beside={n: [d.meta.get(n) for d in batch.documents] for n in self.beside},
         )
 
     def _checked(self, batch: Batch) -> Batch:
@@ -270,23 +266,34 @@ class UniqueIds:
         return self._in_all.check(self._in_file.check(batch), skip=self._skip)
 
 
-def read(corpus: Corpus, work: Tokenizing, *, jobs: int, reporter: Reporter) -> Read:
-    """Read all texts once."""
+def read(
+    corpus: Corpus, work: Tokenizing, *, jobs: int, reporter: Reporter, unique: bool = True
+) -> Read:
+    """Read all texts once; an id may occur again only where that is said not to matter."""
     ids, part_ends, counts = Column(np.int32), Column(np.int64), Column(np.int64)
+    sentence_ends: list[Offsets] = []
+    beside: dict[str, list[Any]] = {name: [] for name in work.beside}
     numbers: dict[str, int] = {}
     digests: list[bytes] = []
     lines: list[NDArray[np.int64]] = []
-    fingerprint, problems, unique, items = Fingerprint(), Problems(), UniqueIds(corpus), 0
+    fingerprint, problems, items = Fingerprint(), Problems(), 0
+    known = UniqueIds(corpus) if unique else None
+    labels: list[str] = []
     with reporter.stage("reading", corpus.size, unit="B") as advance:
         for piece in map_ordered(work, corpus.shards(), jobs, doing="reading texts"):
-            batch = unique.check(piece.batch)
+            batch = known.check(piece.batch) if known else piece.batch
             problems.add(batch.problems)
             lines.append(np.array(batch.lines, np.int64))
+            labels += [batch.label] * len(batch.lines)
             piece = _kept(piece, np.isin(piece.batch.lines, batch.lines))
             table = [numbers.setdefault(entry, len(numbers)) for entry in piece.layer.vocabulary]
             ids.append(np.array(table, np.int32)[piece.layer.ids] if table else piece.layer.ids)
             part_ends.append(piece.layer.text_ends + items)
             counts.append(piece.counts)
+            if piece.layer.sentence_ends is not None:
+                sentence_ends.append(piece.layer.sentence_ends + items)
+            for name, values in piece.beside.items():
+                beside[name] += values
             items += len(piece.layer.ids)
             digests.append(b"".join(piece.digests))
             fingerprint.add(piece.digests)
@@ -300,6 +307,9 @@ def read(corpus: Corpus, work: Tokenizing, *, jobs: int, reporter: Reporter) -> 
         lines=tuple(lines),
         fingerprint=fingerprint.hexdigest(),
         problems=problems,
+        beside=beside,
+        labels=labels,
+        sentence_ends=np.concatenate(sentence_ends) if sentence_ends else None,
     )
 
 
@@ -309,15 +319,22 @@ def _kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
         return piece
     parts = np.repeat(kept, piece.counts)
     lengths = piece.layer.text_ends - piece.layer.text_starts
+    words = np.repeat(parts, lengths)
+    ends = piece.layer.sentence_ends
     return replace(
         piece,
         layer=replace(
             piece.layer,
-            ids=piece.layer.ids[np.repeat(parts, lengths)],
+            ids=piece.layer.ids[words],
             text_ends=np.cumsum(lengths[parts]),
+            # A sentence is within one text, so the word before its end tells whether it stays.
+            sentence_ends=None
+            if ends is None
+            else np.cumsum(words, dtype=np.int64)[ends - 1][words[ends - 1]],
         ),
         counts=piece.counts[kept],
         digests=[found for found, stays in zip(piece.digests, kept) if stays],
+        beside={n: [v for v, stays in zip(vs, kept) if stays] for n, vs in piece.beside.items()},
     )
 
 

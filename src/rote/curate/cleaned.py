@@ -1,0 +1,299 @@
+"""A corpus written again without some of its documents and words, each file in its own format.
+
+Records keep their fields; what came as JSONL, JSON, CSV, TSV, Parquet or text, packed or not,
+is written as that, and anything else as JSONL. Words are cut together with the white space
+behind them, so that what is left reads on.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+from rote.annotate import words
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.core.progress import Reporter
+from rote.corpus import Corpus, Shard
+from rote.curate.reading import json_line, record_of
+from rote.run import map_ordered
+
+Words = tuple[int, int]
+"""From where to where, in words of a document."""
+_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+_GZIP_LEVEL, _ZSTD_LEVEL = 6, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What is done to the documents of one shard, by line: None drops one, else words are cut.
+
+    `told` are words that somebody wants to read, cut or not; `lines` are all that are read.
+    """
+
+    lines: frozenset[int]
+    cuts: Mapping[int, Sequence[Words] | None] = field(default_factory=dict)
+    told: Mapping[int, Sequence[Words]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Words of a document: whose, where its text has them, and the text."""
+
+    id: str
+    file: str
+    line: int
+    start: int
+    end: int
+    text: str
+
+
+Tellings = dict[tuple[int, Words], Told]
+"""By line and words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Edits a shard; small and picklable, since it travels to worker processes."""
+
+    tokenizer: str
+    form: str
+
+    def __call__(self, given: tuple[Shard, Edits]) -> tuple[Any, int, Tellings]:
+        """What is written of it in its form, how many documents that are, and what is told."""
+        shard, edits = given
+        records, told, seen = [], {}, 0
+        for number, record in shard.records():
+            if number not in edits.lines or isinstance(record, InputError):
+                continue
+            seen += 1
+            cuts = edits.cuts.get(number, ())
+            asked = edits.told.get(number, ())
+            if cuts or asked:
+                identity, text = _known(record, shard, number)
+                layer = words.get(self.tokenizer)([text])
+                starts, ends = layer.starts.tolist(), layer.ends.tolist()
+                for first, last in asked:
+                    begin, end = starts[first], ends[last - 1]
+                    origin = shard.origin.file
+                    told[number, (first, last)] = Told(
+                        identity, origin, number, begin, end, text[begin:end]
+                    )
+                for first, last in reversed(cuts or ()):
+                    text = _cut(text, starts, ends, first, last)
+                if isinstance(record, Document):
+                    record = Document(record.id, text, record.meta)
+                else:
+                    record = {**record, shard.fields.text: text}
+            if cuts is not None:
+                records.append(record)
+        if seen != len(edits.lines):
+            raise InputError(
+                "the file has changed since it was read first",
+                file=shard.origin.file,
+                remedy="Run the command again while nothing writes to it",
+            )
+        return _FORMS[self.form].piece(records), len(records), told
+
+
+def _known(record: Any, shard: Shard, number: int) -> tuple[str, str]:
+    if isinstance(record, Document):
+        return record.id, record.text
+    found = record.get(shard.fields.id) if shard.fields.id else None
+    identity = f"{shard.origin.name}:{number}" if found is None else str(found)
+    return identity, record[shard.fields.text]
+
+
+def _cut(text: str, starts: Sequence[int], ends: Sequence[int], first: int, last: int) -> str:
+    """The text without words `first` to `last`; what follows takes their place."""
+    if last < len(starts):
+        return text[: starts[first]] + text[starts[last] :]
+    return text[: ends[first - 1] if first else 0] + text[ends[last - 1] :]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How records are written: each shard's `piece` where it is read, then `write`, in order."""
+
+    piece: Callable[[Sequence[Any]], Any]
+    write: Callable[[IO[bytes], Iterator[Any], str], None]
+
+
+def _as_record(record: Any) -> Mapping[str, Any]:
+    return record_of(record) if isinstance(record, Document) else record
+
+
+def _lines(records: Sequence[Any]) -> bytes:
+    return b"".join(json_line(_as_record(record)) for record in records)
+
+
+def _write_bytes(file: IO[bytes], pieces: Iterator[bytes], _: str) -> None:
+    for piece in pieces:
+        file.write(piece)
+
+
+def _write_array(file: IO[bytes], pieces: Iterator[bytes], _: str) -> None:
+    before = b"[\n"
+    for piece in pieces:
+        for line in piece.splitlines():
+            file.write(before + line)
+            before = b",\n"
+    file.write(b"\n]\n" if before == b",\n" else b"[]\n")
+
+
+def _write_table(file: IO[bytes], pieces: Iterator[Sequence[Any]], ending: str) -> None:
+    text = io.TextIOWrapper(file, "utf-8", newline="")
+    writer = None
+    for records in pieces:
+        for record in records:
+            if writer is None:
+                separator = _SEPARATORS.get(ending, ",")
+                writer = csv.DictWriter(
+                    text, list(record), delimiter=separator, lineterminator="\n"
+                )
+                writer.writeheader()
+            writer.writerow(record)
+    text.flush()
+    text.detach()
+
+
+def _write_parquet(file: IO[bytes], pieces: Iterator[Sequence[Any]], _: str) -> None:
+    import polars as pl
+
+    frames = [
+        pl.DataFrame(list(records), infer_schema_length=None) for records in pieces if records
+    ]
+    pl.concat(frames or [pl.DataFrame()], how="diagonal_relaxed").write_parquet(file)
+
+
+def _texts(records: Sequence[Any]) -> list[str]:
+    return [r.text if isinstance(r, Document) else r["text"] for r in records]
+
+
+def _write_texts(between: str) -> Callable[[IO[bytes], Iterator[list[str]], str], None]:
+    def write(file: IO[bytes], pieces: Iterator[list[str]], _: str) -> None:
+        first = True
+        for piece in pieces:
+            for text in piece:
+                file.write(("" if first else between).encode() + text.encode())
+                first = False
+        file.write(b"\n")
+
+    return write
+
+
+_FORMS = {
+    "jsonl": Form(_lines, _write_bytes),
+    "json": Form(_lines, _write_array),
+    "csv": Form(list, _write_table),
+    "parquet": Form(list, _write_parquet),
+    "line": Form(_texts, _write_texts("\n")),
+    "paragraph": Form(_texts, _write_texts("\n\n")),
+    "files": Form(list, _write_bytes),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One file: how many documents it holds, and what was told of those that were read."""
+
+    file: str
+    documents: int
+    told: list[Tellings]
+    """For each shard."""
+
+
+def write_cleaned(
+    corpus: Corpus,
+    folder: Path,
+    edits: Sequence[Edits],
+    *,
+    tokenizer: str,
+    jobs: int,
+    reporter: Reporter,
+) -> list[Written]:
+    """Write every file of the corpus into the folder, edited; `edits` has one entry a shard."""
+    written: list[Written] = []
+    names: set[str] = set()
+    left = iter(edits)
+    with reporter.stage("writing", corpus.size, unit="B") as advance:
+        for part in corpus.parts:
+            plain = part.plain or corpus.options.plain
+            form, name = _form(part, plain)
+            name = _free(name, names)
+            shards = Corpus([part], corpus.options).shards()
+            work = Work(tokenizer, form)
+            given = ((shard, next(left)) for shard in _advancing(shards, advance))
+            pieces = map_ordered(work, given, jobs, doing="writing texts")
+            told: list[Tellings] = []
+            count = [0]
+
+            def contents(pieces: Any = pieces, told: Any = told, count: Any = count) -> Any:
+                for piece, documents, said in pieces:
+                    told.append(said)
+                    count[0] += documents
+                    yield piece
+
+            if form == "files":
+                (folder / name).mkdir()
+                for document in (one for piece in contents() for one in piece):
+                    place = folder / name / f"{Path(document.id).name or 'text'}.txt"
+                    place.write_text(document.text, encoding="utf-8")
+            else:
+                with _packed(folder / name) as file:
+                    ending = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
+                    _FORMS[form].write(file, contents(), ending)
+            written.append(Written(name, count[0], told))
+    return written
+
+
+def _advancing(shards: Iterator[Shard], advance: Any) -> Iterator[Shard]:
+    for shard in shards:
+        yield shard
+        advance(shard.size)
+
+
+def _form(part: Any, plain: str) -> tuple[str, str]:
+    """How a part is written, and under which name."""
+    if part.reader == "text" and plain == "file":
+        return "files", part.origin.label
+    name = Path(part.origin.file).name if isinstance(part.where, Path) else part.origin.name
+    if part.reader == "text":
+        return plain, name
+    if part.reader in _FORMS and isinstance(part.where, Path):
+        return part.reader, name.removesuffix(".zst").removesuffix(".gz") if (
+            part.reader == "parquet"
+        ) else name
+    return "jsonl", f"{name.split('.')[0]}.jsonl"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or one with a number where another file of the corpus has it."""
+    stem, dot, ending = name.partition(".")
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{stem}-{number}{dot}{ending}"
+    taken.add(free)
+    return free
+
+
+@contextmanager
+def _packed(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("wb") as raw:
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as packed:
+                yield cast(IO[bytes], packed)
+        elif path.suffix == ".zst":
+            import zstandard
+
+            with zstandard.ZstdCompressor(_ZSTD_LEVEL).stream_writer(raw, closefd=False) as packed:
+                yield packed
+        else:
+            yield raw

@@ -1,0 +1,88 @@
+"""Folders that a command makes: whole or not there, with a manifest that explains them.
+
+A folder of the same command, settings and input is left as it is; whatever else is at its place
+is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rote.core.errors import OptionError
+from rote.core.files import beside, check_parent
+
+MANIFEST = "manifest.json"
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to write into, beside its place; it gets its name once everything is in it."""
+    check_parent(path)
+    partial = beside(path)
+    partial.mkdir()
+    try:
+        yield partial
+        os.rename(partial, path)  # an empty folder there is replaced, a full one refused
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """For people to read as well."""
+    text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+    (folder / MANIFEST).write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def manifest_before(
+    folder: Path, made_by: str, settings: Mapping[str, Any], files: str = "subsets"
+) -> dict[str, Any] | None:
+    """The manifest of an earlier run with the same settings; whatever else is there is refused.
+
+    `files` names the manifest's list of what the folder holds, each with `file` and `bytes`.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    other = f"{folder} exists and is not of this command: choose a new folder"
+    if not (folder / MANIFEST).is_file():
+        raise OptionError(other)
+    try:
+        held: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if held["made_by"] != made_by:
+            raise OptionError(other)
+        theirs = held["settings"]
+        sizes = {each["file"]: each["bytes"] for each in held[files]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise OptionError(other) from error
+    if different := [name for name in settings if theirs.get(name) != settings[name]]:
+        shown = ", ".join(f"{n} {theirs.get(n)}, not {settings[n]}" for n in different)
+        raise OptionError(
+            f"{folder} holds {files} made with other settings ({shown}): choose a new folder"
+        )
+    for name, size in sizes.items():
+        if not (folder / name).exists() or size_of(folder / name) != size:
+            raise OptionError(
+                f"{folder / name} is missing or changed: remove {folder}, or choose a new folder"
+            )
+    return held
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    files = path.iterdir() if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files)
+
+
+def refuse_other_input(folder: Path, before: Mapping[str, Any], fingerprint: str) -> None:
+    """A folder was made of these texts, or it is not taken for theirs."""
+    if before["input"]["fingerprint"] != fingerprint:
+        raise OptionError(
+            f"{folder} holds what was made of other texts (fingerprint "
+            f"{before['input']['fingerprint']}, not {fingerprint}): choose a new folder"
+        )

@@ -1,0 +1,146 @@
+"""A corpus without its repetitions, and a ledger of what went, where, and which copy stayed.
+
+Whole documents go if an earlier one that stays is at least --near similar (Jaccard over runs of
+--shingle words, exact: none is missed and none is guessed). Of the others every run of --length
+words or more is cut that was kept before, so one copy of everything stays. The folder DIR gets the
+files in the formats they came in, removed.jsonl and a manifest.json with what each source shares
+with the others.
+
+\b
+  rote dedup crawl/*.jsonl.zst -o clean
+  rote dedup web.parquet --length 100 --near 0 --cut sentence -o clean
+  rote dedup train.jsonl --against IDX --prefer books --newest year -o clean
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.record import Call, Findings, Study
+from rote.core.result import Result
+from rote.core.table import Column, Table
+from rote.corpus import ReadOptions
+from rote.curate.dedup import DedupOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where the corpus goes, and what it is compared with beside itself."""
+
+    SECTION: ClassVar[str] = "Output"
+    output: Path = option(
+        Path("rote-dedup"),
+        "The folder; a new one, or one of the same run",
+        short="-o",
+        metavar="DIR",
+        writes="folder",
+        sign=unsigned,
+    )
+    against: str | None = handle(
+        None, "Cut what this corpus holds as well: an index, or a file of texts", "IDX"
+    )
+    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def run(call: Call) -> Findings:
+    """Find what is repeated, and write what is left."""
+    from rote.core.compiling import say_if_compiling
+    from rote.curate.dedup_folder import dedup
+
+    options = call.options
+    say_if_compiling(call.reporter, "rote.curate._dedup_kernels")
+    made = dedup(
+        call.inputs,
+        options.output,
+        call.of(DedupOptions),
+        against=options.against,
+        jobs=options.jobs,
+        reporter=call.reporter,
+    )
+    for line in made.problems.listed():
+        call.reporter.say(line)
+    if not made.new:
+        call.reporter.say(f"{options.output} holds this already: nothing was written")
+    held = made.manifest
+    rows = [
+        {
+            **row,
+            "share": (row["words_removed_with_documents"] + row["words_cut"])
+            / max(1, row["words"]),
+        }
+        for row in held["sources"]
+    ]
+    return Findings(
+        signed={**held["settings"], "texts": held["input"]["fingerprint"][:12]},
+        tables={"sources": rows, "shared": held["shared"], "passages": held["passages"]},
+        about={"folder": str(options.output), "manifest": held},
+    )
+
+
+def _account(made: Result, place: str) -> str:
+    held = made.about["manifest"]
+    gone = sum(row["documents_removed"] for row in held["sources"])
+    words = sum(row["words_cut"] for row in held["sources"])
+    left = sum(file["texts"] for file in held["files"])
+    return (
+        f"{place}: {left:,} of {held['input']['texts']:,} texts; {gone:,} documents went as "
+        f"duplicates, and {words:,} words were cut from others (removed.jsonl lists them)"
+    )
+
+
+STUDY = Study(
+    name="dedup",
+    title="Duplicates",
+    says="A corpus without its repetitions: near-duplicates and repeated runs of words.",
+    takes="texts",
+    metavar="CORPUS...",
+    options=Options,
+    more=(DedupOptions, ReadOptions),
+    without=("strip_prompt", "prompt_field"),
+    run=run,
+    output="data",
+    account=_account,
+    layout=(
+        Table(
+            "sources",
+            "What went",
+            (
+                Column("source"),
+                Column("texts", kind="count"),
+                Column("words", kind="count"),
+                Column("documents_removed", "documents that went", kind="count"),
+                Column("words_cut", "words cut", kind="count"),
+                Column("share", "share of words", kind="share"),
+            ),
+            limit=1000,
+        ),
+        Table(
+            "shared",
+            "What each source holds that another document of these holds too",
+            (
+                Column("source"),
+                Column("also_in", "also in"),
+                Column("words", kind="count"),
+                Column("share", kind="share"),
+            ),
+            limit=100,
+        ),
+        Table(
+            "passages",
+            "Passages that are repeated most",
+            (
+                Column("times", kind="count"),
+                Column("documents", kind="count"),
+                Column("words", "length", kind="count"),
+                Column("text", kind="text"),
+            ),
+            limit=10,
+        ),
+    ),
+)

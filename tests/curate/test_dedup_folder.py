@@ -1,0 +1,230 @@
+"""The folder of `rote dedup`: formats, planted copies, what a second run finds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rote.core.errors import OptionError
+from rote.corpus import ReadOptions, open_corpus
+from rote.curate.dedup import DedupOptions
+from rote.curate.dedup_folder import LEDGER, Made, dedup
+from rote.curate.folder import MANIFEST
+from rote.index.opening import build_index
+
+RNG = random.Random(5)
+WORDS = ["".join(RNG.choices("abcdefghij", k=RNG.randint(2, 7))) for _ in range(400)]
+
+
+def prose(words: int, seed: int) -> str:
+    rng = random.Random(seed)
+    return " ".join(rng.choices(WORDS, k=words))
+
+
+PASSAGE = prose(30, 1_000)
+TEXTS = [
+    f"{prose(40, 1)} {PASSAGE} {prose(40, 2)}",
+    f"{prose(20, 3)} {PASSAGE.upper()}",
+    prose(60, 4),
+    prose(60, 4) + " indeed",
+    f"{PASSAGE} {prose(25, 5)}",
+]
+SMALL = DedupOptions(length=20, near=0.8, shingle=3)
+
+
+def made(inputs: Any, folder: Path, options: DedupOptions = SMALL, **more: Any) -> Made:
+    return dedup(open_corpus(inputs), folder, options, **more)
+
+
+def ledger(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in (MANIFEST, LEDGER)
+    }
+
+
+def records() -> list[dict[str, Any]]:
+    return [
+        {"id": f"t{n}", "text": text, "source": "ab"[n % 2], "year": 2000 + n}
+        for n, text in enumerate(TEXTS)
+    ]
+
+
+def as_jsonl(path: Path) -> Path:
+    path = path / "texts.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records()))
+    return path
+
+
+def as_json(path: Path) -> Path:
+    path = path / "texts.json"
+    path.write_text(json.dumps(records()))
+    return path
+
+
+def as_gz(path: Path) -> Path:
+    plain = as_jsonl(path).read_bytes()
+    path = path / "texts.jsonl.gz"
+    path.write_bytes(gzip.compress(plain))
+    return path
+
+
+def as_csv(path: Path) -> Path:
+    path = path / "texts.csv"
+    pl.DataFrame(records()).write_csv(path)
+    return path
+
+
+def as_tsv(path: Path) -> Path:
+    path = path / "texts.tsv"
+    pl.DataFrame(records()).write_csv(path, separator="\t")
+    return path
+
+
+def as_parquet(path: Path) -> Path:
+    path = path / "texts.parquet"
+    pl.DataFrame(records()).write_parquet(path)
+    return path
+
+
+LEFT = [
+    TEXTS[0],
+    prose(20, 3),
+    TEXTS[2],
+    prose(25, 5),
+]
+
+
+@pytest.mark.parametrize("written", [as_jsonl, as_json, as_gz, as_csv, as_tsv, as_parquet])
+def test_every_format_comes_out_as_it_came_in(
+    written: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    path = written(tmp_path)
+    result = made(path, tmp_path / "out")
+    assert [each["file"] for each in result.manifest["files"]] == [path.name]
+    found = list(open_corpus(tmp_path / "out" / path.name))
+    assert [document.text for document in found] == LEFT
+    assert [document.id for document in found] == ["t0", "t1", "t2", "t4"]
+    assert [str(document.meta["year"]) for document in found] == ["2000", "2001", "2002", "2004"]
+
+
+@pytest.mark.parametrize("plain", ["line", "paragraph", "file"])
+def test_plain_text_comes_out_as_it_came_in(plain: Any, tmp_path: Path) -> None:
+    options = ReadOptions(plain=plain)
+    if plain == "file":
+        path = tmp_path / "texts"
+        path.mkdir()
+        for number, text in enumerate(TEXTS):
+            (path / f"{number}.txt").write_text(text)
+    else:
+        path = tmp_path / "texts.txt"
+        path.write_text(("\n" if plain == "line" else "\n\n").join(TEXTS))
+    dedup(open_corpus(path, options), tmp_path / "out", SMALL)
+    found = open_corpus(tmp_path / "out" / path.name, options)
+    assert [document.text.strip() for document in found] == LEFT
+
+
+def test_the_ledger_names_what_went_and_the_copy_that_stayed(tmp_path: Path) -> None:
+    made(as_jsonl(tmp_path), tmp_path / "out")
+    rows = ledger(tmp_path / "out")
+    assert [(row["kind"], row["id"], row["kept"]["id"]) for row in rows] == [
+        ("run", "t1", "t0"),
+        ("document", "t3", "t2"),
+        ("run", "t4", "t0"),
+    ]
+    for row in rows:
+        text = TEXTS[int(row["id"][1])]
+        copy = TEXTS[int(row["kept"]["id"][1])]
+        assert text[row["start"] : row["end"]][:299] == row["text"].rstrip("…")[:299]
+        if row["kind"] == "run":
+            kept = copy[row["kept"]["start"] : row["kept"]["end"]]
+            assert kept.lower() == text[row["start"] : row["end"]].lower() == PASSAGE
+        else:
+            assert row["similarity"] == pytest.approx(58 / 59)
+
+
+def test_what_was_made_is_left_alone_and_other_things_are_refused(tmp_path: Path) -> None:
+    path = as_jsonl(tmp_path)
+    first = made(path, tmp_path / "out")
+    again = made(path, tmp_path / "out")
+    assert (first.new, again.new, again.manifest) == (True, False, first.manifest)
+    with pytest.raises(OptionError, match="other settings"):
+        made(path, tmp_path / "out", DedupOptions(length=30, shingle=3))
+    path.write_text(path.read_text() + json.dumps({"id": "new", "text": "one more"}) + "\n")
+    with pytest.raises(OptionError, match="of other texts"):
+        made(path, tmp_path / "out")
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def test_what_another_corpus_holds_goes_too(tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"id": "o", "text": f"So {PASSAGE} {prose(9, 8)}"}) + "\n")
+    build_index(other, tmp_path / "IDX", layers=("lower",))
+    path = as_jsonl(tmp_path)
+    made(path, tmp_path / "a", against=str(tmp_path / "IDX"))
+    made(path, tmp_path / "b", against=str(other))
+    texts = [document.text for document in open_corpus(tmp_path / "a" / path.name)]
+    assert texts == [f"{prose(40, 1)} {prose(40, 2)}", *LEFT[1:]]
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_what_each_source_shares_is_counted(tmp_path: Path) -> None:
+    held = made(as_jsonl(tmp_path), tmp_path / "out").manifest
+    assert [row["words_cut"] for row in held["sources"]] == [30, 30]
+    assert [row["documents_removed"] for row in held["sources"]] == [0, 1]
+    shared = {(row["source"], row["also_in"]): row["words"] for row in held["shared"]}
+    # Of a: the passage twice, and the text that b has again; of b: the passage, and that text.
+    assert shared == {("a", "a"): 60, ("a", "b"): 120, ("b", "a"): 90, ("b", "b"): 0}
+    assert held["passages"][0]["text"] == PASSAGE
+    assert held["passages"][0]["times"] == held["passages"][0]["documents"] == 3
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=30), min_size=1, max_size=6),
+    st.sampled_from([0.0, 0.6, 1.0]),
+)
+@settings(max_examples=40)
+def test_to_run_it_again_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], near: float
+) -> None:
+    folder = tmp_path_factory.mktemp("dedup")
+    path = folder / "texts.jsonl"
+    path.write_text("".join(json.dumps({"text": " ".join(text)}) + "\n" for text in texts))
+    options = DedupOptions(length=4, near=near, shingle=2)
+    made(path, folder / "one", options)
+    again = made(folder / "one" / path.name, folder / "two", options)
+    assert contents(folder / "one") == contents(folder / "two")
+    assert ledger(folder / "two") == []
+    assert again.manifest["passes"] == 1
+
+
+def test_files_of_one_name_and_ids_that_occur_again_are_taken(tmp_path: Path) -> None:
+    paths = []
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        paths.append(as_jsonl(tmp_path / str(number)))
+    result = made(paths, tmp_path / "out")
+    assert [each["file"] for each in result.manifest["files"]] == ["texts.jsonl", "texts-2.jsonl"]
+    assert [each["texts"] for each in result.manifest["files"]] == [4, 0]
+
+
+def test_jobs_change_no_byte(tmp_path: Path) -> None:
+    paths = [as_jsonl(tmp_path), as_csv(tmp_path)]
+    for jobs in (1, 2):
+        made(paths, tmp_path / str(jobs), jobs=jobs)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert (tmp_path / "1" / LEDGER).read_bytes() == (tmp_path / "2" / LEDGER).read_bytes()
