@@ -16,21 +16,13 @@ from rote.measure import panel
 
 PUBLIC = [
     *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
-    *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature", "UnknownName"),
-    *("__version__", "build_index", "compression", "contamination", "correlate", "dedup"),
-    *(
-        "diversity",
-        "entity_scores",
-        "evaluate",
-        "factors",
-        "favoured",
-        "generate",
-        "homogenization",
-    ),
-    *("index_texts", "lexical", "limit", "memorization", "novelty", "open_corpus", "open_index"),
-    *("originality", "overlap", "perplexity", "perturb", "popularity", "precision_recall"),
-    *("pseudo_summaries", "report", "rouge", "self_repetition", "semantic", "similarity"),
-    *("style_memorization", "syntactic", "templates", "trace"),
+    *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature"),
+    *("UnknownName", "__version__", "build_index", "compression", "contamination", "correlate"),
+    *("dedup", "diversity", "entity_scores", "evaluate", "factors", "favoured", "generate"),
+    *("homogenization", "index_texts", "lexical", "limit", "memorization", "novelty"),
+    *("open_corpus", "open_index", "originality", "overlap", "perplexity", "perturb"),
+    *("popularity", "precision_recall", "pseudo_summaries", "report", "rouge", "self_repetition"),
+    *("semantic", "similarity", "style_memorization", "syntactic", "templates", "trace"),
 ]
 
 
