@@ -4,7 +4,8 @@
     python benchmarks/index.py --grow 10 [TEXTS]    the same on a corpus ten times as large
 
 TEXTS is anything rote reads (default: ../shared/data/novels_en/all-novels.jsonl.zst, or both
-Bibles of the extra `demo`). All run in one process on the same numbers; seconds are processor
+Bibles of the extra `demo`). A peer that is not installed is named and left out. All run in one
+process on the same numbers; seconds are processor
 seconds, so that a busy machine distorts little. A larger corpus is made of the same texts with
 30 % of the words replaced at random, so that it does not repeat itself. Compiling is done before
 the clock starts.
@@ -13,13 +14,14 @@ the clock starts.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -65,9 +67,18 @@ def clock(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, found
 
 
-def peer(package: str, ending: str) -> ModuleType:
-    """One module of an installed package, without what the package itself would import."""
-    files = [f for f in distribution(package).files or () if f.match(f"{package}/{ending}")]
+def peer(package: str, ending: str = "") -> ModuleType | None:
+    """A package, or one module of it without what the package itself would import.
+
+    None, and a line that says so, if it is not installed.
+    """
+    try:
+        if not ending:
+            return importlib.import_module(package)
+        files = [f for f in distribution(package).files or () if f.match(f"{package}/{ending}")]
+    except (ModuleNotFoundError, PackageNotFoundError):
+        print(f"{package} is not installed: nothing is compared with it")
+        return None
     spec = importlib.util.spec_from_file_location(package, files[0].locate())
     assert spec is not None
     assert spec.loader is not None
@@ -123,18 +134,23 @@ def line(
     print(f"  {title:<44}{seconds:8.2f} s{amount / seconds / 1e6:9.2f} M/s{ratios}", flush=True)
 
 
-def build(corpus: Corpus, tokens: ModuleType, division: Any) -> Any:
+def build(corpus: Corpus, tokens: Any, division: Any) -> Any:
     """Sorting all suffixes, beside the peers; gives the index of tokengrams back."""
-    size = len(corpus.ids)
-    width = np.uint16 if corpus.entries <= 2**16 else np.uint32
-    with tempfile.NamedTemporaryFile(suffix=".bin") as file:
-        corpus.ids.astype(width).tofile(file)
-        file.flush()
+    size, index = len(corpus.ids), None
+    theirs: dict[str, float] = {}
+    if tokens is not None:
+        width = np.uint16 if corpus.entries <= 2**16 else np.uint32
         vocab = 2**16 if width is np.uint16 else 2**17
-        theirs, index = clock(lambda: tokens.InMemoryIndex.from_token_file(file.name, vocab=vocab))
-    division_time, _ = clock(lambda: division.divsufsort(corpus.ids))
+        with tempfile.NamedTemporaryFile(suffix=".bin") as file:
+            corpus.ids.astype(width).tofile(file)
+            file.flush()
+            theirs["tokengrams"], index = clock(
+                lambda: tokens.InMemoryIndex.from_token_file(file.name, vocab=vocab)
+            )
+    if division is not None:
+        theirs["pydivsufsort"], _ = clock(lambda: division.divsufsort(corpus.ids))
     ours, _ = clock(lambda: sort_suffixes(corpus.ids, corpus.entries))
-    line("build, natural text", ours, size, {"tokengrams": theirs, "pydivsufsort": division_time})
+    line("build, natural text", ours, size, theirs)
     # Where everything repeats: a twentieth of the corpus, twenty times.
     part = np.append(corpus.ids[: size // 20], np.int32(0))
     repeated = np.tile(part, 20)
@@ -177,22 +193,20 @@ def count(corpus: Corpus, lookup: Lookup, theirs: Any) -> None:
     ours, _ = clock(lambda: lookup.ranges(flat, ends))
     line("counts in a batch, n = 1..8", ours, len(ends))
     asked = [gram.tolist() for gram in shuffled[:ONE_BY_ONE]]
-    times: dict[str, list[float]] = {"rote": [], "tokengrams": []}
-    for name, call in (("rote", lookup.count), ("tokengrams", theirs.count)):
+    calls = {"rote": lookup.count} | ({} if theirs is None else {"tokengrams": theirs.count})
+    for name, call in calls.items():
+        times = []
         for gram in asked[:1000]:
             call(gram)
         for gram in asked:
             start = time.perf_counter()
             call(gram)
-            times[name].append(time.perf_counter() - start)
-    middle = {name: 1e6 * float(np.median(spent)) for name, spent in times.items()}
-    print(
-        f"  {'one count, median of 20,000':<44}{middle['rote']:8.2f} us{'':14}"
-        f"   {middle['tokengrams'] / middle['rote']:5.1f}x tokengrams "
-        f"({middle['tokengrams']:.2f} us)"
-    )
-    differ = sum(lookup.count(gram) != theirs.count(gram) for gram in asked)
-    print(f"  {'answers that differ from tokengrams':<44}{differ:8}")
+            times.append(time.perf_counter() - start)
+        title = f"one count, median of {ONE_BY_ONE:,}, {name}"
+        print(f"  {title:<44}{1e6 * float(np.median(times)):8.2f} us")
+    if theirs is not None:
+        differ = sum(lookup.count(gram) != theirs.count(gram) for gram in asked)
+        print(f"  {'answers that differ from tokengrams':<44}{differ:8}")
 
 
 def longest_matches(corpus: Corpus) -> None:
@@ -235,15 +249,13 @@ def main() -> None:
     options.add_argument("texts", nargs="?", type=Path, default=DEFAULT)
     options.add_argument("--grow", type=int, default=1, help="times the size of the corpus")
     given = options.parse_args()
-    import pydivsufsort
-
-    tokens = peer("tokengrams", "tokengrams.*.so")
+    tokens, division = peer("tokengrams", "tokengrams.*.so"), peer("pydivsufsort")
     for corpus in corpora(given.texts, given.grow):
         print(f"{corpus.name}: {len(corpus.ids):,} numbers, {corpus.entries:,} entries")
         sort_suffixes(corpus.ids[:1].clip(0, 0), corpus.entries)  # compile
         small = np.append(corpus.ids[:1000], np.int32(0))
         sort_suffixes(small, corpus.entries), sais(small, corpus.entries)
-        theirs = build(corpus, tokens, pydivsufsort)
+        theirs = build(corpus, tokens, division)
         column = column_of(corpus)
         disk(column)
         lookup = Lookup(column)

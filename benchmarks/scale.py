@@ -1,6 +1,6 @@
 """How building and asking an index grow with the corpus: 16 million to a billion words.
 
-    python benchmarks/scale.py [--words 16e6,160e6] [--memory 4G] [--folder DIR] [TEXTS]
+    python benchmarks/scale.py [--words 16e6,160e6] [--memory 4G] [--compact] [--folder DIR] [TEXTS]
 
 Builds indexes of the layer `lower`, with the words it follows from, and asks them. A corpus
 larger than TEXTS is made of copies of it in which 30 % of the words are replaced by others drawn
@@ -116,6 +116,7 @@ def main() -> None:
     options.add_argument("--words", default="16e6,160e6")
     options.add_argument("--memory", default="4G")
     options.add_argument("--threads", type=int, default=2)
+    options.add_argument("--compact", action="store_true", help="keep `lower` in the compact form")
     given = options.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         grow(given, Path(folder))
@@ -129,7 +130,11 @@ def grow(given: argparse.Namespace, folder: Path) -> None:
     def write(place: Path, stream: Stream) -> SegmentRecord:
         streams = {"word": (stream, strings), "lower": (table[stream], lower)}
         return write_streams(
-            FolderTarget(place), streams, sorted_layers=["lower"], threads=given.threads
+            FolderTarget(place),
+            streams,
+            sorted_layers=["lower"],
+            threads=given.threads,
+            compact=given.compact,
         )
 
     write(folder / "compile", np.append(ids[:1000], np.int32(0)))

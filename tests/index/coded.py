@@ -12,12 +12,13 @@ from rote.index.columns.parts import Column, Suffixes
 from tests.index import twins
 
 documents = st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=9)
-columns = st.builds(
+plain = st.builds(
     lambda texts, table_bits, uneven: column(texts, table_bits, uneven=uneven),
     documents,
     st.sampled_from([1, 2, 4, 7]),
     st.booleans(),
 )
+columns = st.one_of(plain, plain.map(twins.as_chain))
 # Of most columns 0 to 3 are the numbers; 4 is beyond all of them.
 numbers = st.integers(-1, 4)
 

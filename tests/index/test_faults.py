@@ -82,7 +82,7 @@ def test_no_byte_of_the_manifest_can_change(index: Path) -> None:
     place.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="damaged"):
         read_manifest(index)
-    place.write_bytes(data.replace(b'"format": 1', b'"format": 99', 1))
+    place.write_bytes(data.replace(b'"format": 2', b'"format": 99', 1))
     with pytest.raises(InputError, match="format 99, this version of rote reads 1"):
         read_manifest(index)
     assert "format 99" in verify_index(index)[0]

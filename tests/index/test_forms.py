@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rote.core.errors import OptionError
 from rote.index.answers import Frequent
+from rote.index.columns.compact import ChainedStream
 from rote.index.columns.packed import Stream, bits_for, pack
 from rote.index.columns.parts import Column
 from rote.index.folders.add_layer import add_layer
@@ -156,3 +158,36 @@ def _answers_of_items(index: Index, held: Sequence[Sequence[str]]) -> list[Any]:
         index.extend(["the"]),
         index.documents(["the", "old"]),
     ]
+
+
+@pytest.mark.parametrize("layers", [("lower",), ("lower", "pos"), ("word", "lower", "shape")])
+def test_a_compact_index_gives_the_same_answers(texts: list[str], layers: tuple[str, ...]) -> None:
+    plain, compact = index_texts(texts, layers), index_texts(texts, layers, compact=True)
+    columns = compact.segments[0].columns
+    assert all(isinstance(columns[name].ids, ChainedStream) for name in layers)
+    assert answers(compact) == answers(plain)
+
+
+def test_a_compact_folder_stays_compact_whatever_is_done_to_it(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "in", 0, 8)
+    for form in ("plain", "compact"):
+        chosen = options(memory=2**30, layers=("lower",), compact=form == "compact")
+        build_index(corpus(files[:6]), tmp_path / form, chosen)
+    for change in (
+        lambda path: None,
+        lambda path: add_to_index(path, corpus(files[6:])),
+        lambda path: add_layer(path, "pos"),
+        lambda path: add_layer(path, "word"),
+        lambda path: merge_index(path),
+    ):
+        change(tmp_path / "plain")
+        change(tmp_path / "compact")
+        plain, compact = open_index(tmp_path / "plain"), open_index(tmp_path / "compact")
+        assert (plain.manifest.form, compact.manifest.form) == ("plain", "compact")
+        for segment in compact.segments:
+            for name in compact.sorted_layers:
+                assert isinstance(segment.columns[name].ids, ChainedStream)
+        assert answers(compact) == answers(plain)
+        assert verify_index(tmp_path / "compact") == []
+    with pytest.raises(OptionError, match="holds another index"):
+        build_index(corpus(files), tmp_path / "compact", options(memory=2**30, layers=("lower",)))

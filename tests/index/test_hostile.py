@@ -32,6 +32,16 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "idx"
 
 
+@pytest.fixture(scope="module")
+def compact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("hostile-compact")
+    files = write_files(home / "in", 0, 6)
+    chosen = options(memory=2**30, layers=("lower", "pos"), compact=True)
+    build_index(corpus(files[:4]), home / "idx", chosen)
+    add_to_index(home / "idx", corpus(files[4:]))
+    return home / "idx"
+
+
 def files_of(index: Path) -> list[Path]:
     return sorted(place.relative_to(index) for place in index.glob("segments/*/*/*"))
 
@@ -46,26 +56,26 @@ def asked(paths: list[Path]) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in (x.split() for x in lines if not x.startswith("/"))]
 
 
-def test_a_whole_index_answers_everything(index: Path) -> None:
-    (found,) = asked([index])
-    assert found[1] == 0
-    assert found[0] > 40
+def test_a_whole_index_answers_everything(index: Path, compact: Path) -> None:
+    for found in asked([index, compact]):
+        assert found[1] == 0
+        assert found[0] > 40
 
 
 # One example is many indexes, since a child takes long to start; shrinking would take for ever.
 @settings(max_examples=8, phases=[Phase.generate])
 @given(st.integers(0, 2**32))
 def test_a_tampered_index_answers_or_refuses(
-    index: Path, tmp_path_factory: pytest.TempPathFactory, seed: int
+    index: Path, compact: Path, tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
     draw, home = random.Random(seed), tmp_path_factory.mktemp("tampered")
-    files = files_of(index)
-    # Whether places are sorted is not checked on opening, so more is tried of them.
-    files += [file for file in files if file.name in ("order", "table")] * 4
     made: dict[Path, str] = {}
     for number in range(_TOGETHER):
-        copy = home / str(number)
-        shutil.copytree(index, copy)
+        copy, whole = home / str(number), draw.choice([index, compact])
+        files = files_of(whole)
+        # Whether places are sorted is not checked on opening, so more is tried of them.
+        files += [f for f in files if f.name in ("order", "table") or "chain" in f.name] * 4
+        shutil.copytree(whole, copy)
         made[copy] = hostile.tamper(copy, copy / draw.choice(files), draw)
     try:
         found = asked(list(made))
@@ -88,6 +98,28 @@ def change(index: Path, pattern: str, word: int, at: int = -1, size: int = 8) ->
     hostile._mend_seal(file)
     hostile._mend_manifest(index)
     (index / CHECKED).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word", "at", "size"),
+    [
+        ("lower/chain.begins", 2**31, 1, 4),
+        ("lower/chain.blocks", -1, 0, 4),
+        ("lower/chain.blocks", -1, 4, 4),
+        ("lower/chain.firsts", 2**31, 2, 4),
+        ("lower/chain.items", -1, 0, 1),
+        ("lower/chain.samples", -1, 0, 1),
+        ("lower/chain.ranks", -1, 0, 1),
+    ],
+)
+def test_a_chain_that_leads_nowhere_is_named(
+    compact: Path, tmp_path: Path, pattern: str, word: int, at: int, size: int
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(compact, copy)
+    change(copy, pattern, word, at, size)
+    with pytest.raises(InputError, match=r"its links of lower make no sense"):
+        open_index(copy)
 
 
 @pytest.mark.parametrize(

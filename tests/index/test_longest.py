@@ -77,7 +77,8 @@ stretches = st.lists(
 @example([["a", "b"] * 150] * 3, ["b", "a"] * 140, True)
 def test_all_repeats(texts: list[list[str]], asked: list[str], uneven: bool) -> None:
     column = coded.column(texts, 4, uneven=uneven)
-    check(column, [column.vocabulary.find(item) for item in asked])
+    for held in (column, twins.as_chain(column)):
+        check(held, [column.vocabulary.find(item) for item in asked])
 
 
 @settings(max_examples=20)
@@ -92,7 +93,8 @@ def test_copies_of_a_long_stretch(seed: int, copies: int) -> None:
         texts.append(["abc"[i] for i in copy])
     column = twins.column(texts, 7)
     asked = (stretch + 1).tolist()
-    check(column, asked + asked[LONG:] + [-1] + asked[: 2 * LONG])
+    for held in (column, twins.as_chain(column)):
+        check(held, asked + asked[LONG:] + [-1] + asked[: 2 * LONG])
 
 
 def test_an_item_of_the_vocabulary_that_the_column_does_not_hold() -> None:

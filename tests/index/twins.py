@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rote.core.layer import Layer
+from rote.index.columns.compact import ChainedPlaces, ChainedStream, chained, encode
 from rote.index.columns.packed import Stream, bits_for, pack
 from rote.index.columns.parts import Column, Suffixes, Vocabulary
 from rote.index.index import Index
@@ -65,6 +67,34 @@ def column(texts: Texts, table_bits: int = 4) -> Column:
         suffixes=suffixes(ids, len(vocabulary), table_bits),
         document_ends=read_only(np.flatnonzero(ids == 0).astype(np.int64)),
     )
+
+
+def chain_of(
+    ids: np.ndarray, order: list[int], entries: int
+) -> tuple[ChainedStream, ChainedPlaces]:
+    """A stream and its sorted places in the compact form."""
+    blocks = [np.empty(0, np.uint32)]
+    held = np.array(order, np.int32)
+    coded = encode(ids, held, entries, lambda piece: blocks.append(piece.copy()))
+    return chained(
+        read_only(coded.begins),
+        read_only(np.concatenate(blocks)),
+        read_only(coded.firsts),
+        pack(coded.items, coded.item_bits),
+        pack(coded.samples, coded.sample_bits),
+        pack(coded.ranks, coded.rank_bits),
+        read_only(np.flatnonzero(ids == 0).astype(np.int64)),
+    )
+
+
+def as_chain(column: Column) -> Column:
+    """The same column in the compact form."""
+    assert column.suffixes is not None
+    ids, order = column.ids.all().astype(np.int32), column.suffixes.order.all().tolist()
+    stream, places = chain_of(ids, order, len(column.vocabulary))
+    table = pack(column.suffixes.table.all(), places.bits)
+    suffixes = replace(column.suffixes, order=places, table=table)
+    return replace(column, ids=stream, suffixes=suffixes)
 
 
 def windows(text: Sequence[str], n: int) -> list[tuple[str, ...]]:

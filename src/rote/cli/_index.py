@@ -149,6 +149,7 @@ def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
     return {
         "index": str(path),
         "format": FORMAT,
+        "form": manifest.form,
         "generation": manifest.generation,
         "annotator": manifest.annotator,
         "signature": manifest.signature,

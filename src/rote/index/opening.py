@@ -49,7 +49,8 @@ def build_index(
 ) -> Index:
     """Build an index folder of files, texts or documents, and open it.
 
-    `settings` are the fields of `BuildOptions`: layers, annotator, author_field, memory, jobs.
+    `settings` are the fields of `BuildOptions`: layers, annotator, author_field, memory,
+    compact, jobs.
     """
     from rote.corpus import open_corpus
     from rote.index.folders.build import build_index as build
@@ -75,7 +76,11 @@ def build_index(
 
 
 def index_texts(
-    texts: Sequence[str], layers: Sequence[str] = (DEFAULT,), annotator: str = "rote"
+    texts: Sequence[str],
+    layers: Sequence[str] = (DEFAULT,),
+    annotator: str = "rote",
+    *,
+    compact: bool = False,
 ) -> Index:
     """An index in memory over a list of texts, with the same calls as one on disk."""
     if isinstance(texts, str):
@@ -89,4 +94,5 @@ def index_texts(
     documents = [Document(str(i), text) for i, text in enumerate(texts)]
     batch = Batch(documents, "texts", "texts", list(range(1, len(texts) + 1)), [])
     pieces = [(batch, recipe.annotate(documents))] if documents else []
-    return Index([memory_segment(pieces, layers=layers, sorted_layers=layers)], recipe)
+    made = memory_segment(pieces, layers=layers, sorted_layers=layers, compact=compact)
+    return Index([made], recipe)

@@ -38,6 +38,7 @@ def command(
         annotator=manifest.annotator,
         author_field=manifest.author_field,
         memory=options.memory,
+        compact=manifest.is_compact,
         jobs=options.jobs,
     )
 

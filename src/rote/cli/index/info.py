@@ -43,7 +43,7 @@ def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> N
 def _facts(held: Mapping[str, Any]) -> dict[str, str]:
     return {
         "index": held["index"],
-        "format": f"{held['format']}, generation {held['generation']}",
+        "format": f"{held['format']}, {held['form']}, generation {held['generation']}",
         "annotator": held["signature"],
         **held["subwords"],
         "documents": f"{held['documents']:,}",

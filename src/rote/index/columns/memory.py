@@ -36,6 +36,17 @@ def load64(typing: Any, data: Any, byte: Any) -> Any:
 
 
 @intrinsic
+def load64_at(typing: Any, address: Any) -> Any:
+    """The eight bytes from an address on as one little-endian number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        return builder.load(word, align=1, typ=ir.IntType(64))
+
+    return types.uint64(types.int64), generate
+
+
+@intrinsic
 def ask_ahead(typing: Any, array: Any, index: Any) -> Any:
     """`prefetch` of an array."""
 

@@ -118,6 +118,15 @@ class Stream:
     def all(self) -> NDArray[np.int64]:
         return self.slice(0, len(self))
 
+    def runs(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+        """The items from each place on, one run behind the other; behind the last is the first."""
+        return self.take((starts[:, None] + np.arange(length)).reshape(-1) % max(1, len(self)))
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Where it lies."""
+        return (self.packed.data,)
+
     def _items(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.table[numbers].astype(np.int64) if len(self.table) else numbers
 

@@ -12,7 +12,7 @@ sorted suffixes are in the order of their strings too, whatever the segment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
+from rote.index.columns.compact import ChainedPlaces, ChainedStream, unpacked
 from rote.index.columns.packed import Bytes, Packed, Stream
 
 END = 0
@@ -150,7 +151,7 @@ class Suffixes:
     has `2**table_bits + 1` entries, of as many bits as those of `order`.
     """
 
-    order: Packed
+    order: Packed | ChainedPlaces
     lengths: NDArray[np.uint8]
     table: Packed
 
@@ -171,7 +172,7 @@ class Column:
     """One layer of one segment: the stream of numbers, what they mean, and their sorted places."""
 
     name: str
-    ids: Stream
+    ids: Stream | ChainedStream
     vocabulary: Vocabulary
     suffixes: Suffixes | None
     document_ends: NDArray[np.int64]
@@ -181,3 +182,17 @@ class Column:
     def items(self) -> int:
         """How many items there are, document ends not counted."""
         return len(self.ids) - len(self.document_ends)
+
+    def stream(self) -> Stream:
+        """The stream as packed numbers; in memory, if the layer is kept as a chain."""
+        ids = self.plain().ids
+        assert isinstance(ids, Stream)
+        return ids
+
+    def plain(self) -> Column:
+        """The same with packed columns, for those who go through all of it; in memory, if new."""
+        if isinstance(self.ids, Stream):
+            return self
+        ids, order = unpacked(self.ids.chain, len(self.ids))
+        suffixes = None if self.suffixes is None else replace(self.suffixes, order=order)
+        return replace(self, ids=ids, suffixes=suffixes)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from rote.core.kernels import njit
+from rote.index.columns.cursor import item_at, place_at, skip
 from rote.index.columns.packed import read
 from rote.index.columns.parts import ABSENT
 
@@ -36,16 +37,18 @@ def new_memory():  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def agree(parts, text, i, place, equal):  # type: ignore[no-untyped-def]
-    """How many items the text from i on shares with the corpus from `place` on, up to `LONG`.
+def agree(parts, text, i, at, equal):  # type: ignore[no-untyped-def]
+    """How many items the text from i on shares with the corpus from a cursor on, up to `LONG`.
 
     `equal` of them are known. Whatever is no item of the corpus must be ABSENT in the text, and
     its last number must be.
     """
-    if place + equal > parts.last:
+    at = skip(parts.ids, at, equal)
+    if at > parts.last:
         return equal  # only if the suffixes are not sorted: no corpus agrees that far
-    while equal < LONG and read(parts.ids, parts.ids_bits, place + equal) == text[i + equal]:
+    while equal < LONG and item_at(parts.ids, parts.ids_bits, at) == text[i + equal]:
         equal += 1
+        at = skip(parts.ids, at, 1)
     return equal
 
 
@@ -57,7 +60,8 @@ def agree_far(parts, text, base, searches, places, equal, memory):  # type: igno
     """
     for k in searches:
         if equal[k] >= LONG:
-            equal[k] = _far(parts, text, base + k, places[k], equal[k], memory)
+            place = place_at(parts.ids, places[k])
+            equal[k] = _far(parts, text, base + k, place, equal[k], memory)
 
 
 @njit(inline="always")

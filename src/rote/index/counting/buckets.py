@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns import memory
+from rote.index.columns.chain import ChainItems, ChainPlaces
+from rote.index.columns.cursor import item_at, skip
 from rote.index.columns.packed import Bytes, Items, read
 from rote.index.columns.parts import END
 
@@ -27,9 +29,9 @@ TOGETHER = 128
 class Parts(NamedTuple):
     """The arrays of a column as kernels take them."""
 
-    ids: Items
+    ids: Items | ChainItems
     ids_bits: int
-    order: Bytes
+    order: Bytes | ChainPlaces
     order_bits: int
     codes: NDArray[np.uint64]
     lengths: NDArray[np.uint8]
@@ -72,12 +74,12 @@ def encode(parts, grams, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def compare(parts, place, grams, start, end):  # type: ignore[no-untyped-def]
-    """Below 0, 0 or above 0: how the items from `place` on stand to the run."""
-    place = min(place, parts.last)  # beyond it only if the suffixes are not sorted
+def compare(parts, at, grams, start, end):  # type: ignore[no-untyped-def]
+    """Below 0, 0 or above 0: how the items from a cursor on stand to the run."""
+    at = min(at, parts.last)  # beyond it only if the suffixes are not sorted
     for i in range(start, end):
-        difference = read(parts.ids, parts.ids_bits, place) - np.int64(grams[i])
+        difference = item_at(parts.ids, parts.ids_bits, at) - np.int64(grams[i])
         if difference != 0:
             return difference
-        place += 1
+        at = skip(parts.ids, at, 1)
     return np.int64(0)

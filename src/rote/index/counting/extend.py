@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.kernels import njit
-from rote.index.columns.packed import OUTSIDE, read
+from rote.index.columns.cursor import item_at, skip, suffix_at
+from rote.index.columns.packed import OUTSIDE
 from rote.index.columns.parts import END
 from rote.index.counting.buckets import Places, bucket, encode
 from rote.index.counting.lookup import Lookup, fixed
@@ -66,8 +67,8 @@ def _next_items(parts, gram, low, high, items, counts, found):  # type: ignore[n
 @njit(inline="always")
 def _item(parts, rank, size):  # type: ignore[no-untyped-def]
     """The item behind the first `size` of a suffix."""
-    place = read(parts.order, parts.order_bits, rank) + size
-    return read(parts.ids, parts.ids_bits, min(place, parts.last))
+    at = skip(parts.ids, suffix_at(parts.order, parts.order_bits, rank), size)
+    return item_at(parts.ids, parts.ids_bits, min(at, parts.last))
 
 
 @njit(inline="always")

@@ -53,6 +53,7 @@ def frequent(
         )
     if most == 0 or column.items == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)
+    column = column.plain()
     suffixes, fits = column.suffixes, n * column.ids.bits <= KEY_BITS
     if fits and (suffixes is None or _few(column, n)):
         part_bits = _part_bits(column, n, memory // 8)
@@ -85,7 +86,8 @@ def by_hashing(
 
     For n-grams that fit into KEY_BITS.
     """
-    text: Text = (column.ids.data, column.ids.bits, column.document_ends, n)
+    ids = column.stream()
+    text: Text = (ids.data, ids.bits, column.document_ends, n)
     best, tallies, state = top_best.empty(least, most)
     rounds = list(_rounds(text, part_bits, room))
     # Made once, and by numpy, which asks for large pages: dealing writes in many places at once.

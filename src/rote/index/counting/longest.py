@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.index.columns.packed import read
+from rote.index.columns.cursor import item_at, skip, suffix_at
 from rote.index.columns.parts import ABSENT
 from rote.index.counting.agreement import LONG, agree, agree_far, new_memory
 from rote.index.counting.buckets import TOGETHER, Places, bucket, prefetch
@@ -155,7 +155,7 @@ def _longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[no-unt
         while left:
             for a in range(left):
                 k = active[a]
-                places[k] = read(parts.order, parts.order_bits, middles[k])
+                places[k] = suffix_at(parts.order, parts.order_bits, middles[k])
                 prefetch(parts.ids, ((places[k] + settled[k]) * parts.ids_bits) >> 3)
             far = False
             for a in range(left):
@@ -171,7 +171,8 @@ def _longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[no-unt
                 i, place, middle, equal = base + k, places[k], middles[k], equals[k]
                 low, high = lows[k], highs[k]
                 if wanted[k] == _PLACE:
-                    item = read(parts.ids, parts.ids_bits, min(place + equal, parts.last))
+                    at = min(skip(parts.ids, place, equal), parts.last)
+                    item = item_at(parts.ids, parts.ids_bits, at)
                     if item < text[i + equal]:
                         if equal > below[k]:
                             outer_lows[k] = low

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.index.columns.packed import read
+from rote.index.columns.cursor import skip, suffix_at
+from rote.index.columns.packed import Stream
 from rote.index.columns.parts import Column
 from rote.index.counting.buckets import TOGETHER, Parts, Places, bucket, compare, encode, prefetch
 from rote.index.counting.single import MOST_ITEMS, PUT, RUN, Desk, range_of
@@ -63,7 +64,8 @@ def _ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-def]
         while left:
             for a in range(left):
                 k = active[a]
-                places[k] = read(parts.order, parts.order_bits, middles[k]) + settled[k]
+                at = suffix_at(parts.order, parts.order_bits, middles[k])
+                places[k] = skip(parts.ids, at, settled[k])
                 prefetch(parts.ids, (places[k] * parts.ids_bits) >> 3)
             kept = 0
             for a in range(left):
@@ -96,7 +98,7 @@ def _ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-def]
 class Lookup:
     """Searches in one column; made once, so that a single search does no more than search."""
 
-    __slots__ = ("_desk", "column", "parts")
+    __slots__ = ("_desk", "_most", "column", "parts")
 
     def __init__(self, column: Column) -> None:
         suffixes = column.suffixes
@@ -114,12 +116,15 @@ class Lookup:
             suffixes.table_bits,
             max(0, len(column.ids) - 1),
         )
-        self._desk = Desk(self.parts)
+        # Only packed columns can be laid on a desk.
+        packed = isinstance(column.ids, Stream)
+        self._most = MOST_ITEMS if packed else -1
+        self._desk: Any = Desk(self.parts) if packed else None
 
     def count(self, gram: Sequence[int]) -> int:
         """How often the run occurs."""
         size = len(gram)
-        if size > MOST_ITEMS:
+        if size > self._most:
             low, high = self.range(gram)
             return high - low
         # As in `range`, written out: one call less is a twentieth of the time.
@@ -136,7 +141,7 @@ class Lookup:
         with a document's end that is not its last. The empty run begins every suffix.
         """
         size = len(gram)
-        if size > MOST_ITEMS:
+        if size > self._most:
             low, high = self.ranges(np.array(gram, np.int32), np.array([size]))
             return int(low[0]), int(high[0])
         desk = self._desk.numbers

@@ -36,7 +36,8 @@ class Desk(threading.local):
     def __init__(self, parts: Parts) -> None:
         held: list[int] = []
         for part in parts:
-            for one in part if isinstance(part, tuple) else (part,):
+            each: Any = part if isinstance(part, tuple) else (part,)
+            for one in each:
                 held += [one.ctypes.data, len(one)] if isinstance(one, np.ndarray) else [one]
         # The arrays must live as long as their addresses.
         self.parts = parts

@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
+from rote.index.columns.chain import ChainPlaces
+from rote.index.columns.compact import ChainedPlaces
 from rote.index.columns.packed import OUTSIDE, Bytes, Packed
 from rote.index.columns.parts import Column
 from rote.index.counting import tally_kernels as kernels
 
 Numbers = NDArray[np.int64]
 Groups = NDArray[np.int32]
-Finding = tuple[Bytes, int, Numbers, int, Groups, Groups]
+Finding = tuple[Bytes | ChainPlaces, int, Numbers, int, Groups, Groups]
 # Stretches of a document table that are shorter would take too much memory.
 _STRETCH_BITS = 6
 # First places are looked for in so many at a time.
@@ -102,7 +104,7 @@ def documents_with(column: Column, places: Numbers, n: int) -> Numbers:
 
     One pass over the whole text, however many they are.
     """
-    ids = column.ids
+    ids = column.stream()
     if n * ids.bits <= 64:
         base, exact = 1 << ids.bits, True
     else:
@@ -149,7 +151,7 @@ def _finding(column: Column, group_of_document: Groups, table: DocumentTable | N
     return order.data, order.bits, table.ends, table.shift, table.first, group_of_document
 
 
-def _order(column: Column) -> Packed:
+def _order(column: Column) -> Packed | ChainedPlaces:
     if column.suffixes is None:
         raise OptionError(
             f"the layer '{column.name}' has no sorted suffixes. "

@@ -63,7 +63,7 @@ def add_layer(
         recipe = _recipe(path, new, layer)
         segments = map_segments(path, manifest, reporter)
         with reporter.stage(f"adding {layer}", manifest.words, unit="words") as advance:
-            work = _Adding(path, layer, recipe, jobs, advance)
+            work = _Adding(path, layer, recipe, jobs, advance, compact=manifest.is_compact)
             folders = [path / SEGMENTS / listed.name for listed in manifest.segments]
             parts = list(work.parts(folders, segments))
         new = replace(
@@ -116,6 +116,7 @@ class _Adding:
     recipe: Recipe
     jobs: int
     advance: Advance
+    compact: bool
 
     def parts(self, folders: list[Path], segments: tuple[Segment, ...]) -> Iterator[PartRecord]:
         """The new part of each segment, made now or by an interrupted run."""
@@ -146,7 +147,14 @@ class _Adding:
         self, target: FolderTarget, segment: Segment, folder: str, made: Iterator[_Made]
     ) -> PartRecord:
         if self.layer in segment.columns:
-            part = sort_layer(target, segment, self.layer, folder=folder, threads=self.jobs)
+            part = sort_layer(
+                target,
+                segment,
+                self.layer,
+                folder=folder,
+                threads=self.jobs,
+                compact=self.compact,
+            )
             self.advance(segment.tokens)
             return part
         return write_layer(
@@ -157,6 +165,7 @@ class _Adding:
             own=self.layer not in _aligned(self.recipe),
             folder=folder,
             threads=self.jobs,
+            compact=self.compact,
         )
 
     def _layers(self, made: Iterator[_Made]) -> Iterator[Layer]:

@@ -22,6 +22,8 @@ from rote.core.progress import Reporter, Silent
 from rote.corpus import Problems
 from rote.index.folders.ids import KnownIds
 from rote.index.folders.manifest import (
+    COMPACT,
+    PLAIN,
     SEGMENTS,
     TOKENIZERS,
     Manifest,
@@ -214,6 +216,7 @@ def _empty(source: Source, path: Path, chosen: Chosen, options: BuildOptions) ->
         documents=0,
         words=0,
         fingerprint="",
+        form=COMPACT if options.compact else PLAIN,
     )
 
 

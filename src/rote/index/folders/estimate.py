@@ -23,6 +23,8 @@ _TOKENIZER = "ud"  # the fastest; others differ from it by a few words in a hund
 # Bits of an item's number, by layer; other layers are like words.
 _BITS = {"pos": 6, "upos": 5, "dep": 6, "entity": 5}
 _WORD_BITS = 17
+# Bytes for each word in a compact layer of words, more than of any other.
+_COMPACT = 2.3
 # Bytes for each word: words for display, spans, sentence ends, and compressed text.
 _DISPLAYED, _TEXT = 3.4, 1.9
 _PIECE = 4.5
@@ -86,7 +88,7 @@ def estimate(source: Corpus | Store, options: BuildOptions) -> Plan:
     places = documents + tokens
     in_hand = min(places, limit)
     order = max(1, in_hand).bit_length() / 8
-    each = [_layer_bytes(layer, order) for layer in layers]
+    each = [_COMPACT if options.compact else _layer_bytes(layer, order) for layer in layers]
     # The last segment is sorted when all is annotated, the others beside the annotating.
     sorting = tokens * len(layers) / _SORTED
     least = (options.jobs + (options.jobs > 1)) * _PROCESS

@@ -22,7 +22,10 @@ from rote.core.errors import InputError, OptionError
 from rote.index.segments.part import RESTORE, PartRecord, valid_name
 from rote.index.segments.segment import SegmentRecord
 
-FORMAT = 1
+FORMAT = 2
+READ = (1, FORMAT)
+"""Formats that can be read; the first one knew no form but the plain one."""
+PLAIN, COMPACT = "plain", "compact"
 MANIFEST = "rote-index.json"
 SEGMENTS = "segments"
 TOKENIZERS = "tokenizers"
@@ -67,6 +70,12 @@ class Manifest:
     documents: int
     words: int
     fingerprint: str
+    form: str = PLAIN
+    """How sorted layers are kept: `compact` ones are smaller and slower."""
+
+    @property
+    def is_compact(self) -> bool:
+        return self.form == COMPACT
 
     @property
     def bytes(self) -> int:
@@ -86,10 +95,11 @@ def is_index(path: Path) -> bool:
     return os.path.isfile(path / MANIFEST)
 
 
-def render(manifest: Manifest) -> str:
+def render(manifest: Manifest, version: int = FORMAT) -> str:
     """The manifest as it stands in the file, with a checksum of itself."""
     held: dict[str, Any] = {
-        "format": FORMAT,
+        "format": version,
+        **({"form": manifest.form} if version > 1 else {}),
         "generation": manifest.generation,
         "annotator": manifest.annotator,
         "signature": manifest.signature,
@@ -128,9 +138,11 @@ def read_manifest(path: Path) -> Manifest:
         raise _damaged(place, "it is no text") from None
     try:
         held = json.loads(text)
-        if held["format"] != FORMAT:
+        version = held["format"]
+        if version not in READ:
+            known = " and ".join(map(str, READ))
             raise InputError(
-                f"the index has format {held['format']}, this version of rote reads {FORMAT}",
+                f"the index has format {version}, this version of rote reads {known}",
                 file=str(place),
                 remedy="Build the index again, or use the version that made it",
             )
@@ -138,7 +150,7 @@ def read_manifest(path: Path) -> Manifest:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(place, str(error)) from None
     # Written again it must be the same, to the last byte: so the checksum is checked too.
-    if render(manifest) != text:
+    if render(manifest, version) != text:
         raise _damaged(place, "its checksum does not fit")
     return manifest
 
@@ -160,7 +172,10 @@ def _parsed(held: dict[str, Any]) -> Manifest:
         documents=held["documents"],
         words=held["words"],
         fingerprint=held["fingerprint"],
+        form=held.get("form", PLAIN),
     )
+    if manifest.form not in (PLAIN, COMPACT):
+        raise ValueError(f"{manifest.form!r} is no form of an index")
     _check_types(manifest)
     # A stranger's manifest must not lead out of the folder.
     folders = [name for s in segments for name in (s.name, *(part.folder for part in s.parts))]

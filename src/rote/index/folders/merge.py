@@ -95,6 +95,12 @@ def _merged(
     segments = map_segments(path, held, Silent())
     with sealing(path) as written:
         target, written.name = written.target, name
-        merge_segments(target, segments, sorted_layers=manifest.sorted_layers, threads=threads)
+        merge_segments(
+            target,
+            segments,
+            sorted_layers=manifest.sorted_layers,
+            threads=threads,
+            compact=manifest.is_compact,
+        )
         write_origin(target, joined([origin for _, origin in group], name))
     return sealed_segment(path / SEGMENTS / name)[0]

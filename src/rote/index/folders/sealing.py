@@ -48,6 +48,7 @@ def settings_key(manifest: Manifest) -> str:
         manifest.layers,
         manifest.sorted_layers,
         manifest.author_field,
+        *([manifest.form] if manifest.is_compact else []),
     )
 
 
@@ -148,6 +149,7 @@ class Sealer:
                 sorted_layers=self._manifest.sorted_layers,
                 author_field=self._manifest.author_field,
                 threads=self._threads,
+                compact=self._manifest.is_compact,
                 reporter=group,
             )
             origin = Origin(

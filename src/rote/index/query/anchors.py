@@ -146,23 +146,23 @@ class _Steps:
             if pattern.least != pattern.most:
                 self.all.append((None, self._low, self._high))
                 most = MOST_ITEMS if pattern.most is None else pattern.most
-                self._high += (most - pattern.least) * _lengths(pattern.part)[1]
+                self._high += (most - pattern.least) * lengths(pattern.part)[1]
         else:
             self.all.append((pattern, self._low, self._high))
-            least, most = _lengths(pattern)
+            least, most = lengths(pattern)
             self._low += least
             self._high += most
 
 
-def _lengths(pattern: Pattern) -> tuple[int, int]:
+def lengths(pattern: Pattern) -> tuple[int, int]:
     """The fewest and the most items that it can stand for."""
     if isinstance(pattern, Item):
         return 1, 1
     if isinstance(pattern, Repeat):
-        least, most = _lengths(pattern.part)
+        least, most = lengths(pattern.part)
         times = MOST_ITEMS if pattern.most is None else pattern.most
         return least * pattern.least, most * times
-    fewest, most_of_all = zip(*map(_lengths, pattern.parts))
+    fewest, most_of_all = zip(*map(lengths, pattern.parts))
     if isinstance(pattern, Chain):
         return sum(fewest), sum(most_of_all)
     return min(fewest), max(most_of_all)

@@ -9,13 +9,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
-from rote.index.columns.packed import Packed
+from rote.index.columns.compact import ChainedStream
+from rote.index.columns.packed import Packed, Stream, pack
 from rote.index.columns.parts import Column
 from rote.index.query import anchors, match
 from rote.index.query.automaton import automaton
@@ -27,6 +28,8 @@ Places = NDArray[np.int64]
 _DEAR = 16
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 14
+# Of a layer that is kept as a chain so many items are unpacked at a time.
+_UNPACKED = 1 << 18
 
 
 def find(
@@ -111,19 +114,58 @@ class _Search:
         while start < stop and limit > 0:
             end = min(start + chunk, stop)
             starts, ends = buffer[:, : min(end - start, limit)]
-            found = match.match(machine, places, start, end, longest, starts, ends)
+            if machine is not None:
+                found = match.match(machine, places, start, end, longest, starts, ends)
+            else:
+                end = min(end, start + (_UNPACKED // self._width if len(places) else chunk))
+                found = self._match_unpacked(places, start, end, longest, starts, ends)
             yield buffer[:, :found]
             start, limit = end, limit - found
             # Small pieces first: few matches are soon found, and then the rest is not read.
             chunk = min(chunk * 2, _CHUNK)
 
-    def _machine(self) -> match.Machine:
-        machine = self._automaton
+    def _machine(self) -> match.Machine | None:
+        """The machine over the layers as they are; None if one of them is kept as a chain."""
+        streams = [column.ids for column in self._columns if isinstance(column.ids, Stream)]
+        if len(streams) < len(self._columns):
+            return None
         tables = [self._states(layer) for layer in self._layers]
-        held = [column.ids.packed for column in self._columns]
-        data = [one.data for one in held]
+        # Numbers of a stream may have to be looked up: their states are, instead.
+        tables = [t[ids.table] if len(ids.table) else t for t, ids in zip(tables, streams)]
+        return self._over([ids.packed for ids in streams], tables, self._sentence_last)
+
+    def _match_unpacked(
+        self, places: Places, start: int, end: int, longest: bool, starts: Places, ends: Places
+    ) -> int:
+        """As `match.match`, on what stands behind the places that are asked for, unpacked."""
+        firsts, width, inner = np.array([start]), end - start + match.MOST_ITEMS, places[:0]
+        if len(places):
+            firsts, width = places[start:end], self._width
+            inner = np.arange(len(firsts), dtype=np.int64) * width
+        held = [pack(_runs(c.ids, firsts, width), c.ids.bits) for c in self._columns]
+        last = self._sentence_last
+        sentences = None if last is None else pack(_runs(Stream(last), firsts, width), 1)
+        machine = self._over(held, [self._states(layer) for layer in self._layers], sentences)
+        found: int = match.match(machine, inner, 0, end - start, longest, starts, ends)
+        rows = starts[:found] // width
+        moved = firsts[rows] - rows * width
+        starts[:found] += moved
+        ends[:found] += moved
+        return found
+
+    @property
+    def _width(self) -> int:
+        """As many items as a match may have, and one more."""
+        return min(anchors.lengths(self._query.pattern)[1], match.MOST_ITEMS) + 1
+
+    def _over(
+        self,
+        held: Sequence[Packed],
+        tables: Sequence[NDArray[np.uint64]],
+        sentences: Packed | None,
+    ) -> match.Machine:
+        machine, data = self._automaton, [one.data for one in held]
         addresses = np.array([one.ctypes.data for one in data], np.int64)
-        sentences = self._sentence_last
         return match.Machine(
             origin=data[0],
             offsets=addresses - addresses[0],
@@ -138,7 +180,7 @@ class _Search:
         )
 
     def _states(self, layer: str) -> NDArray[np.uint64]:
-        """For each number that the layer's stream holds the states that it may be read in."""
+        """For each entry of a layer the states that it may be read in."""
         bits: dict[Condition | None, int] = {}
         for state, asked in enumerate(self._automaton.asked):
             condition = asked.get(layer)
@@ -148,8 +190,14 @@ class _Search:
         for condition, held in bits.items():
             assert condition is not None
             states[self._tables.table(layer, condition)] |= np.uint64(held)
-        stands_for = self._tables.columns[layer].ids.table
-        return states[stands_for] if len(stands_for) else states
+        return states
+
+
+def _runs(ids: Stream | ChainedStream, firsts: Places, width: int) -> Places:
+    """The items from each of these places on."""
+    if len(firsts) == 1:
+        return ids.slice(int(firsts[0]), int(firsts[0]) + width)
+    return ids.runs(firsts, width)
 
 
 def _aligned(query: Query, columns: Mapping[str, Column]) -> tuple[str, ...]:

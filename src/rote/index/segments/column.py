@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Ids, Layer
+from rote.index.columns.compact import ChainedPlaces, ChainedStream, chained, encode
 from rote.index.columns.packed import Packed, Stream, bits_for, pack, packed_size
 from rote.index.columns.parts import END, Column, Suffixes, Vocabulary
 from rote.index.segments.documents import read_vocabulary, write_vocabulary
@@ -65,7 +66,9 @@ class LayerWriter:
         if self._frame is not None:
             self._frame.finish()
 
-    def finish(self, *, sort: bool, threads: int, words: Packed | None = None) -> PartRecord:
+    def finish(
+        self, *, sort: bool, threads: int, words: Packed | None = None, compact: bool = False
+    ) -> PartRecord:
         """After `settle`: give the items their final numbers, and write the part."""
         ids: Ids = self._ids.take()
         for start in range(0, len(ids), _AT_ONCE):
@@ -73,7 +76,9 @@ class LayerWriter:
             piece[:] = self._table[piece]
         part = self._part if self._part is not None else self._new_part()
         words = words if self._frame is None else None
-        return write_column(part, ids, self._vocabulary, sort=sort, threads=threads, words=words)
+        return write_column(
+            part, ids, self._vocabulary, sort=sort, threads=threads, words=words, compact=compact
+        )
 
     def _new_part(self) -> PartWriter:
         return self._target.part(self._folder, self._name, LAYER)
@@ -87,14 +92,20 @@ def write_column(
     sort: bool,
     threads: int,
     words: Packed | None = None,
+    compact: bool = False,
 ) -> PartRecord:
     """The stream of a layer, final numbers, into its part, which is sealed.
 
     `words` are the numbers of the segment's words, if they stand in the same places: a layer
-    that follows from them keeps what each word is in it, and no stream.
+    that follows from them keeps what each word is in it, and no stream. A layer that is sorted
+    and `compact` is kept as a chain.
     """
     ids = ids.view()
     ids.flags.writeable = False  # as all arrays that kernels see; the caller's stays as it was
+    if sort and compact:
+        write_vocabulary(part, "vocabulary", vocabulary)
+        _write_chain(part, ids, len(vocabulary), threads)
+        return part.seal()
     bits = bits_for(len(vocabulary) - 1)
     table = None if words is None else _of_words(words, ids)
     follows = False
@@ -105,15 +116,30 @@ def write_column(
         part.pack("ids", ids, bits)
     write_vocabulary(part, "vocabulary", vocabulary)
     if sort:
-        from rote.index.sorting.suffixes import sort_suffixes
+        from rote.index.sorting.suffixes import TableSize, sort_suffixes
 
         # Looking up what a word is takes time, which a larger table saves.
-        found = sort_suffixes(ids, len(vocabulary), threads=threads, large_table=follows)
+        table_size: TableSize = "large" if follows else "usual"
+        found = sort_suffixes(ids, len(vocabulary), threads=threads, table=table_size)
         bits = bits_for(len(ids) - 1)
         part.pack("order", found.order, bits)
         part.column("code_lengths", "uint8")(found.lengths)
         part.pack("table", found.table, bits)
     return part.seal()
+
+
+def _write_chain(part: PartWriter, ids: Ids, entries: int, threads: int) -> None:
+    from rote.index.sorting.suffixes import sort_suffixes
+
+    found = sort_suffixes(ids, entries, threads=threads, table="small")
+    coded = encode(ids, found.order, entries, part.column("chain.blocks", "uint32"))
+    part.column("chain.begins", "uint32")(coded.begins)
+    part.column("chain.firsts", "uint32")(coded.firsts)
+    part.pack("chain.items", coded.items, coded.item_bits)
+    part.pack("chain.samples", coded.samples, coded.sample_bits)
+    part.pack("chain.ranks", coded.ranks, coded.rank_bits)
+    part.column("code_lengths", "uint8")(found.lengths)
+    part.pack("table", found.table, coded.rank_bits)
 
 
 def _of_words(words: Packed, ids: Ids) -> NDArray[np.int32] | None:
@@ -133,11 +159,29 @@ def _of_words(words: Packed, ids: Ids) -> NDArray[np.int32] | None:
 def read_column(part: Part, document_ends: NDArray[np.int64], words: Part | None = None) -> Column:
     """A layer; `words` is the part that holds the words, for those that follow from them."""
     vocabulary = read_vocabulary(part, "vocabulary")
+    if "chain.blocks" in part.arrays:
+        stream, order = _read_chain(part, document_ends)
+        suffixes = Suffixes(order, part["code_lengths"], part.numbers("table"))
+        return Column(part.name, stream, vocabulary, suffixes, document_ends)
     if "of_words" in part.arrays and words is not None:
         ids = Stream(words.numbers("ids"), part["of_words"])
     else:
         ids = Stream(part.numbers("ids"))
     return Column(part.name, ids, vocabulary, _read_suffixes(part), document_ends)
+
+
+def _read_chain(
+    part: Part, document_ends: NDArray[np.int64]
+) -> tuple[ChainedStream, ChainedPlaces]:
+    return chained(
+        part["chain.begins"],
+        part["chain.blocks"],
+        part["chain.firsts"],
+        part.numbers("chain.items"),
+        part.numbers("chain.samples"),
+        part.numbers("chain.ranks"),
+        document_ends,
+    )
 
 
 def _read_suffixes(part: Part) -> Suffixes | None:
@@ -164,6 +208,7 @@ def joined_ids(columns: Sequence[Column]) -> tuple[Ids, Vocabulary]:
         for start in range(0, len(column.ids), _AT_ONCE):
             piece = column.ids.slice(start, start + _AT_ONCE)
             ids[base + start : base + start + len(piece)] = table[piece]
-        let_go(column.ids.packed.data)
+        for array in column.ids.arrays:
+            let_go(array)
         base += len(column.ids)
     return ids, vocabulary

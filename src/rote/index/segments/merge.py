@@ -28,6 +28,7 @@ def merge_segments(
     *,
     sorted_layers: Sequence[str],
     threads: int = 1,
+    compact: bool = False,
     reporter: Reporter = _SILENT,
 ) -> SegmentRecord:
     """Write one segment with the documents of all, in order."""
@@ -43,12 +44,19 @@ def merge_segments(
         with reporter.stage("merging layers", frame.places * len(names)) as advance:
             words = None
             for name in names:
-                sort = name in sorted_layers
                 records.append(
-                    merge_layer(target, segments, name, sort=sort, threads=threads, words=words)
+                    merge_layer(
+                        target,
+                        segments,
+                        name,
+                        sort=name in sorted_layers,
+                        threads=threads,
+                        words=words,
+                        compact=compact,
+                    )
                 )
                 if name == WORD:
-                    words = target.sealed(WORD).numbers("ids")
+                    words = target.sealed(WORD).packed.get("ids")
                 advance(frame.places)
         return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
     finally:
@@ -62,14 +70,22 @@ def sort_layer(
     *,
     folder: str,
     threads: int = 1,
+    compact: bool = False,
     reporter: Reporter = _SILENT,
 ) -> PartRecord:
     """A layer that is there without sorted suffixes, written again with them."""
     try:
         with reporter.stage(f"indexing {name}", None):
-            words = segment.columns[WORD].ids.packed if name != WORD else None
+            words = segment.words if name != WORD else None
             return merge_layer(
-                target, [segment], name, sort=True, threads=threads, folder=folder, words=words
+                target,
+                [segment],
+                name,
+                sort=True,
+                threads=threads,
+                folder=folder,
+                words=words,
+                compact=compact,
             )
     finally:
         target.close()
@@ -84,6 +100,7 @@ def merge_layer(
     threads: int,
     folder: str | None = None,
     words: Packed | None = None,
+    compact: bool = False,
 ) -> PartRecord:
     """One layer of all segments; `words` are those of the new segment, if they are there."""
     part = target.part(folder or name, name, LAYER)
@@ -91,7 +108,9 @@ def merge_layer(
         copy_frames(target, part, [segment.frames[name] for segment in segments])
         words = None
     ids, vocabulary = joined_ids([segment.columns[name] for segment in segments])
-    return write_column(part, ids, vocabulary, sort=sort, threads=threads, words=words)
+    return write_column(
+        part, ids, vocabulary, sort=sort, threads=threads, words=words, compact=compact
+    )
 
 
 def copy_frames(target: Target, part: PartWriter, frames: Sequence[Frame]) -> FrameWriter:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.progress import Advance
+from rote.index.columns.chain import EVERY
 from rote.index.columns.packed import MOST_BITS, Packed, packed_size
 
 FORMAT = 2
@@ -141,8 +142,10 @@ def describe(folder: Path) -> PartRecord:
 
 
 def stream_length(folder: Path, record: PartRecord) -> int:
-    """How long the row of numbers of a layer is; nothing is mapped for it."""
+    """How long the row of numbers of a layer is, at most; nothing is mapped for it."""
     files = _read_seal(folder, record.checksum)[2] if record.kind == LAYER else {}
+    if "chain.ranks" in files:
+        return files["chain.ranks"].length * EVERY
     return files["ids"].length if "ids" in files else 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.index.columns.packed import Packed, Stream
 from rote.index.columns.parts import Column
 from rote.index.segments.column import read_column
 from rote.index.segments.documents import Documents
@@ -44,6 +45,12 @@ class Segment:
     @property
     def tokens(self) -> int:
         return self.frames[WORD].items
+
+    @property
+    def words(self) -> Packed | None:
+        """The numbers of the words, if they are kept as such."""
+        ids = self.columns[WORD].ids if WORD in self.columns else None
+        return ids.packed if isinstance(ids, Stream) else None
 
     @property
     def places(self) -> int:

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
-from rote.index.columns.packed import Packed, Stream
+from rote.index.columns.chain import BLOCK, EVERY, HEAD, MARKED
+from rote.index.columns.compact import ChainedPlaces, ChainedStream
+from rote.index.columns.packed import MOST_BITS, PADDING, Packed, Stream
 from rote.index.columns.parts import MOST_PLACES, Column, Suffixes, Vocabulary
 from rote.index.segments.documents import Documents, Labels
 from rote.index.segments.frame import Frame
@@ -125,8 +127,10 @@ def _spans(spans: Spans, places: int, what: str) -> None:
 def _column(column: Column, segment: Segment) -> None:
     name, ends = column.name, column.document_ends
     _vocabulary(column.vocabulary, name)
-    if len(column.ids.table):
-        _of_words(column, segment.columns[WORD])
+    if isinstance(column.ids, ChainedStream):
+        _chain(column, column.ids)
+    elif len(column.ids.table):
+        _of_words(column.ids, segment.columns[WORD], name)
     first = 0  # of the documents that end from here on
     for start, numbers in _pieces(column.ids):
         _below(numbers, len(column.vocabulary), f"items of {name}")
@@ -141,12 +145,44 @@ def _column(column: Column, segment: Segment) -> None:
         _suffixes(column, column.suffixes)
 
 
-def _of_words(column: Column, words: Column) -> None:
+def _chain(column: Column, stream: ChainedStream) -> None:
+    """All that leads along a chain leads to ranks and places that there are."""
+    what, entries, length = f"links of {column.name}", len(column.vocabulary), len(stream)
+    begins, blocks, firsts, *_ = stream.arrays
+    _kinds(what, (begins, np.uint32), (blocks, np.uint32), (firsts, np.uint32))
+    number = -(-length // BLOCK)
+    _require(len(begins) == number + 2 and len(firsts) == entries + 2, what)
+    _require(
+        len(stream.items) == length // MARKED + 2 and len(stream.ranks) == -(-length // EVERY), what
+    )
+    _require(len(stream.samples) == len(stream.ranks), what)
+    starts = begins.astype(np.int64)
+    widths = np.diff(starts[:-1]) - HEAD
+    _require(bool(((widths >= 0) & (widths <= MOST_BITS)).all()), what)
+    _require(int(starts[0]) == 0 and len(blocks) == int(starts[-1]) + PADDING // 4, what)
+    _require(int(firsts[0]) == 0 and int(firsts[-1]) == int(firsts[-2]) == length, what)
+    _require(bool((firsts[1:] >= firsts[:-1]).all()), what)
+    _require(length == 0 or int(firsts[1]) == len(column.document_ends), what)
+    marked = np.minimum(np.arange(len(stream.items)) * MARKED, max(0, length - 1))
+    expected = np.searchsorted(firsts[1:-1].astype(np.int64), marked, side="right")
+    _require(np.array_equal(stream.items.all(), expected.clip(0, entries - 1)), what)
+    _below(stream.samples.all(), len(stream.ranks), what)
+    _below(stream.ranks.all(), length, what)
+    written = np.ascontiguousarray(blocks[starts[:-2] + 3]).view(np.uint8)
+    marks = np.unpackbits(written).reshape(-1, BLOCK).sum(axis=1, dtype=np.int64)
+    before = np.cumsum(marks) - marks
+    _require(np.array_equal(blocks[starts[:-2] + 4], before), what)
+    _require(int(marks.sum()) == len(stream.samples), what)
+    for start in range(0, length, _AT_ONCE):
+        _below(stream.behind(start, start + _AT_ONCE), length, what)
+
+
+def _of_words(stream: Stream, words: Column, name: str) -> None:
     """The words of a layer that follows from them, and what each is."""
-    what, table = f"items of {column.name}", column.ids.table
+    what, table = f"items of {name}", stream.table
     _kinds(what, (table, np.int32))
     _require(len(table) == len(words.vocabulary), what)
-    for _, numbers in _pieces(column.ids.packed):
+    for _, numbers in _pieces(stream.packed):
         _below(numbers, len(table), what)
 
 
@@ -169,7 +205,9 @@ def _suffixes(column: Column, suffixes: Suffixes) -> None:
     _require(bool((table[1:] >= table[:-1]).all()), what)
 
 
-def _pieces(packed: Packed | Stream) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def _pieces(
+    packed: Packed | Stream | ChainedStream | ChainedPlaces,
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
     for start in range(0, len(packed), _AT_ONCE):
         yield start, packed.slice(start, start + _AT_ONCE)
 

@@ -47,6 +47,7 @@ def write_segment(
     sorted_layers: Sequence[str],
     author_field: str = AUTHOR,
     threads: int = 1,
+    compact: bool = False,
     reporter: Reporter = _SILENT,
 ) -> SegmentRecord:
     """Write one segment of all pieces; `word` is always among its layers."""
@@ -61,6 +62,7 @@ def write_segment(
         sorted_layers,
         author_field=author_field,
         threads=threads,
+        compact=compact,
         reporter=reporter,
     )
 
@@ -73,6 +75,7 @@ def write_pieces(
     *,
     author_field: str = AUTHOR,
     threads: int = 1,
+    compact: bool = False,
     reporter: Reporter = _SILENT,
 ) -> SegmentRecord:
     """As `write_segment`, from pieces that hold exactly the layers named."""
@@ -95,9 +98,13 @@ def write_pieces(
             words = None
             for name in names:
                 sort = name in sorted_layers
-                records.append(growing.pop(name).finish(sort=sort, threads=threads, words=words))
+                writer = growing.pop(name)
+                records.append(
+                    writer.finish(sort=sort, threads=threads, words=words, compact=compact)
+                )
+                del writer
                 if name == WORD:
-                    words = target.sealed(WORD).numbers("ids")
+                    words = target.sealed(WORD).packed.get("ids")
                 advance(frame.places)
         return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
     finally:
@@ -126,6 +133,7 @@ def write_layer(
     own: bool = False,
     folder: str | None = None,
     threads: int = 1,
+    compact: bool = False,
     reporter: Reporter = _SILENT,
 ) -> PartRecord:
     """Add one layer to a segment: its documents in order, in batches of any size."""
@@ -145,8 +153,8 @@ def write_layer(
             raise _does_not_fit(name, segment)
         writer.settle()
         with reporter.stage(f"indexing {name}", None):
-            words = segment.columns[WORD].ids.packed if WORD in segment.columns else None
-            return writer.finish(sort=sort, threads=threads, words=words)
+            words = segment.words
+            return writer.finish(sort=sort, threads=threads, words=words, compact=compact)
     finally:
         target.close()
 
@@ -157,6 +165,7 @@ def write_streams(
     *,
     sorted_layers: Sequence[str],
     threads: int = 1,
+    compact: bool = False,
 ) -> SegmentRecord:
     """A segment of numbers alone: layers that align, `word` the first if it is there.
 
@@ -171,13 +180,19 @@ def write_streams(
         records = [nameless_documents(part, len(ends))]
         words = None
         for name, (ids, strings) in streams.items():
-            part, sort = target.part(name, name, LAYER), name in sorted_layers
-            vocabulary = Vocabulary.of(strings)
             records.append(
-                write_column(part, ids, vocabulary, sort=sort, threads=threads, words=words)
+                write_column(
+                    target.part(name, name, LAYER),
+                    ids,
+                    Vocabulary.of(strings),
+                    sort=name in sorted_layers,
+                    threads=threads,
+                    words=words,
+                    compact=compact,
+                )
             )
             if name == WORD:
-                words = target.sealed(WORD).numbers("ids")
+                words = target.sealed(WORD).packed.get("ids")
         return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
     finally:
         target.close()
@@ -236,6 +251,7 @@ def memory_segment(
     sorted_layers: Sequence[str],
     author_field: str = AUTHOR,
     threads: int = 1,
+    compact: bool = False,
     name: str = "memory",
 ) -> Segment:
     """A segment in memory of annotated documents."""
@@ -247,6 +263,7 @@ def memory_segment(
         sorted_layers=sorted_layers,
         author_field=author_field,
         threads=threads,
+        compact=compact,
     )
     return read_segment(name, target.parts.values())
 

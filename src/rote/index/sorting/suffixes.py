@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,9 @@ from rote.index.sorting.codes import Codes, Lengths, alphabetic
 from rote.index.sorting.ties import sort_buckets
 
 Stream = NDArray[np.int32]
+TableSize = Literal["small", "usual", "large"]
 LEAST_TABLE_BITS, MOST_TABLE_BITS = 4, 25
+_MORE_BITS: dict[TableSize, int] = {"small": -4, "usual": 0, "large": 1}
 # Work on equal keys, for each item, up to which this is as fast as `sais` ...
 _FAIR = 6
 # ... and when to give up although the sample promised less.
@@ -56,7 +58,7 @@ class SortedSuffixes:
 
 
 def sort_suffixes(
-    ids: Stream, entries: int, *, threads: int = 1, large_table: bool = False
+    ids: Stream, entries: int, *, threads: int = 1, table: TableSize = "usual"
 ) -> SortedSuffixes:
     """Sort the places of all items in a stream whose numbers are below `entries`.
 
@@ -68,12 +70,12 @@ def sort_suffixes(
     codes, lengths = alphabetic(counts)
     steps = radix.steps_of(codes, lengths)
     items = len(ids) - int(counts[END])
-    bits = table_bits_for(items) + large_table
-    order, table = _by_radix(ids, steps, items, bits, threads) or _by_sais(
+    bits = table_bits_for(items, table)
+    order, entry_of = _by_radix(ids, steps, items, bits, threads) or _by_sais(
         ids, entries, steps, bits
     )
-    order.flags.writeable = table.flags.writeable = False
-    return SortedSuffixes(order, codes, lengths, table)
+    order.flags.writeable = entry_of.flags.writeable = False
+    return SortedSuffixes(order, codes, lengths, entry_of)
 
 
 def pack_suffixes(found: SortedSuffixes, places: int) -> Suffixes:
@@ -82,9 +84,10 @@ def pack_suffixes(found: SortedSuffixes, places: int) -> Suffixes:
     return Suffixes(order, found.lengths, pack(found.table, order.bits))
 
 
-def table_bits_for(items: int) -> int:
-    """Of the table: four items an entry or more; a large one has twice as many entries."""
-    return min(MOST_TABLE_BITS - 1, max(LEAST_TABLE_BITS, (items // 4).bit_length() - 1))
+def table_bits_for(items: int, size: TableSize = "usual") -> int:
+    """Of the table: four to eight items an entry; a large one has twice as many entries."""
+    bits = max(LEAST_TABLE_BITS, (items // 4).bit_length() - 1 + _MORE_BITS[size])
+    return min(MOST_TABLE_BITS - 1 + (size == "large"), bits)
 
 
 def _checked(ids: Stream) -> Stream:

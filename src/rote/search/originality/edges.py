@@ -83,5 +83,6 @@ def edges_of_segment(segment: Segment, rule: Rule) -> Bits:
         tables[TAGS] = special_tags(columns[TAGS].vocabulary.strings())
     edges = np.full(-(-segment.places // 8), 255, np.uint8)
     for name, column in columns.items():
-        clear_special(column.ids.data, column.ids.bits, segment.places, tables[name], edges)
+        ids = column.stream()
+        clear_special(ids.data, ids.bits, segment.places, tables[name], edges)
     return edges

@@ -37,7 +37,7 @@ def all_stretches(ground: GroundTruth, bases: Int64s) -> Iterator[Stretch]:
 def _merged(segments: Sequence[Suffixed], shared: Shared, bases: Int64s) -> Iterator[Stretch]:
     size = max(_LEAST_SIZE, stretches.SIZE // len(segments))
     most = max(segment.longest for segment in segments)
-    streams = [segment.column.ids for segment in segments]
+    streams = [segment.column.stream() for segment in segments]
     # From the numbers of a stream to the items that all segments share.
     ups = [up[ids.table] if len(ids.table) else up for ids, up in zip(streams, shared.up)]
     firsts = np.cumsum([0, *map(len, ups)])

@@ -10,6 +10,7 @@ written nearly everything it can take any number; such places are given up, and 
 from __future__ import annotations
 
 from rote.core.kernels import njit
+from rote.index.columns.cursor import item_at, skip, suffix_at
 from rote.index.columns.packed import read
 from rote.index.counting.tally_kernels import document_of
 from rote.search.originality.neighbour_kernels import LEAST, rest_of_sentence
@@ -19,9 +20,10 @@ from rote.search.originality.reach_kernels import put
 @njit(inline="always")
 def _shares(parts, text, i, rank, most):  # type: ignore[no-untyped-def]
     """How many items, up to `most`, the text from i on shares with a suffix."""
-    place = read(parts.order, parts.order_bits, rank)
+    at = suffix_at(parts.order, parts.order_bits, rank)
     shared = 0
-    while shared < most and read(parts.ids, parts.ids_bits, place + shared) == text[i + shared]:
+    while shared < most and item_at(parts.ids, parts.ids_bits, at) == text[i + shared]:
+        at = skip(parts.ids, at, 1)
         shared += 1
     return shared
 

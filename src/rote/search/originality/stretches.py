@@ -88,7 +88,7 @@ class Suffixed:
     sentence_last: Packed = field(init=False)
 
     def __post_init__(self) -> None:
-        self.column = self.segment.columns[self.layer]
+        self.column = self.segment.columns[self.layer].plain()
         if self.layer in self.segment.frames and self.layer != "word":
             raise OptionError(
                 f"fragments are made of words, and the layer '{self.layer}' has items of its own"
