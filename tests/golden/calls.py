@@ -46,6 +46,13 @@ def _dedup(world: World) -> Sections:
     return written(*asked, path="clean") | forms(*asked, "-o", "other", only=["json"])
 
 
+def _decontaminate(world: World) -> Sections:
+    asked = ("decontaminate", world.texts, "--against", world.texts, "--items", "texts", "-q")
+    more = ("--policy", "cut", "--bits", "20", "--score", "0.99")
+    found = written(*asked, *more, path="uncontaminated")
+    return found | forms(*asked, "-o", "other2", only=["json"])
+
+
 def _pseudo_summaries(world: World) -> Sections:
     asked = ("pseudo-summaries", "example:answers", "-q")
     return written(*asked, path="pairs.jsonl") | forms(*asked, "-o", "p2.jsonl", only=["json"])
@@ -99,6 +106,7 @@ FIRST: dict[str, Case] = {
     **{name.replace(" ", "-"): _result(name) for name in writing("result")},
     "limit": _limit,
     "dedup": _dedup,
+    "decontaminate": _decontaminate,
     "pseudo-summaries": _pseudo_summaries,
     "generate": _generate,
     "annotate": _annotate,

@@ -10,9 +10,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -59,15 +60,13 @@ Tellings = dict[tuple[int, Words], Told]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Cutting:
     """Edits a shard; small and picklable, since it travels to worker processes."""
 
     tokenizer: str
-    form: str
 
-    def __call__(self, given: tuple[Shard, Edits]) -> tuple[Any, int, Tellings]:
-        """What is written of it in its form, how many documents that are, and what is told."""
-        shard, edits = given
+    def __call__(self, shard: Shard, edits: Edits) -> tuple[list[Any], Tellings]:
+        """The records that stay, and what is told."""
         records, told, seen = [], {}, 0
         for number, record in shard.records():
             if number not in edits.lines or isinstance(record, InputError):
@@ -76,7 +75,7 @@ class Work:
             cuts = edits.cuts.get(number, ())
             asked = edits.told.get(number, ())
             if cuts or asked:
-                identity, text = _known(record, shard, number)
+                identity, text = known(record, shard, number)
                 layer = words.get(self.tokenizer)([text])
                 starts, ends = layer.starts.tolist(), layer.ends.tolist()
                 for first, last in asked:
@@ -86,11 +85,8 @@ class Work:
                         identity, origin, number, begin, end, text[begin:end]
                     )
                 for first, last in reversed(cuts or ()):
-                    text = _cut(text, starts, ends, first, last)
-                if isinstance(record, Document):
-                    record = Document(record.id, text, record.meta)
-                else:
-                    record = {**record, shard.fields.text: text}
+                    text = cut_words(text, starts, ends, first, last)
+                record = with_text(record, shard, text)
             if cuts is not None:
                 records.append(record)
         if seen != len(edits.lines):
@@ -99,10 +95,18 @@ class Work:
                 file=shard.origin.file,
                 remedy="Run the command again while nothing writes to it",
             )
-        return _FORMS[self.form].piece(records), len(records), told
+        return records, told
 
 
-def _known(record: Any, shard: Shard, number: int) -> tuple[str, str]:
+def with_text(record: Any, shard: Shard, text: str) -> Any:
+    """The record with another text."""
+    if isinstance(record, Document):
+        return Document(record.id, text, record.meta)
+    return {**record, shard.fields.text: text}
+
+
+def known(record: Any, shard: Shard, number: int) -> tuple[str, str]:
+    """Id and text of a record."""
     if isinstance(record, Document):
         return record.id, record.text
     found = record.get(shard.fields.id) if shard.fields.id else None
@@ -110,7 +114,7 @@ def _known(record: Any, shard: Shard, number: int) -> tuple[str, str]:
     return identity, record[shard.fields.text]
 
 
-def _cut(text: str, starts: Sequence[int], ends: Sequence[int], first: int, last: int) -> str:
+def cut_words(text: str, starts: Sequence[int], ends: Sequence[int], first: int, last: int) -> str:
     """The text without words `first` to `last`; what follows takes their place."""
     if last < len(starts):
         return text[: starts[first]] + text[starts[last] :]
@@ -201,62 +205,80 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One file: how many documents it holds, and what was told of those that were read."""
+    """One file, how many documents it holds, and what the work told of each of its shards."""
 
     file: str
     documents: int
-    told: list[Tellings]
-    """For each shard."""
+    told: list[Any]
 
 
-def write_cleaned(
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A shard's records in the form in which they are written; travels to worker processes."""
+
+    work: Callable[[Shard, Any], tuple[list[Any], Any]]
+
+    def __call__(self, given: tuple[int, str, Shard, Any]) -> tuple[int, Any, int, Any]:
+        part, form, shard, edits = given
+        records, told = self.work(shard, edits)
+        return part, _FORMS[form].piece(records), len(records), told
+
+
+def write_corpus(
     corpus: Corpus,
     folder: Path,
-    edits: Sequence[Edits],
+    work: Callable[[Shard, Any], tuple[list[Any], Any]],
+    edits: Iterable[Any],
     *,
-    tokenizer: str,
+    doing: str,
     jobs: int,
     reporter: Reporter,
 ) -> list[Written]:
-    """Write every file of the corpus into the folder, edited; `edits` has one entry a shard."""
+    """Write every file of the corpus into the folder, without what `work` leaves out of its shards,
+    each of which gets the next of `edits`."""
+    taken: set[str] = set()
+    forms, names = [], []
+    for part in corpus.parts:
+        form, name = _form(part, part.plain or corpus.options.plain)
+        forms.append(form)
+        names.append(_free(name, taken))
     written: list[Written] = []
-    names: set[str] = set()
     left = iter(edits)
-    with reporter.stage("writing", corpus.size, unit="B") as advance:
-        for part in corpus.parts:
-            plain = part.plain or corpus.options.plain
-            form, name = _form(part, plain)
-            name = _free(name, names)
-            shards = Corpus([part], corpus.options).shards()
-            work = Work(tokenizer, form)
-            given = ((shard, next(left)) for shard in _advancing(shards, advance))
-            pieces = map_ordered(work, given, jobs, doing="writing texts")
-            told: list[Tellings] = []
-            count = [0]
+    with reporter.stage(doing, corpus.size, unit="B") as advance:
 
-            def contents(pieces: Any = pieces, told: Any = told, count: Any = count) -> Any:
-                for piece, documents, said in pieces:
-                    told.append(said)
-                    count[0] += documents
-                    yield piece
+        def tasks() -> Iterator[tuple[int, str, Shard, Any]]:
+            for number, part in enumerate(corpus.parts):
+                for shard in Corpus([part], corpus.options).shards():
+                    yield number, forms[number], shard, next(left)
+                    advance(shard.size)
 
-            if form == "files":
-                (folder / name).mkdir()
-                for document in (one for piece in contents() for one in piece):
-                    place = folder / name / f"{Path(document.id).name or 'text'}.txt"
-                    place.write_text(document.text, encoding="utf-8")
-            else:
-                with _packed(folder / name) as file:
-                    ending = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
-                    _FORMS[form].write(file, contents(), ending)
-            written.append(Written(name, count[0], told))
+        done = map_ordered(_Task(work), tasks(), jobs, doing=f"{doing} texts")
+        for number, pieces in groupby(done, key=lambda result: result[0]):
+            told: list[Any] = []
+            counts: list[int] = []
+            _write_file(folder / names[number], forms[number], _contents(pieces, told, counts))
+            written.append(Written(names[number], sum(counts), told))
     return written
 
 
-def _advancing(shards: Iterator[Shard], advance: Any) -> Iterator[Shard]:
-    for shard in shards:
-        yield shard
-        advance(shard.size)
+def _contents(pieces: Iterable[Any], told: list[Any], counts: list[int]) -> Iterator[Any]:
+    """What is to be written, while the rest of the results is put aside."""
+    for _, piece, documents, said in pieces:
+        told.append(said)
+        counts.append(documents)
+        yield piece
+
+
+def _write_file(path: Path, form: str, contents: Iterator[Any]) -> None:
+    if form == "files":
+        path.mkdir()
+        for document in (one for piece in contents for one in piece):
+            place = path / f"{Path(document.id).name or 'text'}.txt"
+            place.write_text(document.text, encoding="utf-8")
+        return
+    with _packed(path) as file:
+        ending = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix
+        _FORMS[form].write(file, contents, ending)
 
 
 def _form(part: Any, plain: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from rote.core.files import check_parent
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, open_corpus
-from rote.curate.cleaned import Edits, Told, Words, Written, write_cleaned
+from rote.curate.cleaned import Cutting, Edits, Told, Words, Written, write_corpus
 from rote.curate.dedup import Cut, DedupOptions, Found, find
 from rote.curate.folder import (
     manifest_before,
@@ -188,11 +188,12 @@ def dedup(
             place = Path(between) / str(number)
             place.mkdir()
             edits = state.edits()
-            written = write_cleaned(
+            written = write_corpus(
                 state.corpus,
                 place,
+                Cutting(options.tokenizer),
                 edits,
-                tokenizer=options.tokenizer,
+                doing="writing",
                 jobs=jobs,
                 reporter=reporter,
             )

@@ -1,0 +1,261 @@
+"""The folder of `rote decontaminate`: a corpus without test items, and a ledger of those found.
+
+Documents are read once, shard by shard, and written as they are read: a corpus of any size takes
+the memory of a few shards. Only how rare words and phrases are comes from a sample, the first
+documents of the corpus.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import repeat
+from pathlib import Path
+from typing import Any, Literal
+
+from rote.annotate import sentences, words
+from rote.core.distribution import version
+from rote.core.errors import InputError, OptionError
+from rote.core.files import check_parent
+from rote.core.progress import Reporter, Silent
+from rote.corpus import Corpus, Fingerprint, Shard, digest
+from rote.corpus.items import Item, fingerprint
+from rote.curate.cleaned import Written, cut_words, known, with_text, write_corpus
+from rote.curate.decontaminate import (
+    DecontaminateOptions,
+    Match,
+    Needles,
+    described,
+    matches_in,
+    needles_of,
+    parts_of,
+    sample_of,
+)
+from rote.curate.folder import (
+    manifest_before,
+    new_folder,
+    refuse_other_input,
+    size_of,
+    write_manifest,
+)
+from rote.curate.reading import write_lines
+from rote.run import check_jobs, map_ordered
+
+SCHEMA = 1
+LEDGER = "found.jsonl"
+TOKENIZER = "ud"
+Policy = Literal["drop", "cut", "report"]
+_MADE_BY = "rote decontaminate"
+_SAMPLE = 16_000_000
+"""Characters of the corpus that tell how rare words and phrases are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a folder holds; `rows` is the ledger, `new` is False where all of it was there."""
+
+    manifest: dict[str, Any]
+    rows: list[dict[str, Any]]
+    problems: list[InputError]
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of one shard: rows of the ledger, how much was read, and what was wrong."""
+
+    rows: list[dict[str, Any]]
+    texts: int
+    characters: int
+    digests: list[bytes]
+    problems: list[InputError]
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Looks for items in a shard, and leaves out what holds them; travels to worker processes."""
+
+    needles: Needles
+    options: DecontaminateOptions
+    items: tuple[tuple[str, str], ...]
+    policy: Policy
+
+    def __call__(self, shard: Shard, _: Any = None) -> tuple[list[Any], Told]:
+        """The records that stay, and what was found."""
+        batch = shard.read()
+        texts = [document.text for document in batch.documents]
+        found: dict[int, list[Match]] = {}
+        for match in matches_in(self.needles, self.options, texts, TOKENIZER):
+            found.setdefault(match.document, []).append(match)
+        place = {line: number for number, line in enumerate(batch.lines)}
+        rows = [
+            {
+                "id": batch.documents[number].id,
+                "file": shard.origin.file,
+                "line": batch.lines[number],
+                "source": batch.documents[number].meta.get("source", batch.label),
+                "start": match.start,
+                "end": match.end,
+                "text": texts[number][match.start : match.end],
+                **described(self.needles, self.items, match),
+            }
+            for number, own in found.items()
+            for match in own
+        ]
+        records = []
+        if self.policy != "report":
+            for line, record in shard.records():
+                number = place.get(line, -1)
+                own = found.get(number, [])
+                if number < 0 or (own and self.policy == "drop"):
+                    continue
+                if own:
+                    text = without(known(record, shard, line)[1], own)
+                    if not text.strip():
+                        continue
+                    record = with_text(record, shard, text)
+                records.append(record)
+        digests = [digest(document) for document in batch.documents]
+        return records, Told(rows, len(texts), sum(map(len, texts)), digests, batch.problems)
+
+
+def without(text: str, found: Sequence[Match]) -> str:
+    """The text without the sentences that hold a match."""
+    layer = sentences.split([text], words.get(TOKENIZER)([text]))
+    starts, ends = layer.starts.tolist(), layer.ends.tolist()
+    assert layer.sentence_ends is not None
+    gone: list[tuple[int, int]] = []
+    first = 0
+    for last in layer.sentence_ends.tolist():
+        if any(m.start < ends[last - 1] and starts[first] < m.end for m in found):
+            gone.append((first, last))
+        first = last
+    for first, last in reversed(gone):
+        text = cut_words(text, starts, ends, first, last)
+    return text
+
+
+def decontaminate(
+    corpus: Corpus,
+    items: Sequence[Item],
+    folder: Path,
+    options: DecontaminateOptions | None = None,
+    *,
+    policy: Policy = "drop",
+    jobs: int = 1,
+    reporter: Reporter | None = None,
+) -> Made:
+    """Write the corpus without the documents, or the sentences, that hold items."""
+    options, reporter = options or DecontaminateOptions(), reporter or Silent()
+    check_jobs(jobs)
+    check_parent(folder)
+    if not items:
+        raise OptionError("no items to look for: --against names files of test items")
+    settings = {
+        **asdict(options),
+        "policy": policy,
+        "tokenizer": words.get(TOKENIZER).signature,
+        "items": fingerprint(items),
+    }
+    before = manifest_before(folder, _MADE_BY, settings, "files")
+    if before is not None:
+        refuse_other_input(folder, before, corpus.fingerprint)
+        return Made(before, list(_read_ledger(folder)), [], new=False)
+    with reporter.stage("weighing words", None):
+        lenient = sample_of(_texts(corpus), _SAMPLE)
+        needles = needles_of(parts_of(items), options, TOKENIZER, lenient)
+    named = tuple((item.id, item.task) for item in items)
+    work = Looking(needles, options, named, policy)
+    with new_folder(folder) as partial:
+        if policy == "report":
+            told = list(_reported(work, corpus, jobs, reporter))
+            written: list[Written] = []
+        else:
+            written = write_corpus(
+                corpus, partial, work, repeat(None), doing="looking", jobs=jobs, reporter=reporter
+            )
+            told = [each for file in written for each in file.told]
+        rows = [row for each in told for row in each.rows]
+        problems = [problem for each in told for problem in each.problems]
+        seen = Fingerprint()
+        for each in told:
+            seen.add(each.digests)
+        write_lines(partial / LEDGER, rows)
+        manifest = {
+            "schema": SCHEMA,
+            "made_by": _MADE_BY,
+            "rote": version(),
+            "settings": settings,
+            "input": {
+                "fingerprint": seen.hexdigest(),
+                "texts": sum(each.texts for each in told),
+                "characters": sum(each.characters for each in told),
+                "skipped": len(problems),
+            },
+            "items": _found(items, needles, options, rows),
+            "files": [
+                {
+                    "file": file.file,
+                    "texts": file.documents,
+                    "bytes": size_of(partial / file.file),
+                }
+                for file in written
+            ],
+        }
+        write_manifest(partial, manifest)
+    return Made(manifest, rows, problems, new=True)
+
+
+def _texts(corpus: Corpus) -> Iterator[str]:
+    """What is wrong with a record is for the reading to say."""
+    for shard in corpus.shards():
+        lenient = replace(shard, options=replace(shard.options, on_error="skip"))
+        yield from (document.text for document in lenient.read().documents)
+
+
+def _reported(work: Looking, corpus: Corpus, jobs: int, reporter: Reporter) -> Iterator[Told]:
+    with reporter.stage("looking", corpus.size, unit="B") as advance:
+        for (_, told), shard in zip(
+            map_ordered(work, corpus.shards(), jobs, doing="looking at texts"), corpus.shards()
+        ):
+            advance(shard.size)
+            yield told
+
+
+def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:
+    with (folder / LEDGER).open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def _found(
+    items: Sequence[Item],
+    needles: Needles,
+    options: DecontaminateOptions,
+    rows: Sequence[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Of each task how many items there are, can be judged, and were found, by part."""
+    judged = {
+        part.item
+        for number, part in enumerate(needles.parts)
+        if part.kind != "answer"
+        and needles.ends[number] - needles.starts[number] >= options.shortest
+        and needles.weights[needles.starts[number] : needles.ends[number]].sum() >= options.bits
+    }
+    tasks = dict.fromkeys(item.task for item in items)
+    totals = Counter(item.task for item in items)
+    can = Counter(items[number].task for number in judged)
+    return [
+        {
+            "task": task,
+            "items": totals[task],
+            "judged": can[task],
+            "found": len({row["item"] for row in rows if row["task"] == task}),
+            "with_answer": len(
+                {row["item"] for row in rows if row["task"] == task and row["answered"]}
+            ),
+            "documents": len({(r["file"], r["line"]) for r in rows if r["task"] == task}),
+        }
+        for task in tasks
+    ]

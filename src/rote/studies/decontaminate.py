@@ -1,0 +1,204 @@
+"""A training corpus without the test items it holds, and a ledger of what was found and why.
+
+Documents are streamed past the items of --against (question, answer and passage told apart). A
+document holds an item if the rare words of its question or passage occur there in one stretch, in
+the same order: word for word, with other line breaks, case or marks, or with some words changed.
+Phrases that are common in the corpus convict nobody. The folder DIR gets the files in the formats
+they came in, without those documents (or only without those sentences, --policy cut), found.jsonl
+with the text of both, and a manifest.json. Items that say whether a model answered them rightly
+(logs of lm-evaluation-harness) give accuracy with and without what was found.
+
+\b
+  rote decontaminate crawl/*.jsonl.zst --against mmlu.jsonl -o clean
+  rote decontaminate train.parquet --against samples_*.jsonl --policy cut -o clean
+  rote decontaminate train.jsonl --against winogrande.jsonl --policy report -o found
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.record import Call, Findings, Study
+from rote.core.result import Result
+from rote.core.table import Column, Table
+from rote.corpus import ReadOptions
+from rote.corpus.items import Item
+from rote.curate.decontaminate import DecontaminateOptions
+from rote.studies._items import Share, correctness
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which items are looked for, and what becomes of documents that hold one."""
+
+    SECTION: ClassVar[str] = "Output"
+    against: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...")
+    policy: Literal["drop", "cut", "report"] = option(
+        "drop", "drop the document, cut the sentences, or write the ledger alone"
+    )
+    items: str | None = option(
+        None,
+        "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, "
+        "texts  [default: known by its fields]",
+        metavar="NAME",
+    )
+    interval: float = option(0.95, "level of intervals; 0: none", least=0, most=0.999)
+    output: Path = option(
+        Path("rote-decontaminate"),
+        "The folder; a new one, or one of the same run",
+        short="-o",
+        metavar="DIR",
+        writes="folder",
+        sign=unsigned,
+    )
+    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not self.against:
+            raise OptionError("no items to look for: --against names files of test items")
+
+
+def run(call: Call) -> Findings:
+    """Look through the corpus, and write what is left."""
+    from rote.core.compiling import say_if_compiling
+    from rote.corpus.items import read_items
+    from rote.curate.decontaminate_folder import decontaminate
+
+    options = call.options
+    skipped: list[InputError] = []
+    named = [options.against] if isinstance(options.against, str) else options.against
+    on_error = call.inputs.options.on_error
+    paths = [Path(path) for path in named]
+    items = list(read_items(paths, options.items, on_error=on_error, skipped=skipped))
+    say_if_compiling(call.reporter, "rote.curate._decontaminate_kernels")
+    made = decontaminate(
+        call.inputs,
+        items,
+        options.output,
+        call.of(DecontaminateOptions),
+        policy=options.policy,
+        jobs=options.jobs,
+        reporter=call.reporter,
+    )
+    for problem in (*skipped, *made.problems):
+        call.reporter.say(f"left out: {problem}")
+    if not made.new:
+        call.reporter.say(f"{options.output} holds this already: nothing was written")
+    held = made.manifest
+    found = sorted(made.rows, key=lambda row: (-row["score"], -row["bits"]))
+    tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": held["items"], "found": found}
+    if rows := _accuracy(items, made.rows, options.interval):
+        tables["accuracy"] = rows
+    return Findings(
+        signed={
+            **held["settings"],
+            "texts": held["input"]["fingerprint"][:12],
+        },
+        method="Wilson intervals",
+        tables=tables,
+        about={"folder": str(options.output), "manifest": held},
+    )
+
+
+def _accuracy(
+    items: Sequence[Item], rows: Sequence[dict[str, Any]], level: float
+) -> list[dict[str, Any]]:
+    """Right answers among all items, those that were found, and the others; nothing where the
+    items do not say which were."""
+    right = np.array([correctness(item, None) for item in items])
+    if np.isnan(right).all():
+        return []
+    found = {(row["task"], row["item"]) for row in rows}
+    held = np.array([(item.task, item.id) in found for item in items])
+    out = []
+    for task in dict.fromkeys(item.task for item in items):
+        own = np.array([item.task == task for item in items])
+        for name, which in (("all", own), ("found", own & held), ("not found", own & ~held)):
+            numbers = {base: n for n, base in enumerate({item.base for item in items})}
+            bases = np.array([numbers[item.base] for item in items])
+            share = Share.of(right[which], bases[which])
+            row: dict[str, Any] = {
+                "task": task,
+                "items": name,
+                "n": share.items,
+                "accuracy": share.value,
+            }
+            if level and share.items:
+                row["low"], row["high"] = share.interval(level)
+            out.append(row)
+    return out
+
+
+def _account(made: Result, place: str) -> str:
+    held = made.about["manifest"]
+    found = sum(row["found"] for row in held["items"])
+    total = sum(row["items"] for row in held["items"])
+    gone = len({(row["file"], row["line"]) for row in made.tables["found"]})
+    policy = {"drop": "were dropped", "cut": "were cut", "report": "hold them, and stay"}
+    return (
+        f"{place}: {found:,} of {total:,} items are in the corpus; {gone:,} of "
+        f"{held['input']['texts']:,} documents {policy[held['settings']['policy']]} "
+        "(found.jsonl lists them)"
+    )
+
+
+STUDY = Study(
+    name="decontaminate",
+    title="Test items in training data",
+    says="A training corpus without the test items it holds, and what was found.",
+    takes="texts",
+    metavar="CORPUS...",
+    options=Options,
+    more=(DecontaminateOptions, ReadOptions),
+    without=("strip_prompt", "prompt_field"),
+    run=run,
+    output="data",
+    account=_account,
+    layout=(
+        Table(
+            "tasks",
+            "Items found",
+            (
+                Column("task"),
+                Column("items", kind="count"),
+                Column("judged", "can be judged", kind="count"),
+                Column("found", kind="count"),
+                Column("with_answer", "with their answer", kind="count"),
+                Column("documents", kind="count"),
+            ),
+            limit=1000,
+        ),
+        Table(
+            "accuracy",
+            "Right answers with and without what was found",
+            (
+                Column("task"),
+                Column("items"),
+                Column("n", kind="count"),
+                Column("accuracy", kind="share", ends=("low", "high")),
+            ),
+            limit=1000,
+        ),
+        Table(
+            "found",
+            "Where",
+            (
+                Column("score", kind="number", decimals=2),
+                Column("item"),
+                Column("part"),
+                Column("id", "document"),
+                Column("text", kind="text"),
+                Column("item_text", "the item", kind="text"),
+            ),
+            limit=10,
+        ),
+    ),
+)
