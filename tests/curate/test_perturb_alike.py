@@ -142,7 +142,7 @@ def test_a_word_is_replaced_alike_everywhere_or_nowhere(form: str, data: st.Data
 
 
 def test_every_benchmark_has_its_property() -> None:
-    others = {"choices", "lm-eval", "texts"}
+    others = {"choices", "lm-eval", "questions", "texts"}
     assert set(plugins.members("corpus.items")) == RECORDS.keys() | others
 
 

@@ -66,7 +66,8 @@ class Options:
     )
     items: str | None = option(
         None,
-        "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, winogrande; texts: none, "
+        "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande; "
+        "texts: none, "
         "a field is looked up as it is; default: known by its fields",
         metavar="NAME",
     )

@@ -126,7 +126,8 @@ class ItemOptions:
     SECTION: ClassVar[str] = "Items"
     items: str | None = option(
         None,
-        "Benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, winogrande, texts  "
+        "Benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, "
+        "winogrande, texts  "
         "[default: known by its fields]",
         metavar="NAME",
     )
