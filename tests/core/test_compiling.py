@@ -40,6 +40,17 @@ def test_only_uncompiled_kernels_are_announced(
     assert len(listener.heard) == 2
 
 
+def test_a_file_is_locked_by_one_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "lock"
+    with compiling.locked(path) as first, compiling.locked(path, wait=False) as second:
+        assert (first, second) == (True, False)
+    with compiling.locked(path, wait=False) as third:
+        assert third
+    (tmp_path / "file").touch()
+    with compiling.locked(tmp_path / "file" / "lock") as fourth:
+        assert not fourth
+
+
 def test_every_kernel_file_uses_the_cache_that_knows_what_it_imports() -> None:
     numba_njit = re.compile(r"^\s*(from numba import .*\bn?jit\b|@numba\.|@jit)", re.M)
     kernels = {path for path in SOURCE.rglob("*.py") if "@njit" in path.read_text()}
@@ -65,7 +76,7 @@ def test_a_change_in_a_file_that_a_kernel_imports_compiles_it_again(tmp_path: Pa
     (package / "core").mkdir(parents=True)
     for name in ("__init__.py", "core/__init__.py"):
         (package / name).touch()
-    for name in ("kernels", "compiling", "cache", "progress"):
+    for name in ("kernels", "quick_numba", "compiling", "cache", "progress"):
         (package / "core" / f"{name}.py").write_text((SOURCE / "core" / f"{name}.py").read_text())
     (package / "first.py").write_text(
         "from rote.core.kernels import njit\nfrom rote.second import (\n    twice,\n)\n\n\n"

@@ -8,10 +8,13 @@ folder is the user's, not the package's, so that a new environment need not comp
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -38,12 +41,32 @@ def kernel_folder(source: Path) -> Path:
     return _cache_root() / f"{source.stem}-{source_digest(source)[:20]}"
 
 
+@contextmanager
+def locked(path: Path, wait: bool = True) -> Iterator[bool]:
+    """Whether this is the only process that has the file locked while this lasts: not if another
+    one has it and there is no waiting, nor where nothing can be locked. The system unlocks it when
+    whoever has it ends."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError:
+        yield False
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
 @cache
 def source_digest(source: Path) -> str:
     """A digest of a file and of every file of rote that it imports, at first or second hand."""
     digest = hashlib.sha256()
     for path in sorted(_closure(source)):
-        digest.update(f"{path.relative_to(_ROOT)}\0".encode())
+        digest.update(f"{os.path.relpath(path, _ROOT)}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -64,8 +87,8 @@ def _imports(source: Path) -> frozenset[Path]:
     for package, many, one, plain in _IMPORT.findall(source.read_text(encoding="utf-8")):
         modules.add(package or plain)
         modules |= {f"{package}.{name}" for name in re.findall(r"\w+", many or one)}
-    # It finds the cache and changes no kernel: nothing is compiled anew for its sake.
-    modules.discard("rote.core.kernels")
+    if source.name == "kernels.py":
+        modules.discard("rote.core.compiling")  # finds the cache, and changes no kernel
     return frozenset(path for path in map(_source_of, modules) if path.is_file())
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.words._characters import DIGIT, EXTEND, IDEOGRAPH, LETTER, SINGLE, SIZE
-from rote.core.kernels import part
+from rote.core.kernels import aside, part
 
 Data = NDArray[np.uint8]
 Kinds = NDArray[np.uint8]
@@ -79,6 +79,12 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 def kernel(function: Kernel) -> Kernel:
     """A part of the machine; its types stay known."""
     made: Kernel = part(function)
+    return made
+
+
+def seldom(function: Kernel) -> Kernel:
+    """A part of the machine that few words need, or that is asked at many places."""
+    made: Kernel = aside(function)
     return made
 
 

@@ -47,6 +47,7 @@ from rote.annotate.words._bytes import (
     kind_at,
     next_visible,
     run_end,
+    seldom,
 )
 from rote.annotate.words._characters import (
     DIGIT,
@@ -71,7 +72,7 @@ from rote.core.kernels import lean
 from rote.core.layer import Offsets
 
 
-@kernel
+@seldom
 def dotted_end(data: Data, p: int, q: int, stop: int, kinds: Kinds, found: int) -> int:
     """The end of the word p:q that a full stop follows: with it or without."""
     after = data[q + 1]
@@ -173,7 +174,7 @@ def word_end(data: Data, p: int, stop: int, kinds: Kinds, keys: Keys, bits: Bits
         found = 0
 
 
-@kernel
+@seldom
 def apostrophe_end(data: Data, p: int, size: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
     """The end of the word that begins with an apostrophe at p: 's, 'em, '90s, ' or ''."""
     q = p + size
@@ -192,7 +193,7 @@ def apostrophe_end(data: Data, p: int, size: int, kinds: Kinds, keys: Keys, bits
     return q + again if again == size else q
 
 
-@kernel
+@seldom
 def ascii_mark_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
     """The end of the word that begins with an ASCII mark at p."""
     c = data[p]
@@ -221,7 +222,7 @@ def ascii_mark_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> 
     return max(decoration_end(data, p), p + 1)
 
 
-@kernel
+@seldom
 def other_end(data: Data, p: int, kind: int, size: int, kinds: Kinds) -> int:
     """The end of the word that begins with a character outside ASCII, not a letter."""
     q = p + size

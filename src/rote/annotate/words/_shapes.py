@@ -48,12 +48,13 @@ from rote.annotate.words._bytes import (
     kernel,
     kind_at,
     run_end,
+    seldom,
 )
 from rote.annotate.words._characters import SINGLE, SPACE
 from rote.annotate.words._lists import DOMAIN, FILE, LISTING, SCHEME, SITE, UNIT
 
 
-@kernel
+@seldom
 def url_end(data: Data, i: int, kinds: Kinds) -> int:
     """The end of a URL that is known to have begun: white space, less closing marks."""
     begin = i
@@ -73,7 +74,7 @@ def url_end(data: Data, i: int, kinds: Kinds) -> int:
     return i
 
 
-@kernel
+@seldom
 def address_end(data: Data, p: int, q: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
     """The end of the URL, e-mail address, host or file name that begins at p, or p.
 
@@ -125,7 +126,7 @@ def address_end(data: Data, p: int, q: int, kinds: Kinds, keys: Keys, bits: Bits
     return p
 
 
-@kernel
+@seldom
 def number_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
     """The end of the number that begins at p: 1,000.50, 7:30, 9/11/2001, 555-0199."""
     q = digits_end(data, p)
@@ -175,7 +176,7 @@ def is_date(data: Data, p: int, q: int, s: int) -> bool:
     return not (first < last <= 5 or (last == 8 and first % 2 == 1 and s - q == 2 and first < 8))
 
 
-@kernel
+@seldom
 def emoticon_end(data: Data, p: int, kinds: Kinds) -> int:
     """The end of the emoticon that begins at p, or p: :-) ;P =( <3 ^_^ (:"""
     c, d = data[p], data[p + 1]
@@ -206,7 +207,7 @@ def emoticon_end(data: Data, p: int, kinds: Kinds) -> int:
     return p
 
 
-@kernel
+@seldom
 def decoration_end(data: Data, p: int) -> int:
     """The end of the rule or arrow drawn at p: ---- ==> *~*~*"""
     q = p

@@ -1,0 +1,131 @@
+"""numba's compiler without the work that comes to nothing, for the same code.
+
+Two things take numba long that a program of many small kernels has no use for:
+
+- A kernel that only others call becomes machine code of its own, and becomes it again as a part of
+  each caller. Here a library becomes machine code when an address in it is asked for.
+- For every operation, numba tries all implementations of its operator until one accepts the types.
+  Here the one that accepted the same types before comes first, and is the only one.
+
+The functions that are replaced are the same in all versions named in `KNOWN`; another one is left
+as it is, which costs seconds and no more. `kernels` installs this when the first kernel is defined.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numba
+from numba.core.errors import NumbaError
+
+# What is replaced has no types, or types of which its own code takes no notice.
+_codegen: Any = import_module("numba.core.codegen")
+_functions: Any = import_module("numba.core.types.functions")
+_ordered: Any = import_module("numba.core.utils").order_by_target_specificity
+_target: Any = import_module("numba.core.target_extension").get_local_target
+
+KNOWN = ((0, 63), (0, 68))
+"""The first and the last version whose compiler this was written for and tested with."""
+
+
+def install() -> None:
+    """Make numba quicker for the rest of this process."""
+    if not KNOWN[0] <= numba.version_info.short <= KNOWN[1] or installed():
+        return
+    _codegen.JITCPUCodegen._library_class = _Library
+    _codegen.JITCPUCodegen._waiting = {}
+    _codegen.JITCPUCodegen.set_env = _set_env
+    _functions.BaseFunction.get_call_type = _get_call_type
+
+
+def installed() -> bool:
+    return bool(_codegen.JITCPUCodegen._library_class is _Library)
+
+
+class _Library(_codegen.JITCodeLibrary):  # type: ignore[misc]
+    """Becomes machine code when an address in it is asked for."""
+
+    _made = False
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+    def _finalize_final_module(self) -> None:
+        if self._object_caching_enabled and self._compiled_object:
+            self._make()  # it comes from the cache
+        else:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+    def _make(self) -> None:
+        self._made = True
+        self._dynamic_globals.clear()  # they are looked for again
+        super()._finalize_final_module()
+        waiting = self._codegen._waiting
+        for variable in self._final_module.global_variables:
+            if variable.name in waiting:
+                _write_environment(self._codegen, variable.name, waiting.pop(variable.name))
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        if not self._made and self._defines(name):
+            self._make()
+        pointer: int = super().get_pointer_to_function(name)
+        return pointer
+
+    def _defines(self, name: str) -> bool:
+        try:
+            return not self._final_module.get_function(name).is_declaration
+        except NameError:
+            return False
+
+
+_write_environment = _codegen.JITCPUCodegen.set_env
+
+
+def _set_env(codegen: Any, name: str, environment: Any) -> None:
+    """Tell code where the environment of one of its functions is, once there is code."""
+    if codegen._engine.is_symbol_defined(name):
+        _write_environment(codegen, name, environment)
+    else:
+        codegen._waiting[name] = environment
+
+
+_search_all = _functions.BaseFunction.get_call_type
+
+
+def _get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
+    """The signature of an operation on these types, by the first template that accepts them."""
+    known = function.__dict__.setdefault("_accepted", {})
+    key = (args, tuple(kws.items()))
+    templates = known.get(key)
+    if templates is None:
+        target = _target(context)
+        order = _ordered(target, function.templates, fnkey=function.key[0])
+        templates = [
+            (template, literal)
+            for template in order
+            for literal in ((True, False) if template.prefer_literal else (False, True))
+        ]
+    plain_args = tuple(_functions._unlit_non_poison(one) for one in args)
+    plain_kws = {name: _functions._unlit_non_poison(one) for name, one in kws.items()}
+    function._depth += 1
+    try:
+        for template, literal in templates:
+            asked = template(context)
+            try:
+                found = asked.apply(*((args, kws) if literal else (plain_args, plain_kws)))
+            except NumbaError:
+                continue
+            if found is not None:
+                known[key] = [(template, literal)]
+                function._impl_keys[found.args] = asked.get_impl_key(found)
+                return found
+    finally:
+        function._depth -= 1
+    return _search_all(function, context, args, kws)  # to say why none does

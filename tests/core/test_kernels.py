@@ -1,0 +1,146 @@
+"""Kernels call kernels, numba's compiler is quicker than it is by itself, and several processes may
+compile at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+from rote.core import quick_numba
+from rote.core.kernels import njit
+
+
+@njit(nogil=True)
+def half(x):  # type: ignore[no-untyped-def]
+    if x % 2:
+        raise ValueError("odd")
+    return x // 2
+
+
+@njit(nogil=True)
+def halves(values):  # type: ignore[no-untyped-def]
+    found = np.empty(len(values), np.int64)
+    for k in range(len(values)):
+        found[k] = half(values[k])
+    return found
+
+
+@njit(nogil=True)
+def steps(x):  # type: ignore[no-untyped-def]
+    return 0 if x == 1 else 1 + steps(3 * x + 1 if x % 2 else x // 2)
+
+
+@njit(inline="always")
+def twice(x):  # type: ignore[no-untyped-def]
+    return x + x
+
+
+@njit(nogil=True)
+def sums(x, y):  # type: ignore[no-untyped-def]
+    return twice(x) + twice(y)
+
+
+def test_the_installed_numba_is_one_that_is_made_quicker() -> None:
+    """If not: compare what `quick_numba` replaces with the new version's, then name it there."""
+    assert quick_numba.KNOWN[0] <= numba.version_info.short <= quick_numba.KNOWN[1]
+    assert quick_numba.installed()
+
+
+def test_a_kernel_is_called_by_python_and_by_kernels_and_raises_for_both() -> None:
+    assert halves(np.array([2, 4, 10])).tolist() == [1, 2, 5]
+    assert half(6) == 3
+    with pytest.raises(ValueError, match="odd"):
+        halves(np.array([2, 3]))
+    with pytest.raises(ValueError, match="odd"):
+        half(3)
+    assert halves(np.array([2, 4], np.uint8)).tolist() == [1, 2]
+
+
+def test_a_kernel_may_call_itself_and_be_taken_into_another() -> None:
+    assert steps(27) == 111
+    assert sums(1, 2) == 6
+    assert sums(0.5, 2) == 5.0
+    assert sums(np.array([1, 2]), 1).tolist() == [4, 6]
+
+
+def test_types_that_a_kernel_cannot_take_are_named() -> None:
+    with pytest.raises(TypingError, match="No implementation of function"):
+        sums("a", 1)
+
+
+def answers() -> dict[str, Any]:
+    """What some kernels give; `sais` is made of a dozen of them."""
+    from rote.index.sorting.sais import sais
+
+    ids = np.random.default_rng(1).integers(1, 6, 400).astype(np.int32)
+    ids[::50] = 0
+    return {
+        "halves": halves(np.arange(0, 20, 2)).tolist(),
+        "steps": steps(27),
+        "sums": sums(1.5, 2),
+        "sais": sais(ids, 6).tolist(),
+        "quick": quick_numba.installed(),
+    }
+
+
+PRINT = "import json; from tests.core.test_kernels import answers; print(json.dumps(answers()))"
+PLAIN = "from rote.core import quick_numba; quick_numba.KNOWN = ((0, 1), (0, 2)); "
+
+
+def started(code: str, cache: Path) -> subprocess.Popen[bytes]:
+    paths = os.pathsep.join(filter(None, sys.path))
+    own = {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": paths}
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, **own}, stdout=subprocess.PIPE
+    )
+
+
+def test_a_version_that_is_not_known_compiles_plainly_to_the_same_answers(tmp_path: Path) -> None:
+    quick, plain = started(PRINT, tmp_path / "one"), started(PLAIN + PRINT, tmp_path / "other")
+    one, other = (json.loads(process.communicate()[0]) for process in (quick, plain))
+    assert (one.pop("quick"), other.pop("quick")) == (True, False)
+    assert one == other
+
+
+def test_processes_that_compile_the_same_at_once_compile_it_once(tmp_path: Path) -> None:
+    kernel = "from rote.core.kernels import njit\n@njit(cache=True)\ndef double(x): return x + x\n"
+    (tmp_path / "double.py").write_text(kernel)
+    call = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from double import double; "
+        "print([double(x) for x in (1, 2.5, 1j)], "
+        "sum(double._cache_misses.values()))"
+    )
+    processes = [started(call, tmp_path / "cache") for _ in range(3)]
+    said = [process.communicate()[0].decode().split("] ") for process in processes]
+    assert {answer for answer, _ in said} == {"[2, 5.0, 2j"}
+    assert sum(int(compiled) for _, compiled in said) == 3
+    again = started(call, tmp_path / "cache").communicate()[0].decode().split("] ")
+    assert (again[0], int(again[1])) == ("[2, 5.0, 2j", 0)
+
+
+def test_where_nothing_can_be_locked_kernels_are_compiled_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rote.core import compiling
+
+    monkeypatch.setattr(compiling, "_cache_root", lambda: tmp_path)
+
+    @njit(cache=True)
+    def triple(x):  # type: ignore[no-untyped-def]
+        return 3 * x
+
+    def refuse(*_: object) -> None:
+        raise OSError("no locks available")
+
+    monkeypatch.setattr(compiling.fcntl, "flock", refuse)
+    assert triple(2) == 6
+    assert not list(tmp_path.rglob("*.nbi"))
