@@ -235,7 +235,8 @@ def generate(world: World) -> Sections:
 
 
 def limit(world: World) -> Sections:
-    return remarks("limit", world.texts, "--max", "4", "--seeds", "1", "-o", "limited2")
+    more = ("--max", "4", "--seeds", "1", "--jobs", "1")
+    return remarks("limit", world.texts, *more, "-o", "limited2")
 
 
 def index(world: World) -> Sections:

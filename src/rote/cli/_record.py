@@ -76,7 +76,7 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
     if isinstance(record, Study):
         metavar, left_out = record.metavar, tuple(record.without)
         if record.account:
-            further = Further(finish=partial(_account, record.account), output=SummaryOptions)
+            further = Further(finish=partial(_account, record), output=SummaryOptions)
     own_kind, *others = (
         flags(
             kind,
@@ -184,17 +184,22 @@ def _data(options: Mapping[str, Any], further: Further) -> Iterator[dict[str, An
         yield {}
 
 
-def _account(said: Callable[[Result, str], str], result: Result, given: Given) -> None:
-    """What a command that makes a data set tells of it: `said` and a table, or JSON; beside the
+def _account(record: Study, result: Result, given: Given) -> None:
+    """What a command that makes a data set tells of it: an account and a table, or JSON; beside the
     data where those go to standard output."""
+    assert record.account is not None
     target = given.options["output"]
+    if record.ledger:
+        from rote.report.texts.ledger import write_page
+
+        write_page(Path(target), record.ledger, record.title)
     if given.output.json:
         click.echo(as_json(result.to_dict()), nl=False, err=target == STDOUT)
         return
     from rote.report.tables.results import print_tables
 
     console = printing_console(target)
-    console.print(said(result, str(target)), highlight=False, soft_wrap=True)
+    console.print(record.account(result, str(target)), highlight=False, soft_wrap=True)
     print_tables(result, console)
 
 

@@ -181,3 +181,5 @@ class Study(Record):
     to the option `output`, with an account of it."""
     account: Callable[[Result, str], str] | None = None
     """What the shell says of a data set that was written to this place."""
+    ledger: str = ""
+    """The file of its folder that lists what was taken out; the shell makes a page of it."""

@@ -146,7 +146,7 @@ def _account(made: Result, place: str) -> str:
     return (
         f"{place}: {found:,} of {total:,} items are in the corpus; {gone:,} of "
         f"{held['input']['texts']:,} documents {policy[held['settings']['policy']]} "
-        "(found.jsonl lists them)"
+        "(found.jsonl lists them, ledger.html shows them)"
     )
 
 
@@ -162,6 +162,7 @@ STUDY = Study(
     run=run,
     output="data",
     account=_account,
+    ledger="found.jsonl",
     layout=(
         Table(
             "tasks",

@@ -90,7 +90,8 @@ def _account(made: Result, place: str) -> str:
     left = sum(file["texts"] for file in held["files"])
     return (
         f"{place}: {left:,} of {held['input']['texts']:,} texts; {gone:,} documents went as "
-        f"duplicates, and {words:,} words were cut from others (removed.jsonl lists them)"
+        f"duplicates, and {words:,} words were cut from others (removed.jsonl "
+        "lists them, ledger.html shows them)"
     )
 
 
@@ -106,6 +107,7 @@ STUDY = Study(
     run=run,
     output="data",
     account=_account,
+    ledger="removed.jsonl",
     layout=(
         Table(
             "sources",

@@ -1,0 +1,61 @@
+"""The page of a ledger: both sides, what differs, and nothing that runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from rote.report.texts.ledger import PAGE, page, write_page
+
+FOUND = {
+    "id": "d1",
+    "file": "a.jsonl",
+    "line": 3,
+    "text": "The cat sat on a red mat.",
+    "item": "q7",
+    "task": "quiz",
+    "part": "question",
+    "score": 0.8,
+    "bits": 71.2,
+    "answered": False,
+    "item_text": "The cat sat on a mat",
+}
+GONE = {
+    "kind": "run",
+    "id": "<script>alert(1)</script>",
+    "file": "a.jsonl",
+    "line": 1,
+    "text": "x < y & z",
+    "words": 5,
+    "kept": {"id": "k", "file": "b.jsonl", "line": 9, "text": "x < y & z"},
+}
+
+
+def test_both_sides_are_shown_and_what_differs_is_marked() -> None:
+    shown = page([FOUND], "Found")
+    quotes = re.findall(r"<blockquote[^>]*>(.*?)</blockquote>", shown, re.DOTALL)
+    assert [quote.strip() for quote in quotes] == [
+        "The cat sat on a <b>red</b> mat.",
+        "The cat sat on a mat",
+    ]
+    assert "quiz: q7, question" in shown
+    assert "score 0.80, 71 bits, without its answer" in shown
+
+
+def test_the_least_sure_come_first_and_nothing_runs() -> None:
+    shown = page([GONE, FOUND], "Both")
+    assert shown.index("q7") < shown.index("x &lt; y &amp; z")
+    assert "<script>alert" not in shown
+    assert shown.count("<script>") == 1
+
+
+def test_a_corpus_that_was_compared_with_has_no_place() -> None:
+    row = {name: value for name, value in GONE.items() if name != "kept"}
+    assert "in the corpus that was compared with" in page([row], "Gone")
+
+
+def test_the_page_lies_beside_the_ledger(tmp_path: Path) -> None:
+    (tmp_path / "found.jsonl").write_text(json.dumps(FOUND) + "\n")
+    assert write_page(tmp_path, "found.jsonl", "Found") == tmp_path / PAGE
+    assert "Entries: 1;" in (tmp_path / PAGE).read_text()
