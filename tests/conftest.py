@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from rote.cli import _flags
 
 # As on the command line: with threads of their own the workers would wait for each
 # other. Read when numpy is imported, which is later.
 for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# Likewise no command starts a process for each core unless a test asks for it with --jobs.
+_flags.cores = lambda: 1
 
 settings.register_profile(
     "rote",
@@ -32,6 +40,48 @@ settings.load_profile("rote")
 
 # Vectors are kept on disk; those of tests have no business in the user's folder.
 os.environ["ROTE_CACHE"] = tempfile.mkdtemp(prefix="rote-tests-")
+
+
+_MOST_JOBS = 3
+
+
+class Borrowed:
+    """A pool of processes that goes on when the command that uses it is done."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self.pool = pool
+        self.given: list[Future[Any]] = []
+
+    def submit(self, *work: Any) -> Future[Any]:
+        self.given.append(self.pool.submit(*work))
+        return self.given[-1]
+
+    def shutdown(self, **_: Any) -> None:
+        for future in self.given:
+            future.cancel()
+        wait(self.given)
+
+
+@pytest.fixture(scope="session")
+def _started() -> Iterator[list[ProcessPoolExecutor]]:
+    started: list[ProcessPoolExecutor] = []
+    yield started
+    for pool in started:
+        pool.shutdown()
+
+
+@pytest.fixture
+def kept_processes(monkeypatch: pytest.MonkeyPatch, _started: list[ProcessPoolExecutor]) -> None:
+    """For tests that several jobs change nothing: processes that take long to start, since all is
+    imported anew, are those of the test before. How they start and die is tested in tests/run."""
+
+    def borrowed(jobs: int, **given: Any) -> Borrowed:
+        assert jobs <= _MOST_JOBS
+        if not _started:
+            _started.append(ProcessPoolExecutor(_MOST_JOBS, **given))
+        return Borrowed(_started[0])
+
+    monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", borrowed)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 
 from rote.cli.main import rote
 from rote.core import plugins
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
+from rote.measure._compute import compute
 
 HUMAN = "human [/b]"
 NAMES = (HUMAN, "llama[instruct]", "[bold]x :tada:", "=cmd|' /C'!A0", "50 %_{it}\\<i>\ny")
@@ -50,6 +52,18 @@ def _walk(group: click.Group, before: tuple[str, ...]) -> Iterator[tuple[str, cl
             yield from _walk(command, (*before, name))
         else:
             yield " ".join((*before, name)), command
+
+
+def measure_once(patch: pytest.MonkeyPatch, kept: dict[str, Any]) -> None:
+    """Let the same question about the same files be answered from what is kept."""
+
+    def remembered(chosen: Any, files: Any, **given: Any) -> Any:
+        key = repr((chosen, files, given["settings"], given.get("read"), given.get("panel")))
+        if key not in kept:
+            kept[key] = compute(chosen, files, **given)
+        return kept[key]
+
+    patch.setattr("rote.measure._compute.compute", remembered)
 
 
 def writing(kind: Any) -> list[str]:

@@ -17,9 +17,8 @@ from click.testing import CliRunner, Result
 from rote.cli._places import LINES
 from rote.cli.main import rote
 from rote.core.errors import OptionError
-from rote.measure._compute import compute
 from rote.report.terminal import harmless
-from tests.cli.calls import NAMES, World, commands, writing
+from tests.cli.calls import NAMES, World, commands, measure_once, writing
 from tests.measure.test_contract import StandIn
 
 RESULTS = writing("result")
@@ -45,14 +44,7 @@ def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forms are made from the same results: every measure runs once."""
-
-    def remembered(chosen: Any, files: Any, **given: Any) -> Any:
-        key = repr((chosen, files, given["settings"], given["read"], given.get("panel")))
-        if key not in KEPT:
-            KEPT[key] = compute(chosen, files, **given)
-        return KEPT[key]
-
-    monkeypatch.setattr("rote.measure._compute.compute", remembered)
+    measure_once(monkeypatch, KEPT)
 
 
 @pytest.fixture(autouse=True)

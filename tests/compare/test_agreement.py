@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -21,8 +22,11 @@ SMALL = st.sampled_from([(2, 2), (2, 3), (3, 2), (3, 3), (2, 4)]).flatmap(
 
 def plain_w(scores: np.ndarray) -> float:
     """W as a variance: of the mean ranks, over what it would be if all judges agreed."""
-    ranked = np.array([stats.rankdata(row) for row in scores])
-    judges, things = ranked.shape
+    return w_of_ranks([stats.rankdata(row).tolist() for row in scores])
+
+
+def w_of_ranks(ranked: Sequence[Sequence[float]]) -> float:
+    judges, things = len(ranked), len(ranked[0])
     sums = [sum(ranked[j][t] for j in range(judges)) for t in range(things)]
     mean = sum(sums) / things
     s = sum((value - mean) ** 2 for value in sums)
@@ -38,11 +42,12 @@ def plain_w(scores: np.ndarray) -> float:
 def every_p(scores: np.ndarray) -> float:
     """The slow twin: the ranks of every judge in every order."""
     observed = plain_w(scores)
-    found = [plain_w(np.array(rows)) for rows in itertools.product(*map(orders, scores))]
+    ranked = [stats.rankdata(row).tolist() for row in scores]
+    found = [w_of_ranks(rows) for rows in itertools.product(*map(orders, ranked))]
     return sum(w >= observed - 1e-9 for w in found) / len(found)
 
 
-def orders(row: np.ndarray) -> list[tuple[float, ...]]:
+def orders(row: Sequence[float]) -> list[tuple[float, ...]]:
     return list(itertools.permutations(row))
 
 

@@ -39,13 +39,15 @@ def coverage(name: str, pool: list[list[str]]) -> dict[str, float]:
     def reduce(take: Take, generator: np.random.Generator) -> dict[str, float]:
         return metric.reduce(rows, take, options, generator)
 
+    names = {value.name for value in metric.values(options)}
     found = []
     for number in range(SAMPLES):
         take = np.sort(rng.choice(len(pool), TEXTS, replace=False))
         values = reduce(take, rng)
-        errors = half_sample_errors(reduce, take, seed=number, purpose="coverage", jobs=2)
-        if metric.standard_errors:
-            errors |= metric.standard_errors(rows, take, options)
+        errors = metric.standard_errors(rows, take, options) if metric.standard_errors else {}
+        # As a study does it: half-samples where a value has no formula.
+        if names - errors.keys():
+            errors = half_sample_errors(reduce, take, seed=number, purpose="coverage") | errors
         found.append(
             {
                 v.name: (

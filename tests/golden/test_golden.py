@@ -14,7 +14,7 @@ import pytest
 
 import rote
 from rote.core import plugins
-from tests.cli.calls import World, commands
+from tests.cli.calls import World, commands, measure_once
 from tests.golden import calls
 from tests.golden.comparing import differences, joined, lost, split
 from tests.golden.shell import done
@@ -32,6 +32,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         patch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
         # Nobody reads pictures here: half a header saves drawing them.
         patch.setattr("vl_convert.vegalite_to_png", lambda spec, **_: b"IHDR" + bytes(8))
+        # All forms show the same results.
+        measure_once(patch, {})
         Path("data").mkdir()
         yield World(Path("data"))
 

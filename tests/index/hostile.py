@@ -1,6 +1,7 @@
 """Indexes that a stranger has written: every checksum fits, and what they hold makes no sense.
 
-Run as a program it opens an index and asks it everything, as a child that may crash.
+Run as a program it reads names of indexes, opens each and asks it everything, as a child that may
+crash.
 """
 
 from __future__ import annotations
@@ -204,11 +205,9 @@ def ask_everything(path: Path) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        sys.stdout.write(f"{name}\n")
-        sys.stdout.flush()
+    for line in sys.stdin:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
-        answered, refused = ask_everything(Path(name))
+        answered, refused = ask_everything(Path(line.rstrip("\n")))
         sys.stdout.write(f"{answered} {refused}\n")
         sys.stdout.flush()

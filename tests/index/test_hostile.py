@@ -6,6 +6,8 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,27 +48,60 @@ def files_of(index: Path) -> list[Path]:
     return sorted(place.relative_to(index) for place in index.glob("segments/*/*/*"))
 
 
-def asked(paths: list[Path]) -> list[tuple[int, int]]:
-    """What children made of indexes; a child that is killed by a signal fails the test."""
-    command = [sys.executable, "-m", "tests.index.hostile", *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    lines = done.stdout.splitlines()
-    name = [line for line in lines if line.startswith("/")][-1:]
-    assert done.returncode == 0, f"exit {done.returncode} at {name}: {done.stderr[-2000:]}"
-    return [(int(a), int(b)) for a, b in (x.split() for x in lines if not x.startswith("/"))]
+Child = subprocess.Popen[str]
 
 
-def test_a_whole_index_answers_everything(index: Path, compact: Path) -> None:
-    for found in asked([index, compact]):
+@pytest.fixture(scope="module")
+def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
+    """One process for all indexes of this file, since it takes long to start."""
+    command = [sys.executable, "-m", "tests.index.hostile"]
+    with (
+        (tmp_path_factory.mktemp("child") / "errors").open("w+") as errors,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as started,
+    ):
+        yield started
+        assert started.stdin is not None
+        started.stdin.close()
+        errors.seek(0)
+        assert started.wait(300) == 0, errors.read()[-2000:]
+
+
+def asked(child: Child, paths: list[Path]) -> list[tuple[int, int]]:
+    """What the child made of indexes; if a signal kills it, the test fails."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    found = []
+    watch = threading.Timer(300, child.kill)
+    watch.start()
+    try:
+        for path in paths:
+            child.stdin.write(f"{path}\n")
+            child.stdin.flush()
+            said = child.stdout.readline().split()
+            assert said, f"exit {child.wait()} at {path}"
+            found.append((int(said[0]), int(said[1])))
+    finally:
+        watch.cancel()
+    return found
+
+
+def test_a_whole_index_answers_everything(child: Child, index: Path, compact: Path) -> None:
+    for found in asked(child, [index, compact]):
         assert found[1] == 0
         assert found[0] > 40
 
 
-# One example is many indexes, since a child takes long to start; shrinking would take for ever.
+# One example is many indexes; shrinking would take for ever.
 @settings(max_examples=8, phases=[Phase.generate])
 @given(st.integers(0, 2**32))
 def test_a_tampered_index_answers_or_refuses(
-    index: Path, compact: Path, tmp_path_factory: pytest.TempPathFactory, seed: int
+    child: Child,
+    index: Path,
+    compact: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
 ) -> None:
     draw, home = random.Random(seed), tmp_path_factory.mktemp("tampered")
     made: dict[Path, str] = {}
@@ -78,7 +113,7 @@ def test_a_tampered_index_answers_or_refuses(
         shutil.copytree(whole, copy)
         made[copy] = hostile.tamper(copy, copy / draw.choice(files), draw)
     try:
-        found = asked(list(made))
+        found = asked(child, list(made))
     except AssertionError as error:
         known = "\n".join(f"{path}: {what}" for path, what in made.items())
         raise AssertionError(f"{error}\n{known}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def documents(source: str, sentences: list[str]) -> list[Document]:
     ]
 
 
+@cache
 def found(**options: Any) -> Result:
     texts = documents("human", HUMAN) + documents("model", MODEL)
     settings = Settings(by=("source",), reference="human")

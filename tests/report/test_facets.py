@@ -143,8 +143,9 @@ def test_a_measure_without_further_tables_prints_no_titles() -> None:
 
 
 def test_values_and_curves_are_drawn_task_by_task() -> None:
-    for chart in (draw(VALUES, made_panel()), draw(CURVE, made_panel())):
-        parts = chart.to_dict()["vconcat"]
+    for kind in (VALUES, CURVE):
+        chart = draw(kind, made_panel()).to_dict()
+        parts = chart["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]
         assert {row["source"] for row in data(chart) if "source" in row} == {
             *("human", "one", "two", "input documents")
@@ -159,7 +160,7 @@ def test_the_reference_of_every_task_is_marked_in_the_values() -> None:
 def test_figures_of_templates_are_drawn_task_by_task() -> None:
     drawn = figures(in_tasks(made(2), "news", "tales"))
     assert set(drawn) == set(figures(made(2)))
-    for chart in drawn.values():
-        parts = chart.to_dict()["vconcat"]
+    for chart in (one.to_dict() for one in drawn.values()):
+        parts = chart["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]
         assert not any("|" in row.get("source", "") for row in data(chart))

@@ -20,10 +20,20 @@ from rote.report.figures.looks import Ticks, round_ticks
 from rote.report.figures.panel import panel_chart
 from tests.report.made import ASPECTS, made_panel
 
+_DRAWN: dict[str, dict[str, Any]] = {}
+
+
+def drawn_of(results: list[Result]) -> dict[str, Any]:
+    """The figure as data. Drawing takes long, so nothing is drawn twice."""
+    key = "".join(result.to_json() for result in results)
+    if key not in _DRAWN:
+        _DRAWN[key] = panel_chart(results).to_dict()
+    return _DRAWN[key]
+
 
 def cells(results: list[Result]) -> list[dict[str, Any]]:
     """The cells of the figure, row by row, without the heads of the columns."""
-    chart = panel_chart(results).to_dict()
+    chart = drawn_of(results)
     assert chart["columns"] == len(ASPECTS)
     return list(chart["concat"][len(ASPECTS) :])
 
@@ -44,7 +54,7 @@ def points(cell: dict[str, Any], *, filled: bool) -> dict[str, dict[str, Any]]:
 
 
 def said(results: list[Result]) -> str:
-    return " ".join(panel_chart(results).to_dict()["title"]["subtitle"])
+    return " ".join(drawn_of(results)["title"]["subtitle"])
 
 
 def titles(results: list[Result]) -> list[str]:
@@ -201,7 +211,7 @@ def test_a_measure_without_a_usual_value_shows_its_first() -> None:
 
 def test_json_is_enough() -> None:
     again = [Result.from_json(result.to_json()) for result in made_panel()]
-    assert panel_chart(again).to_dict() == panel_chart(made_panel()).to_dict()
+    assert panel_chart(again).to_dict() == drawn_of(made_panel())
 
 
 def test_names_cannot_steer_the_figure_and_are_not_cut(tmp_path: Path) -> None:

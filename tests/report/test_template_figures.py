@@ -11,14 +11,14 @@ import pytest
 
 from rote.cli._output import OutputOptions, deliver
 from rote.core.result import Result
-from rote.report.figures.draw import figures, save
+from rote.report.figures.draw import figure, figures, save
 from tests.report.made import made, names, template
 
 NAMES = {"lengths", "coverage", "ranks", "distinctive", "overlap"}
 
 
 def data(chart: Any) -> list[dict[str, Any]]:
-    """All rows that a chart draws."""
+    """All rows that a chart, or what it was written as, draws."""
 
     def found(part: Any) -> list[dict[str, Any]]:
         if isinstance(part, dict):
@@ -30,7 +30,7 @@ def data(chart: Any) -> list[dict[str, Any]]:
             return [row for inner in part for row in found(inner)]
         return []
 
-    return found(chart.to_dict())
+    return found(chart if isinstance(chart, dict) else chart.to_dict())
 
 
 def own(result: Result) -> dict[str, Any]:
@@ -61,21 +61,21 @@ def test_charts_render(tmp_path: Path) -> None:
 
 
 def test_the_curve_holds_both_values_of_every_source() -> None:
-    rows = data(own(made(3))["lengths"])
+    rows = data(figure(made(3), "lengths"))
     assert {row["source"] for row in rows} == set(names(3))
     assert {row["n"] for row in rows} == {4, 5, 6, 7, 8}
     assert {row["role"] for row in rows if row["source"] == "human"} == {"reference"}
 
 
 def test_no_two_sources_look_alike() -> None:
-    chart = own(made(20))["lengths"].to_dict()
+    chart = figure(made(20), "lengths").to_dict()
     points = chart["concat"][0]["layer"][1]["encoding"]
     colours, shapes = points["color"]["scale"]["range"], points["shape"]["scale"]["range"]
     assert len(set(zip(colours, shapes))) == 20
 
 
 def test_the_strongest_templates_of_both_sides_are_drawn() -> None:
-    rows = data(own(made(2))["distinctive"])
+    rows = data(figure(made(2), "distinctive"))
     assert len({row["template"] for row in rows}) == 15
     assert {row["side"] for row in rows} == {"source", "reference"}
     assert template(12) not in {row["template"] for row in rows}
@@ -83,13 +83,13 @@ def test_the_strongest_templates_of_both_sides_are_drawn() -> None:
 
 def test_neither_side_crowds_out_the_other() -> None:
     rows = [{**row, "z": row["z"] + 5} for row in made(2).tables["distinctive"]]
-    drawn = data(own(without(made(2), distinctive=rows))["distinctive"])
+    drawn = data(figure(without(made(2), distinctive=rows), "distinctive"))
     least = {row["template"] for row in drawn if row["side"] == "reference"}
     assert least == {template(rank) for rank in range(17, 21)}
 
 
 def test_ranks_are_shares_that_reach_one() -> None:
-    rows = data(own(made(2))["ranks"])
+    rows = data(figure(made(2), "ranks"))
     assert max(row["share"] for row in rows) == 1
     templates = [row for row in rows if row["kind"] == "templates"]
     assert [row["share"] for row in templates[:2]] == [1 / 24, 2 / 24]
@@ -99,7 +99,7 @@ def test_ranks_are_shares_that_reach_one() -> None:
 def test_an_interval_that_is_missing_has_no_width() -> None:
     row = {"corpus": "c", "source": "human", "kind": "templates", "n_grams": 3}
     rows = [{**row, "among_frequent": None, "found": 0.5, "low": None, "high": float("nan")}]
-    found = data(own(without(made(2), coverage=rows))["coverage"])
+    found = data(figure(without(made(2), coverage=rows), "coverage"))
     (drawn,) = {(row["low"], row["high"]) for row in found}
     assert drawn == (0.5, 0.5)
 
@@ -124,7 +124,7 @@ def test_without_a_reference_all_is_drawn_but_what_needs_one() -> None:
 
 def test_names_cannot_steer_a_figure() -> None:
     rows = [{"source": "a\u202e\x1b", "n": 4, "rate": 0.5, "per_token": 0.1}]
-    chart = own(without(made(2), lengths=rows))["lengths"]
+    chart = figure(without(made(2), lengths=rows), "lengths")
     assert {row["source"] for row in data(chart)} == {"a␛"}
 
 
@@ -152,6 +152,6 @@ def test_favoured_patterns_point_to_the_side_that_favours_them() -> None:
         for side, name, z in (("m", "A B C", 5.0), ("human", "D E F", 4.0), ("m", "G H I", None))
     ]
     favoured = replace(made(2, measure="favoured"), tables={"patterns": rows})
-    chart = own(favoured)["patterns"]
+    chart = figure(favoured, "patterns")
     drawn = {row["template"]: (row["z"], row["side"]) for row in data(chart)}
     assert drawn == {"A B C": (5.0, "source"), "D E F": (-4.0, "reference")}

@@ -189,14 +189,17 @@ def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = Fals
     """The first of the figures for --figure, all of them for --figures, each under its name."""
     if not (output.figure or output.figures):
         return
-    from rote.report.figures.draw import figures, panel_figures, save
+    from rote.report.figures.draw import figure, figures, panel_figures, save
+    from rote.report.figures.panel import panel_chart
 
-    charts = panel_figures(results) if panel else figures(results[0])
-    if not charts:
-        raise OptionError("nothing to draw: no value is defined")
-    if output.figure:
-        save(next(iter(charts.values())), output.figure)
+    if output.figure and not output.figures:
+        save(panel_chart(results) if panel else figure(results[0]), output.figure)
     if output.figures:
+        charts = panel_figures(results) if panel else figures(results[0])
+        if not charts:
+            raise OptionError("nothing to draw: no value is defined")
+        if output.figure:
+            save(next(iter(charts.values())), output.figure)
         output.figures.mkdir(parents=True, exist_ok=True)
         for name, chart in charts.items():
             for ending in (".png", ".svg"):

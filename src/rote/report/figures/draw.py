@@ -124,13 +124,13 @@ def panel_figures(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def figure(result: Result, name: str | None = None) -> Any:
-    """One figure by its name; without one the first."""
-    found = figures(result)
-    if not found:
+    """One figure by its name; without one the first. No other is drawn."""
+    for chart in charts(result.measure):
+        if name in (None, chart.name) and (drawn := draw(chart, [result])) is not None:
+            return drawn
+    if name is None or not (found := figures(result)):
         raise OptionError("nothing to draw: no value is defined")
-    if name is not None and name not in found:
-        raise UnknownName("figure", name, list(found))
-    return found[name or next(iter(found))]
+    raise UnknownName("figure", name, list(found))
 
 
 def draw(chart: Chart, results: Sequence[Result]) -> Any:
@@ -211,7 +211,6 @@ def _names(chart: Chart, rows: Rows, results: Sequence[Result]) -> list[str]:
 
 
 def _panels(chart: Chart, rows: Rows, names: Sequence[str], reference: str | None) -> list[Any]:
-    import altair as alt
 
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -225,18 +224,18 @@ def _panels(chart: Chart, rows: Rows, names: Sequence[str], reference: str | Non
             chart, shown, names, harmless(reference or ""), width, _ordered(own, reference)
         )
         title, said = (*map(str, key), "", "")[:2]
-        about = alt.TitleParams(
-            _one(textwrap.wrap(title, int(width / LETTER))),
-            subtitle=[
+        about = {
+            "text": _one(textwrap.wrap(title, int(width / LETTER))),
+            "subtitle": [
                 line
                 for part in said.split("\n")
                 for line in textwrap.wrap(part, int(width / _SMALL_LETTER))
             ],
-            fontSize=12,
-            subtitleFontSize=10,
-            anchor="start",
-            frame="group",
-        )
+            "fontSize": 12,
+            "subtitleFontSize": 10,
+            "anchor": "start",
+            "frame": "group",
+        }
         made = SHAPES[chart.shape](panel)
         drawn.append(made.properties(title=about) if title or said else made)
     return drawn
@@ -275,7 +274,7 @@ def below_each_other(drawn: Sequence[tuple[str, Any]]) -> Any:
 
     titled = [
         alt.concat(chart).properties(
-            title=alt.TitleParams(harmless(title), anchor="start", fontSize=14, offset=8)
+            title={"text": harmless(title), "anchor": "start", "fontSize": 14, "offset": 8}
         )
         if title
         else chart

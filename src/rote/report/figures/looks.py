@@ -19,11 +19,20 @@ LETTER = 6.2
 """Width of a letter in the name of a source."""
 
 
-def names_axis(**settings: Any) -> Any:
-    """An axis of names, which are shown whole."""
-    import altair as alt
+# Marks, axes, scales, legends and titles are dicts: Altair copies a chart with every step, and its
+# own objects have a place for each setting that there is, which took most of the time of a figure.
 
-    return alt.Axis(labelLimit=NAME_WIDTH, **settings)
+
+def marked(base: Any, kind: str, **settings: Any) -> Any:
+    """The chart with marks of one kind."""
+    made = base.copy(deep=False)
+    made.mark = {"type": kind, **settings}
+    return made
+
+
+def names_axis(**settings: Any) -> dict[str, Any]:
+    """An axis of names, which are shown whole."""
+    return {"labelLimit": NAME_WIDTH, **settings}
 
 
 def paint(
@@ -49,8 +58,8 @@ def paint(
     chosen = shapes if channel == "shape" else drawn
     return getattr(alt, channel.capitalize())(
         f"{field}:N",
-        scale=alt.Scale(domain=list(names), range=[chosen[name] for name in names]),
-        legend=alt.Legend(labelLimit=NAME_WIDTH, symbolLimit=0, symbolOpacity=1, title=None)
+        scale={"domain": list(names), "range": [chosen[name] for name in names]},
+        legend={"labelLimit": NAME_WIDTH, "symbolLimit": 0, "symbolOpacity": 1, "title": None}
         if legend
         else None,
     )

@@ -18,7 +18,7 @@ from rote.core.facets import is_input
 from rote.core.registry import main_values
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid, split_panel
-from rote.report.figures.looks import REFERENCE, round_ticks
+from rote.report.figures.looks import REFERENCE, marked, round_ticks
 from rote.report.terminal import harmless
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
@@ -155,10 +155,8 @@ def _by_diversity(bands: Sequence[Band], columns: Sequence[Column]) -> list[Band
 
 def _task(band: Band) -> Any:
     """The name of a facet, above the names of its sources."""
-    import altair as alt
-
     look: dict[str, Any] = {"fontSize": 12, "offset": 4, "color": _TASK}
-    return alt.TitleParams(harmless(band.title), anchor="start", frame="bounds", **look)
+    return {"text": harmless(band.title), "anchor": "start", "frame": "bounds", **look}
 
 
 def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
@@ -168,21 +166,27 @@ def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
     y = alt.Y(
         "source:N",
         title=None,
-        scale=alt.Scale(domain=[harmless(source) for source in band.sources]),
-        axis=alt.Axis(labels=names, ticks=False, domain=False, labelLimit=0, labelPadding=6),
+        scale={"domain": [harmless(source) for source in band.sources]},
+        axis={
+            "labels": names,
+            "ticks": False,
+            "domain": False,
+            "labelLimit": 0,
+            "labelPadding": 6,
+        },
     )
     color = alt.Color(
-        "role:N", legend=None, scale=alt.Scale(domain=list(_ROLES), range=list(_ROLES.values()))
+        "role:N", legend=None, scale={"domain": list(_ROLES), "range": list(_ROLES.values())}
     )
     layers, step = _lines(band, column, axis), 22 if len(band.sources) <= 3 else 17
     for filled in (False, True):
         rows = _points(band, column, equal=not filled)
         if not rows:
             continue
-        base = alt.Chart(alt.Data(values=rows)).encode(y=y, color=color)
-        reach = base.mark_rule(strokeWidth=1.8 if filled else 0.9)
-        points = base.mark_point(
-            filled=filled, size=42 if filled else 75, opacity=1, strokeWidth=1.2
+        base = alt.Chart(alt.Data(values=tuple(rows))).encode(y=y, color=color)
+        reach = marked(base, "rule", strokeWidth=1.8 if filled else 0.9)
+        points = marked(
+            base, "point", filled=filled, size=42 if filled else 75, opacity=1, strokeWidth=1.2
         )
         layers.append(reach.encode(x=_x("low", column, axis), x2="high:Q"))
         layers.append(points.encode(x=_x("value", column, axis)))
@@ -195,23 +199,23 @@ def _heads(columns: Sequence[Column]) -> list[Any]:
 
     wrapped = [textwrap.wrap(harmless(column.title), int(_WIDTH / 5.2)) for column in columns]
     most = max(map(len, wrapped))
-    nothing = alt.Chart(alt.Data(values=[{}])).mark_point(opacity=0)
+    nothing = marked(alt.Chart(alt.Data(values=[{}])), "point", opacity=0)
     return [
         nothing.properties(
             width=_WIDTH,
             height=1,
             view=alt.ViewConfig(stroke=None),
-            title=alt.TitleParams(
-                harmless(column.measure),
+            title={
+                "text": harmless(column.measure),
                 # Blank lines keep all of them at one height.
-                subtitle=[*lines, *[" "] * (most - len(lines))],
-                fontSize=12,
-                subtitleFontSize=10,
-                subtitleColor=_SAID,
-                anchor="start",
-                frame="group",
-                offset=0,
-            ),
+                "subtitle": [*lines, *[" "] * (most - len(lines))],
+                "fontSize": 12,
+                "subtitleFontSize": 10,
+                "subtitleColor": _SAID,
+                "anchor": "start",
+                "frame": "group",
+                "offset": 0,
+            },
         )
         for column, lines in zip(columns, wrapped)
     ]
@@ -225,17 +229,20 @@ def _x(field: str, column: Column, labels: bool) -> Any:
     return alt.X(
         f"{field}:Q",
         title=None,
-        scale=alt.Scale(
-            domain=[column.low, column.high], nice=False, zero=False, reverse=repetitive
-        ),
-        axis=alt.Axis(
-            values=ticks.values,
-            format=ticks.format,
-            labels=labels,
-            ticks=labels,
-            labelFlush=False,
-            labelOverlap="greedy",
-        ),
+        scale={
+            "domain": [column.low, column.high],
+            "nice": False,
+            "zero": False,
+            "reverse": repetitive,
+        },
+        axis={
+            "values": list(ticks.values),
+            "format": ticks.format,
+            "labels": labels,
+            "ticks": labels,
+            "labelFlush": False,
+            "labelOverlap": "greedy",
+        },
     )
 
 
@@ -247,7 +254,7 @@ def _lines(band: Band, column: Column, labels: bool) -> list[Any]:
     reference = band.cell(column, band.reference)
     if reference is not None and not math.isnan(reference.low):
         data = alt.Data(values=[{"low": reference.low, "high": reference.high}])
-        area = alt.Chart(data).mark_rect(color=REFERENCE, opacity=0.1)
+        area = marked(alt.Chart(data), "rect", color=REFERENCE, opacity=0.1)
         layers.append(area.encode(x=_x("low", column, labels), x2="high:Q"))
     inputs = [band.cell(column, source) for source in band.sources if is_input(source)]
     for cell, color, dash in (
@@ -256,7 +263,7 @@ def _lines(band: Band, column: Column, labels: bool) -> list[Any]:
     ):
         if cell is not None and not math.isnan(cell.estimate):
             data = alt.Data(values=[{"value": cell.estimate}])
-            rule = alt.Chart(data).mark_rule(strokeDash=dash, color=color, strokeWidth=1.2)
+            rule = marked(alt.Chart(data), "rule", strokeDash=dash, color=color, strokeWidth=1.2)
             layers.append(rule.encode(x=_x("value", column, labels)))
     return layers
 
@@ -292,8 +299,6 @@ def _caption(
     results: Sequence[Result], bands: Sequence[Band], columns: Sequence[Column], width: int
 ) -> Any:
     """What the signs mean; only of those that are there."""
-    import altair as alt
-
     reference = harmless(results[0].reference or "")
     interval = next((result.interval for result in results if result.interval), None)
     cells = [cell for band in bands for row in band.rows.values() for cell in row.cells.values()]
@@ -323,12 +328,12 @@ def _caption(
         )
     if any(column.higher == "repetitive" for column in columns):
         said.append("Axes of ratios and repetition run from right to left.")
-    return alt.TitleParams(
-        "Right is more diverse",
-        subtitle=textwrap.wrap(" ".join(said), max(40, int(min(width, _PAGE) / _SMALL))),
-        anchor="start",
-        fontSize=14,
-        subtitleFontSize=11,
-        subtitleColor=_SAID,
-        offset=14,
-    )
+    return {
+        "text": "Right is more diverse",
+        "subtitle": textwrap.wrap(" ".join(said), max(40, int(min(width, _PAGE) / _SMALL))),
+        "anchor": "start",
+        "fontSize": 14,
+        "subtitleFontSize": 11,
+        "subtitleColor": _SAID,
+        "offset": 14,
+    }

@@ -12,6 +12,7 @@ from rote.report.figures.looks import (
     LETTER,
     PLAIN,
     REFERENCE,
+    marked,
     names_axis,
     paint,
 )
@@ -83,8 +84,8 @@ class Panel:
         return getattr(alt, channel.upper())(
             f"{name}:Q",
             title=self.said(chart.titles.get(of, "")) or None,
-            scale=alt.Scale(**scale, **more),
-            axis=alt.Axis(tickCount=_TICKS, labelOverlap=True, **axis),
+            scale={**scale, **more},
+            axis={"tickCount": _TICKS, "labelOverlap": True, **axis},
         )
 
     def named(self, channel: str, name: str, angle: int = 0) -> Any:
@@ -117,9 +118,9 @@ class Panel:
         own = [row for row in self.rows if row.get(str(rule)) is not None]
         values = {row[rule] for row in own} if isinstance(rule, str) else {rule}
         if len(values) == 1 and len(own) in (0, len(self.rows)):
-            across = self.base([{of: values.pop()}]).mark_rule(**_DASHED)
+            across = marked(self.base([{of: values.pop()}]), "rule", **_DASHED)
             return [across.encode(**{channel: self.number(channel, of)})]
-        marks = self.base(own, str(rule)).mark_tick(color="#999", thickness=2, size=14)
+        marks = marked(self.base(own, str(rule)), "tick", color="#999", thickness=2, size=14)
         return [marks.encode(**{channel: self.number(channel, str(rule), of)})] if values else []
 
 
@@ -134,15 +135,15 @@ def dots(panel: Panel) -> Any:
         base["yOffset"] = alt.YOffset(f"{chart.colour}:N", sort=list(panel.names))
     layers = [
         rule.encode(**{k: v for k, v in base.items() if k != "color"})
-        if rule.mark.type == "tick"
+        if rule.mark["type"] == "tick"
         else rule
         for rule in panel.rules("x", chart.x)
     ]
     drawn = panel.base()
     if chart.ends:
-        reach = drawn.mark_rule(strokeWidth=2, opacity=0.6 if chart.hollow else 1)
+        reach = marked(drawn, "rule", strokeWidth=2, opacity=0.6 if chart.hollow else 1)
         layers.append(reach.encode(x=panel.number("x", "low", chart.x), x2="high:Q", **base))
-    points = drawn.mark_point(filled=not chart.hollow, size=55, opacity=1)
+    points = marked(drawn, "point", filled=not chart.hollow, size=55, opacity=1)
     more: dict[str, Any] = {"shape": panel.look("shape")} if beside else {}
     if chart.hollow:
         filled = alt.condition(f"datum.{chart.hollow}", alt.value(0), alt.value(1))
@@ -170,29 +171,29 @@ def lines(panel: Panel) -> Any:
         if chart.ends and panel.beside:
             place = {name: number for number, name in enumerate(panel.names)}
             rows = [{**row, "beside": place[row[chart.colour]]} for row in rows]
-            domain = alt.Scale(domain=[-2, len(place) + 1])
+            domain = {"domain": [-2, len(place) + 1]}
             base["xOffset"] = alt.XOffset("beside:Q", scale=domain)
     else:
         base["x"] = _numbers_along(panel, order)
     layers = [_level(panel, row) for row in level] + panel.rules("y", y)
     drawn = panel.base(rows, "beside")
     if chart.ends:
-        reach = drawn.mark_rule(opacity=0.5) if named else drawn.mark_area(opacity=0.15)
+        reach = marked(drawn, "rule", opacity=0.5) if named else marked(drawn, "area", opacity=0.15)
         layers.append(reach.encode(y=panel.number("y", "low", y), y2="high:Q", **base))
-    line = drawn.mark_line(strokeWidth=2, **({"interpolate": "step-after"} if steps else {}))
+    line = marked(drawn, "line", strokeWidth=2, **({"interpolate": "step-after"} if steps else {}))
     if any(ROLE in row for row in rows):
-        scale = alt.Scale(domain=list(DASHES), range=list(DASHES.values()))
+        scale = {"domain": list(DASHES), "range": list(DASHES.values())}
         line = line.encode(strokeDash=alt.StrokeDash(f"{ROLE}:N", legend=None, scale=scale))
     layers.append(line.encode(y=panel.number("y", y), **base))
     if not steps:
-        points = drawn.mark_point(filled=True, size=40, opacity=1)
+        points = marked(drawn, "point", filled=True, size=40, opacity=1)
         layers.append(points.encode(y=panel.number("y", y), shape=panel.look("shape"), **base))
     return alt.layer(*layers).properties(width=width, height=_HEIGHT)
 
 
 def _level(panel: Panel, row: Mapping[str, Any]) -> Any:
     y = panel.chart.y
-    return panel.base([row]).mark_rule(**_DASHED).encode(y=panel.number("y", y))
+    return marked(panel.base([row]), "rule", **_DASHED).encode(y=panel.number("y", y))
 
 
 def _numbers_along(panel: Panel, order: Sequence[float]) -> Any:
@@ -204,8 +205,8 @@ def _numbers_along(panel: Panel, order: Sequence[float]) -> Any:
     return alt.X(
         f"{chart.x}:Q",
         title=panel.said(chart.titles.get(chart.x, "")) or None,
-        scale=alt.Scale(type="log" if log else "linear", zero=False, nice=False, padding=8),
-        axis=alt.Axis(format="~s", labelOverlap=True, grid=False, **few),
+        scale={"type": "log" if log else "linear", "zero": False, "nice": False, "padding": 8},
+        axis={"format": "~s", "labelOverlap": True, "grid": False, **few},
     )
 
 
@@ -224,12 +225,12 @@ def bars(panel: Panel) -> Any:
     if chart.colour:
         offset = alt.XOffset if upright else alt.YOffset
         base[f"{along}Offset"] = offset(f"{chart.colour}:N", sort=list(panel.names))
-    drawn = panel.base().mark_bar(opacity=0.85)
+    drawn = marked(panel.base(), "bar", opacity=0.85)
     layers = [
         drawn.encode(**{across: panel.number(across, value)}, **base, color=panel.look("color"))
     ]
     if chart.ends:
-        reach = drawn.mark_rule(color="#333", strokeWidth=1.5)
+        reach = marked(drawn, "rule", color="#333", strokeWidth=1.5)
         ends = {across: panel.number(across, "low", value), f"{across}2": "high:Q"}
         layers.append(reach.encode(**ends, **base))
     layers += panel.rules(across, value)
@@ -244,21 +245,21 @@ def matrix(panel: Panel) -> Any:
     chart = panel.chart
     value = chart.colour
     top = max((abs(row[value]) for row in panel.rows if row[value] is not None), default=1) or 1
-    if chart.share:
-        scale, above = alt.Scale(scheme="blues", domain=[0, top]), _DARK * top
-    else:
+    scale: dict[str, Any] = {"scheme": "blues", "domain": [0, top]}
+    above = _DARK * top
+    if not chart.share:
         ends = [REFERENCE, "#f7f7f7", PLAIN]
-        scale, above = alt.Scale(domain=[-1, 0, 1], range=ends, clamp=True), _DARK
+        scale, above = {"domain": [-1, 0, 1], "range": ends, "clamp": True}, _DARK
     order = list(dict.fromkeys([*panel.order(chart.y), *panel.order(chart.x)]))
     same = replace(panel, order=lambda field: order)
     base = {"x": same.named("x", chart.x, angle=-40), "y": same.named("y", chart.y)}
-    legend = alt.Legend(format=".0%") if chart.share else alt.Legend()
+    legend = {"format": ".0%"} if chart.share else {}
     shade = alt.Color(f"{value}:Q", title=chart.titles.get(value), scale=scale, legend=legend)
     drawn = panel.base()
-    squares = drawn.mark_rect(stroke="white").encode(color=shade, **base)
+    squares = marked(drawn, "rect", stroke="white").encode(color=shade, **base)
     text = alt.Text(f"{chart.text}:N") if chart.text else alt.Text(f"{value}:Q", format=".0%")
     light = alt.condition(f"abs(datum.{value}) > {above}", alt.value("white"), alt.value("#222"))
-    numbers = drawn.mark_text(fontSize=11).encode(text=text, color=light, **base)
+    numbers = marked(drawn, "text", fontSize=11).encode(text=text, color=light, **base)
     return alt.layer(squares, numbers).properties(width=alt.Step(44), height=alt.Step(30))
 
 
@@ -267,8 +268,7 @@ def boxes(panel: Panel) -> Any:
     chart = panel.chart
     few = {"size": 8, "opacity": 0.3}
     return (
-        panel.base()
-        .mark_boxplot(color=PLAIN, size=14, outliers=few)
+        marked(panel.base(), "boxplot", color=PLAIN, size=14, outliers=few)
         .encode(x=panel.number("x", chart.x), y=panel.named("y", chart.y))
         .properties(width=panel.width, height=24 * len(panel.order(chart.y)))
     )
@@ -281,8 +281,7 @@ def histogram(panel: Panel) -> Any:
     chart = panel.chart
     title = chart.titles.get(chart.x)
     return (
-        panel.base()
-        .mark_bar(opacity=0.55)
+        marked(panel.base(), "bar", opacity=0.55)
         .encode(
             x=alt.X(f"{chart.x}:Q", bin=alt.Bin(maxbins=_BINS), title=title),
             y=alt.Y(
@@ -304,7 +303,7 @@ def points(panel: Panel) -> Any:
     look = {channel: panel.look(channel) for channel in ("color", "shape")}
     if len(panel.names) > _TOLD_APART:
         look = {"color": alt.value(PLAIN), "tooltip": alt.Tooltip(f"{chart.colour}:N")}
-    drawn = panel.base().mark_point(filled=True, size=60, opacity=1)
+    drawn = marked(panel.base(), "point", filled=True, size=60, opacity=1)
     axes = {channel: panel.number(channel, channel, padding=12) for channel in ("x", "y")}
     return drawn.encode(**axes, **look).properties(width=panel.width, height=200)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,23 @@ def _drawn(
     return features[own], answers[own], numbered(bases[own])
 
 
+@lru_cache(maxsize=2)
+def _folds(answers: bytes, bases: bytes, seed: int) -> list[NDArray[np.int8]]:
+    """By split, the fold of each item. Making them takes longer than fitting, and every set of
+    scores of the same items asks for the same."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    right, base = np.frombuffer(answers, np.bool_), np.frombuffer(bases, np.int64)
+    found = []
+    for split in range(SPLITS):
+        cut = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed + split)
+        folds = np.empty(len(right), np.int8)
+        for number, (_, held) in enumerate(cut.split(right, right, base)):
+            folds[held] = number
+        found.append(folds)
+    return found
+
+
 def _out_of_fold(
     classifier: Any,
     features: Floats,
@@ -147,7 +165,7 @@ def _out_of_fold(
     """Macro-F1 and AUC on items not fitted, each with its interval: means over the splits; for the
     interval bases are drawn with replacement, and every item that is drawn keeps its predictions,
     one for each split."""
-    from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
     if bases.max() + 1 < FOLDS:
         return _UNKNOWN
@@ -157,11 +175,10 @@ def _out_of_fold(
                 classifier,
                 features,
                 answers,
-                groups=bases,
-                cv=StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed + split),
+                cv=PredefinedSplit(folds),
                 method="decision_function",
             )
-            for split in range(SPLITS)
+            for folds in _folds(answers.tobytes(), bases.astype(np.int64).tobytes(), seed)
         ]
     )
     found = _scores(margins, answers)
