@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rote.compare.intervals import around, half_sample_errors
+from rote.compare.permutation import Found
 from rote.core import plugins
 from rote.core.metric import Metric, Work
 from rote.core.sample import Sample, Take
@@ -39,15 +40,22 @@ def coverage(name: str, pool: list[list[str]]) -> dict[str, float]:
     def reduce(take: Take, generator: np.random.Generator) -> dict[str, float]:
         return metric.reduce(rows, take, options, generator)
 
+    def again(take: Take, generator: np.random.Generator) -> dict[str, float]:
+        return (metric.resample or metric.reduce)(rows, take, options, generator)
+
     names = {value.name for value in metric.values(options)}
     found = []
     for number in range(SAMPLES):
         take = np.sort(rng.choice(len(pool), TEXTS, replace=False))
         values = reduce(take, rng)
         errors = metric.standard_errors(rows, take, options) if metric.standard_errors else {}
-        # As a study does it: half-samples where a value has no formula.
+        # As a study does it: half-samples where a value has no formula, by a quicker value that
+        # goes with it if there is one.
         if names - errors.keys():
-            errors = half_sample_errors(reduce, take, seed=number, purpose="coverage") | errors
+            halves = half_sample_errors(again, take, seed=number, purpose="coverage")
+            drawn = again(take, rng) if metric.stand_in else values
+            scale = Found({"": values}, {"": drawn}).scale("")
+            errors = {name: scale[name] * halves[name] for name in names} | errors
         found.append(
             {
                 v.name: (
