@@ -36,6 +36,7 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.param != "large":
             patch.setattr(stretches, "SIZE", 4)
             patch.setattr(merging, "_LEAST_SIZE", 2)
+            patch.setattr(merging, "_LEAST_PART", 2)
             patch.setattr(reaches, "_AT_ONCE", 12)
             patch.setattr(reaches, "_GAP", 0)
             # One step is enough for some places; the others are left to the walk.
@@ -72,6 +73,7 @@ def test_counts_by_length_are_those_of_all_windows(truth: twins.Truth, relax: in
         for r in found.by_length
     }
     assert rows == dict(expected)
+    assert find_originals(index.on(1), relax=relax).by_length == found.by_length
     originals = {f for f in held.fragments if len(held.sources[f]) <= relax}
     sentences = [s for segment in truth for text in segment for s in text.sentences]
     assert found.sentences == len(sentences)

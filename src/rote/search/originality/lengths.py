@@ -76,6 +76,16 @@ class Tally:
             np.zeros((kernels.KINDS, size), np.int64),
         )
 
+    @property
+    def longest(self) -> int:
+        return len(self.occurrences) - 1
+
+    def join(self, other: Tally) -> None:
+        """Add what another one has counted."""
+        self.occurrences[:] += other.occurrences
+        self.patterns[:] += other.patterns
+        self.longer[:] += other.longer
+
     def add(
         self,
         stretch: Stretch,

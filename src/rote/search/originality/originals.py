@@ -21,6 +21,7 @@ import numpy as np
 from rote.core.progress import Reporter, Silent
 from rote.index.answers import Place
 from rote.index.columns.parts import Column
+from rote.index.counting.batch import in_each
 from rote.index.index import DEFAULT, Index
 from rote.index.places import places_in
 from rote.index.segments.segment import Segment
@@ -28,7 +29,7 @@ from rote.search.originality.edges import Rule, edges_of_segment, rule_for
 from rote.search.originality.fragment_kernels import list_originals
 from rote.search.originality.length_kernels import PADDING
 from rote.search.originality.lengths import LengthRow, OwnReach, Tally
-from rote.search.originality.merging import all_stretches, bases_of
+from rote.search.originality.merging import Ranges, all_stretches, bases_of, parts_of
 from rote.search.originality.reach import GroundTruth, walk
 from rote.search.originality.reach_kernels import reach_of_two
 from rote.search.originality.sources import Sources, sources_of
@@ -36,6 +37,8 @@ from rote.search.originality.stretches import Int32s, Int64s, Stretch
 
 # Fragments that are listed at once.
 _AT_ONCE = 1 << 16
+# Parts of all suffixes for each thread: they take unequal times.
+_PARTS = 8
 
 
 def reach_of_all(stretch: Stretch, width: int) -> tuple[Int32s, Int32s, Int32s]:
@@ -123,12 +126,21 @@ def find_originals(
     tally = Tally.empty(max((segment.longest for segment in ground.segments), default=0))
     reach = np.zeros((int(bases[-1]), 2), np.int32)
     more = [np.empty(0, np.int64)]
-    suffixes = sum(len(segment.suffixes.order) for segment in ground.segments)
-    with (reporter or Silent()).stage("matching sentences", suffixes) as advance:
-        for stretch in all_stretches(ground, bases):
-            found = reach_of_all(stretch, width)
-            more.append(tally.add(stretch, *found, edges, reach))
-            advance(len(stretch.places))
+
+    def walk_along(ranges: Ranges) -> tuple[Tally, list[Int64s]]:
+        own = Tally.empty(tally.longest)
+        return own, [
+            own.add(stretch, *reach_of_all(stretch, width), edges, reach)
+            for stretch in all_stretches(ground, bases, ranges)
+        ]
+
+    parts = parts_of(ground, _PARTS * index.threads)
+    sizes = [sum(stop - start for start, stop in ranges) for ranges in parts]
+    with (reporter or Silent()).stage("matching sentences", sum(sizes)) as advance:
+        for size, (counted, apart) in zip(sizes, in_each(walk_along, parts, index.threads)):
+            tally.join(counted)
+            more += apart
+            advance(size)
     own = OwnReach(reach, np.sort(np.concatenate(more)), edges, bases)
     sentences = original = 0
     for number, suffixed in enumerate(ground.segments):

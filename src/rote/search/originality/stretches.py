@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,7 @@ class Suffixed:
     _compared: int = 0
     """How many shared items `_by_place` tells apart."""
     _work: int = 0
+    _lock: Lock = field(default_factory=Lock)
     column: Column = field(init=False)
     sentence_last: Packed = field(init=False)
 
@@ -123,13 +125,18 @@ class Suffixed:
             yield from cut(self.blocks(start, end, SIZE, self.longest))
 
     def blocks(self, start: int, end: int, size: int, most: int) -> Iterator[Stretch]:
-        """Suffixes `start` to `end`, so many at a time; they share no more than `most` items."""
+        """Suffixes `start` to `end`, so many at a time; they share no more than `most` items.
+
+        The first one shares nothing: no match comes from before it.
+        """
         table = document_table(self.column.document_ends)
         for first in range(start, end, size):
             found = empty_stretch(first, min(size, end - first))
             if self._locate(table, most, found) < 0:
                 self._compare_in_text_order(most)
                 self._locate(table, most, found)
+            if first == start:
+                found.shared[0] = 0
             yield found
 
     def _locate(self, table: DocumentTable, most: int, out: Stretch) -> int:
@@ -157,10 +164,15 @@ class Suffixed:
 
     def _compare_in_text_order(self, most: int) -> None:
         ids, order = self.column.ids, self.suffixes.order
-        self._by_place, self._compared = np.empty(len(ids), np.int32), most
-        kernels.compare_in_text_order(
-            ids.data, ids.bits, order.data, order.bits, len(order), most, self._by_place
-        )
+        with self._lock:  # several threads walk along parts of the order
+            if self._compared >= most:
+                return
+            by_place = np.empty(len(ids), np.int32)
+            kernels.compare_in_text_order(
+                ids.data, ids.bits, order.data, order.bits, len(order), most, by_place
+            )
+            self._by_place = by_place
+            self._compared = most
 
     @property
     def longest(self) -> int:
