@@ -1,10 +1,13 @@
 # Two commands matter: `make demo` and `make test`. Each sets up what it needs in .venv.
+comma := ,
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
+# Spark is tried where there is Java for it.
+SPARK := $(if $(shell command -v java 2>/dev/null),$(comma)spark)
 
 .PHONY: demo test fuzz check bench setup docs clean
 
@@ -20,7 +23,7 @@ $(DEMO): pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
-	$(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev]'
+	$(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev$(SPARK)]'
 	$(PIP) --no-deps --require-hashes -r benchmarks/peers.txt
 	@touch $(DEMO) $@
 

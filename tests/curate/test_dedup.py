@@ -11,6 +11,7 @@ from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.curate.dedup import DedupOptions, Found, find
 from rote.curate.reading import Read, Tokenizing, read
+from rote.run import get
 
 Texts = list[list[str]]
 SOME = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=12), min_size=1, max_size=7)
@@ -21,7 +22,7 @@ def readable(texts: Texts, beside: tuple[str, ...] = (), *, tokenizer: str = "sp
         {"id": str(n), "text": " ".join(text), "year": n % 3} for n, text in enumerate(texts)
     ]
     work = Tokenizing(None, "word", tokenizer, False, beside, tokenizer == "ud")
-    return read(open_corpus(records), work, jobs=1, reporter=Silent())
+    return read(open_corpus(records), work, engine=get(), reporter=Silent())
 
 
 def found_in(texts: Texts, **options: object) -> Found:

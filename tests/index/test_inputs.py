@@ -21,7 +21,7 @@ from rote.index.folders.manifest import read_manifest
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index
-from rote.run import map_ordered
+from rote.run import get
 from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
 
 LAYERS = ("lower", "pos")
@@ -143,7 +143,7 @@ def test_work_needs_a_core(tmp_path: Path, files: list[Path], jobs: int) -> None
         lambda: merge_index(path, threads=jobs),
         lambda: add_layer(path, "lemma", jobs=jobs),
         lambda: estimate(corpus(files), options(jobs=jobs)),
-        lambda: map_ordered(str, [1], jobs),
+        lambda: get(jobs=jobs).map(str, [1]),
     ):
         with pytest.raises(OptionError, match=f"jobs must be at least 1, not {jobs}"):
             change()

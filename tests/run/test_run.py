@@ -15,7 +15,7 @@ import pytest
 
 import rote
 from rote.core.errors import InputError, RoteError
-from rote.run import map_ordered
+from rote.run import get
 
 
 def square(number: int) -> int:
@@ -30,7 +30,7 @@ def fail_on_three(number: int) -> int:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_come_in_order(jobs: int) -> None:
-    assert list(map_ordered(square, range(20), jobs)) == [n * n for n in range(20)]
+    assert list(get(jobs=jobs).map(square, range(20))) == [n * n for n in range(20)]
 
 
 def this_process(_: int) -> int:
@@ -38,14 +38,14 @@ def this_process(_: int) -> int:
 
 
 def test_one_piece_starts_no_process() -> None:
-    assert list(map_ordered(this_process, range(1), 2)) == [os.getpid()]
-    assert os.getpid() not in set(map_ordered(this_process, range(2), 2))
+    assert list(get(jobs=2).map(this_process, range(1))) == [os.getpid()]
+    assert os.getpid() not in set(get(jobs=2).map(this_process, range(2)))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_in_a_piece_reaches_the_caller_whole(jobs: int) -> None:
     with pytest.raises(InputError, match="f, line 3: three"):
-        list(map_ordered(fail_on_three, range(10), jobs))
+        list(get(jobs=jobs).map(fail_on_three, range(10)))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -57,7 +57,7 @@ def test_items_are_not_drawn_all_at_once(jobs: int) -> None:
             drawn.append(number)
             yield number
 
-    results = map_ordered(square, items(), jobs)
+    results = get(jobs=jobs).map(square, items())
     assert next(results) == 0
     assert len(drawn) <= 4
     del results
@@ -85,7 +85,7 @@ def test_a_killed_worker_is_said_and_what_was_done_is_given_out(
 ) -> None:
     done: list[int] = []
     with pytest.raises(RoteError) as caught:
-        done.extend(map_ordered(work, range(20), 2, doing="counting", kept="It is kept"))
+        done.extend(get(jobs=2).map(work, range(20), doing="counting", kept="It is kept"))
     assert said in str(caught.value)
     assert "counting (at about piece" in str(caught.value)
     assert "--jobs 1" in str(caught.value)
@@ -100,9 +100,9 @@ def test_a_killed_worker_is_said_and_what_was_done_is_given_out(
 def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
-        "from rote.run import map_ordered\n"
+        "from rote.run import get\n"
         "from rote.core.errors import RoteError\n"
-        "try:\n    print(list(map_ordered(abs, range(4), 2)))\n"
+        "try:\n    print(list(get(jobs=2).map(abs, range(4))))\n"
         "except RoteError as error:\n    print('said:', error)\n"
     )
     found = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
@@ -112,11 +112,13 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
 
 def test_every_command_says_what_its_workers_were_doing() -> None:
     source = Path(rote.__file__).parent
-    calls = re.compile(r"map_ordered\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
+    calls = re.compile(
+        r"(?:engine\.map|map_shards|map_again)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"
+    )
     found = [
         (path.name, call)
         for path in source.rglob("*.py")
-        if path.parent.name != "run"
+        if path.parent.name != "run" and path.name != "_tasks.py"
         for call in calls.findall(path.read_text(encoding="utf-8"))
     ]
     assert len(found) > 8
@@ -127,11 +129,11 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(
         "import os, sys\n"
-        "from rote.run import map_ordered\n"
+        "from rote.run import get\n"
         "def work(number):\n"
         "    return os.getpid()\n"
         "if __name__ == '__main__':\n"
-        "    results = map_ordered(work, range(100), 2)\n"
+        "    results = get(jobs=2).map(work, range(100))\n"
         "    print(next(results), flush=True)\n"
         "    sys.stdin.read()\n"
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
-from rote.run import map_ordered
+from rote.run import get
 from rote.web.jobs import worker
 from rote.web.workspace import Workspace
 
@@ -46,7 +46,7 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
     if do == "be killed":
         kill(os.getpid())
     if do == "lose a worker":
-        list(map_ordered(kill, [0], 2, doing="counting words"))
+        list(get(jobs=2).map(kill, [0, 0], doing="counting words"))
     if do == "sleep":
         Path(settings["here"]).write_text(str(os.getpid()))
         time.sleep(60)

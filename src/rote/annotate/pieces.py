@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from numbers import Integral
@@ -34,7 +34,8 @@ from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
 from rote.core.layer import Layer
-from rote.corpus import Batch, Corpus, DuplicateIds, Problems, digest
+from rote.corpus import Batch, Corpus, DuplicateIds, Problems, Shard, digest, map_again
+from rote.run import Engine
 
 
 def to_arrays(batch: Batch, annotation: Annotation) -> tuple[Arrays, dict[str, Any]]:
@@ -128,6 +129,7 @@ def _parsed(data: NDArray[Any]) -> list[Any]:
     return found
 
 
+NOTHING = Batch([], "", "", [], [])
 _NAME = re.compile(rf"\d{{6}}-[0-9a-f-]+{re.escape(ENDING)}")
 KEPT = "Pieces that are annotated are kept: the same command goes on with the next"
 
@@ -168,27 +170,12 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One batch to be annotated: `file` is the piece's name, `size` its bytes of input.
-
-    `content` is a hash of the documents alone, whoever annotates them. `note` comes back with
-    the piece, for whoever gave the order.
-    """
-
-    file: str
-    content: str
-    size: int
-    batch: Batch
-    digests: list[bytes]
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Piece:
-    """What the main process needs to know of a piece.
+    """What the main process needs to know of a piece: `batch` has ids and lines, but no texts.
 
-    `items` says how many items the layers have that do not align with the words; `seen` what
-    the texts look like, where the English models were used on them.
+    `content` is a hash of the documents alone, whoever annotates them. `items` says how many items
+    the layers have that do not align with the words; `seen` what the texts look like, where the
+    English models were used on them.
     """
 
     file: str
@@ -199,36 +186,50 @@ class Piece:
     digests: list[bytes]
     seen: Counter[str]
     items: tuple[tuple[str, int], ...] = ()
-    note: str = ""
+    batch: Batch = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
 class PieceWork:
-    """The work on one order; a piece that is there already is kept.
+    """The work on one shard, wherever it is read; a piece that is there already is kept.
 
-    `level` is that of compression: what is read once need not be as small as what stays.
+    `level` is that of compression: what is read once need not be as small as what stays. A shard
+    whose documents are among those `held` is not annotated; lines that are left `out` are those of
+    documents whose ids came before.
     """
 
     path: Path
     recipe: Recipe
     level: int = 3
+    held: frozenset[str] = frozenset()
+    out: frozenset[int] = frozenset()
 
-    def __call__(self, order: Order) -> Piece:
-        documents = order.batch.documents
-        if not documents:
-            return Piece("", "", 0, 0, order.size, [], Counter(), note=order.note)
-        about = self._found(order.file) or self._made(order)
-        english = self.recipe.annotator == annotators.DEFAULT
+    def __call__(self, shard: Shard) -> Piece:
+        batch = shard.read()
+        if self.out:
+            places = {i for i, line in enumerate(batch.lines) if line in self.out}
+            batch = batch.without(places, [])
+        ids = replace(batch, documents=[Document(d.id, "") for d in batch.documents])
+        if not batch.documents:
+            return Piece("", "", 0, 0, shard.size, [], Counter(), batch=ids)
+        digests = [digest(document) for document in batch.documents]
+        content = content_hash(batch.documents, digests)
+        file = f"{shard.number:06d}-{content}-{self.recipe.hash}{ENDING}"
+        known = content in self.held
+        about: dict[str, Any] = {"words": 0, "items": {}}
+        if not known:
+            about = self._found(file) or self._made(file, batch)
+        english = self.recipe.annotator == annotators.DEFAULT and not known
         return Piece(
-            file=order.file,
-            content=order.content,
-            documents=len(documents),
+            file=file,
+            content=content,
+            documents=len(batch.documents),
             words=about["words"],
-            size=order.size,
-            digests=order.digests,
-            seen=glance([d.text for d in documents]) if english else Counter(),
+            size=shard.size,
+            digests=digests,
+            seen=glance([d.text for d in batch.documents]) if english else Counter(),
             items=tuple(sorted(about["items"].items())),
-            note=order.note,
+            batch=ids,
         )
 
     def _found(self, file: str) -> dict[str, Any] | None:
@@ -238,15 +239,15 @@ class PieceWork:
         except InputError:
             return None  # damaged by a power cut, say: it is made again, over the old one
 
-    def _made(self, order: Order) -> dict[str, Any]:
+    def _made(self, file: str, batch: Batch) -> dict[str, Any]:
         # What follows from the words is not kept, so it is not made either.
         needed = tuple(name for name in self.recipe.layers if name not in DERIVED)
-        made = replace(self.recipe, layers=needed).annotate(order.batch.documents)
-        plain = [replace(d, meta=_plain_meta(d)) for d in order.batch.documents]
-        arrays, about = to_arrays(replace(order.batch, documents=plain), made)
+        made = replace(self.recipe, layers=needed).annotate(batch.documents)
+        plain = [replace(d, meta=_plain_meta(d)) for d in batch.documents]
+        arrays, about = to_arrays(replace(batch, documents=plain), made)
         about["words"] = len(made.word.ids)
         about["items"] = {name: len(layer.ids) for name, layer in made.trees.items()}
-        write_atomically(self.path / order.file, pack(arrays, about, self.level))
+        write_atomically(self.path / file, pack(arrays, about, self.level))
         return about
 
 
@@ -273,12 +274,43 @@ def checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, Batch]]:
         yield shard.size, batch
 
 
-def order(number: int, size: int, batch: Batch, recipe: Recipe, note: str = "") -> Order:
-    """Name the piece that is to be made of a batch."""
-    digests = [digest(document) for document in batch.documents]
-    content = content_hash(batch.documents, digests)
-    file = f"{number:06d}-{content}-{recipe.hash}{ENDING}"
-    return Order(file, content, size, batch, digests, note)
+def pieces(
+    corpus: Corpus, work: PieceWork, engine: Engine
+) -> Iterator[tuple[Callable[..., Piece], Piece]]:
+    """The pieces of a corpus, made wherever the engine works, with documents of one id each.
+
+    Ids come back with a piece. Where some came before, which is rare, the piece is made again
+    without them; so can the caller, who knows of others, given the batch that is to be left.
+    """
+    duplicates = DuplicateIds(corpus.options.on_error)
+    for again, piece in map_again(work, corpus, engine, doing="annotating", kept=KEPT):
+        made, all_lines = piece, frozenset(piece.batch.lines)
+
+        def without(
+            batch: Batch,
+            held: frozenset[str] = work.held,
+            again: Any = again,
+            lines: frozenset[int] = all_lines,
+        ) -> Piece:
+            left_out = lines.difference(batch.lines)
+            fewer: Piece = again(replace(work, out=left_out, held=held))
+            return replace(fewer, batch=batch)
+
+        batch = left_of(piece, work.path, duplicates.check)
+        if batch is not piece.batch:
+            made = without(batch)
+        yield without, made
+
+
+def left_of(piece: Piece, path: Path, check: Callable[[Batch], Batch]) -> Batch:
+    """What a check leaves of a piece's documents; the file goes if it holds others."""
+    left = None
+    try:
+        left = check(piece.batch)
+        return left
+    finally:
+        if left is not piece.batch and piece.file:
+            (path / piece.file).unlink(missing_ok=True)
 
 
 def content_hash(documents: Sequence[Document], digests: Iterable[bytes]) -> str:

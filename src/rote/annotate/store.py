@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rote import run
 from rote.annotate.annotators._columns import check_layers
-from rote.annotate.pieces import KEPT, PieceWork, Recipe, checked, is_piece, order, read_piece
+from rote.annotate.pieces import PieceWork, Recipe, is_piece, pieces, read_piece
 from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
 from rote.core.errors import InputError, OptionError
@@ -23,7 +24,6 @@ from rote.core.files import half_of, write_atomically
 from rote.core.folder import LOCK, clear_errors, locked, make_folder, remove_halves
 from rote.core.progress import Reporter
 from rote.corpus import Batch, Corpus, Fingerprint, Problems
-from rote.run import map_ordered
 
 FORMAT = 1
 MANIFEST = "rote-store.json"
@@ -91,10 +91,12 @@ def annotate(
     annotator: Annotator,
     layers: Sequence[str],
     *,
-    jobs: int,
+    jobs: int = 1,
+    engine: str | run.Engine | None = None,
     reporter: Reporter,
 ) -> tuple[Store, Problems]:
     """Annotate a corpus into a store; pieces that are there already are kept."""
+    works = run.get(engine, jobs)
     # Before the folder is made: a wrong name must leave nothing behind.
     check_layers(layers, annotator.gives, annotator.name)
     _refuse_other(path, annotator, layers)
@@ -102,7 +104,7 @@ def annotate(
         # Once more: another command may have written meanwhile.
         _refuse_other(path, annotator, layers)
         remove_halves(path, _is_ours)
-        return _annotate(corpus, path, annotator, layers, jobs=jobs, reporter=reporter)
+        return _annotate(corpus, path, annotator, layers, engine=works, reporter=reporter)
 
 
 def _annotate(
@@ -111,20 +113,17 @@ def _annotate(
     annotator: Annotator,
     layers: Sequence[str],
     *,
-    jobs: int,
+    engine: run.Engine,
     reporter: Reporter,
 ) -> tuple[Store, Problems]:
     problems, fingerprint = Problems(), Fingerprint()
     recipe = Recipe(annotator.name, annotator.signature, tuple(layers))
-    orders = (
-        order(number, size, batch, recipe)
-        for number, (size, batch) in enumerate(checked(corpus, problems))
-    )
     files, documents, words = [], 0, 0
     seen: Counter[str] = Counter()
     work = PieceWork(path, recipe)
     with reporter.stage("annotating", corpus.size, unit="B") as advance:
-        for piece in map_ordered(work, orders, jobs, doing="annotating", kept=KEPT):
+        for _, piece in pieces(corpus, work, engine):
+            problems.add(piece.batch.problems)
             if piece.documents:
                 files.append(piece.file)
             documents += piece.documents

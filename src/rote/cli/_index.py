@@ -15,7 +15,7 @@ import click
 from rote.cli._output import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import option
+from rote.core.metric import engine_option, option
 from rote.core.progress import several as several
 from rote.index.folders.options import BuildOptions
 
@@ -32,12 +32,19 @@ def index_argument() -> click.Argument:
     return click.Argument(["idx"], metavar="IDX", type=click.Path(path_type=Path))
 
 
-def opened(path: Path, reporter: TerminalReporter, kernels: str) -> Index:
-    """The index at this path; says so if `kernels` have to be compiled for the first time."""
+def opened(
+    path: Path, reporter: TerminalReporter, kernels: str, engine: str | None = None
+) -> Index:
+    """The index at this path, asked by an engine where one is named; says so if `kernels` have to
+    be compiled for the first time."""
     from rote.core.compiling import say_if_compiling
     from rote.index.opening import open_index
+    from rote.index.spread import Spread
+    from rote.run import get
 
     index = open_index(path, reporter)
+    if engine is not None:
+        index = Spread(index, get(engine))
     say_if_compiling(reporter, kernels)
     return index
 
@@ -47,14 +54,14 @@ def source_of(
 ) -> Corpus | Store:
     """What an index is built from: anything that can be read, or a store of `rote annotate`."""
     from rote.annotate import store
-    from rote.corpus import open_corpus
+    from rote.corpus import is_address, open_corpus, place_of
     from rote.index.folders.source import check_inputs
 
-    paths = [Path(name) for name in inputs]
+    paths = [Path(name) for name in inputs if not is_address(name)]
     check_inputs(paths, index)
-    if len(paths) == 1 and store.is_store(paths[0]):
+    if len(inputs) == 1 and paths and store.is_store(paths[0]):
         return store.open_store(paths[0])
-    corpus = open_corpus(paths, read)
+    corpus = open_corpus([place_of(name) for name in inputs], read)
     for line in corpus.guesses:
         reporter.say(line)
     return corpus
@@ -91,6 +98,7 @@ class UseOptions:
     SECTION: ClassVar[str] = "Index"
     memory: int = option(BuildOptions().memory, "Memory that may be used")
     jobs: int = option(1, "How many cores to use; results do not depend on it")
+    engine: str | None = engine_option()
 
 
 def carry_out(

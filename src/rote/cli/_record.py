@@ -203,8 +203,10 @@ def _account(record: Study, result: Result, given: Given) -> None:
     print_tables(result, console)
 
 
-def _inputs(files: Sequence[str]) -> list[Path]:
-    return [Path(name) for name in files]
+def _inputs(files: Sequence[str]) -> list[Path | str]:
+    from rote.corpus import place_of
+
+    return [place_of(name) for name in files]
 
 
 def _accepted(measure: str, given: Mapping[str, Any], reporter: TerminalReporter) -> Any:

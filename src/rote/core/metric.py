@@ -38,6 +38,8 @@ def _unheard(share: float) -> None:
 class Work:
     """How a measure is to do its expensive part: on how many threads, and whom it tells.
 
+    `engine`, where one was chosen, does what is mapped over files, by `rote.run.get`.
+
     `groups` are the sources and `reference` one of them, for a measure that has to know them
     beforehand; `ids` name the texts, so that what is drawn does not depend on their order, and
     `strata` number their doc_ids (-1: none). `permutations` are those of a test.
@@ -52,6 +54,7 @@ class Work:
     seed: int = 0
     permutations: int = 0
     reporter: Reporter = field(default_factory=Silent)
+    engine: Any = None
 
     def sources(self, texts: int) -> list[Take]:
         """The texts of each source; all of them where none are known."""
@@ -274,6 +277,18 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     `most`, `below`: bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
+
+
+def engine_option() -> Any:
+    """Where work is done that is not left to `jobs`; no value depends on it."""
+    return option(
+        None,
+        "Where the work is done, if --jobs does not say it: serial, processes, spark (as "
+        "spark-submit configures it), spark:MASTER; results do not depend on it",
+        metavar="NAME",
+        form=False,
+        sign=unsigned,
+    )
 
 
 def handle(default: Any, help: str, metavar: str) -> Any:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest, hash_id
 from rote.corpus._open import Corpus, Input, open_corpus
+from rote.corpus._paths import is_address, place_of
 from rote.corpus._shard import Batch, ReadOptions, Shard
+from rote.corpus._tasks import Again, map_again, map_shards
 
 __all__ = [
+    "Again",
     "Batch",
     "Corpus",
     "DuplicateIds",
@@ -23,5 +26,9 @@ __all__ = [
     "Shard",
     "digest",
     "hash_id",
+    "is_address",
+    "map_again",
+    "map_shards",
     "open_corpus",
+    "place_of",
 ]

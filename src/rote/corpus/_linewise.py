@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from rote.core.errors import InputError
 from rote.corpus._shard import (
@@ -22,7 +22,7 @@ from rote.corpus._shard import (
     failed,
     find_fields,
 )
-from rote.corpus._streams import Pieces, shard_encoding, text_pieces
+from rote.corpus._streams import Pieces, has_mark, read_span, shard_encoding, text_pieces
 
 MAX_UNIT = 2**30
 _BLANK_LINE = re.compile(rb"\n[ \t\r\f\v]*\n")
@@ -81,7 +81,8 @@ def cut_blocks(
         yield Block(data, line, used - told)
         line += data.count(b"\n")
     if broken is not None:
-        raise InputError(broken.problem, file=file, line=line, remedy=broken.remedy)
+        said = InputError(broken.problem, file=file, line=line, remedy=broken.remedy)
+        raise said from broken.__cause__
 
 
 def _cut_lines(data: bytes, limit: int) -> int:
@@ -122,19 +123,35 @@ def block_shards(
     unit: Literal["line", "paragraph"] = "line",
     regroup: Callable[[Iterator[Block]], Iterator[Block]] = iter,
 ) -> Iterator[Shard]:
-    """A shard for each block of lines; a file that breaks off ends in a shard that says so."""
+    """A shard for each block of lines; a file that breaks off ends in a shard that says so.
+
+    Where the bytes of the file are those of the lines, a shard holds but their place.
+    """
     origin, encoding = part.origin, shard_encoding(options.encoding)
     pieces = text_pieces(part, options.encoding)
-    found = False
+    as_it_is = not part.compression and encoding == options.encoding and regroup is iter
+    found, start = False, -1
     try:
         for block in regroup(cut_blocks(pieces, SHARD_BYTES, origin.file, unit)):
             found = found or not block.data.isspace()
             records = partial(parse, block.data, block.first_line, encoding, origin)
-            yield Shard(origin, fields, options, block.size, records)
+            if as_it_is:
+                start = has_mark(part) if start < 0 else start
+                place = (part.where, start, start + len(block.data))
+                records = partial(_at, place, parse, block.first_line, encoding, origin)
+                start = place[2]
+            yield Shard(origin, fields, options, block.size, records, refers=as_it_is)
         if not found:
             raise empty(origin)
     except InputError as error:
-        yield Shard(origin, fields, options, 0, partial(failed, error))
+        yield Shard(origin, fields, options, 0, partial(failed, error), refers=True)
+
+
+def _at(
+    place: tuple[Any, int, int], parse: Parse, first_line: int, encoding: str, origin: Origin
+) -> Iterable[Numbered]:
+    """The records of some bytes of a file, which are read here."""
+    return parse(read_span(*place, origin.file), first_line, encoding, origin)
 
 
 class Taking(Protocol):
@@ -170,7 +187,7 @@ def taken_shards(
         yield shard()
     except InputError as error:
         yield shard()
-        yield Shard(origin, fields, options, 0, partial(failed, error))
+        yield Shard(origin, fields, options, 0, partial(failed, error), refers=True)
 
 
 def runs(sizes: Iterable[int]) -> Iterator[tuple[int, int, int]]:

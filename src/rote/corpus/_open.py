@@ -8,7 +8,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -16,7 +16,7 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
-from rote.corpus._paths import Found, find_files, short_names, suffixes
+from rote.corpus._paths import Found, find_addresses, find_files, is_address, short_names, suffixes
 from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard
 from rote.corpus._streams import MAGIC, check_encoding, raw_pieces
 from rote.corpus.memory import Frame, length, rows_of
@@ -46,6 +46,7 @@ class Corpus:
         self.parts = tuple(parts)
         self._remarks = tuple(remarks)
         self._fields: dict[int, Fields] = {}
+        self._temporary = frozenset(temporary)
         for path in temporary:
             weakref.finalize(self, os.unlink, path)
 
@@ -59,8 +60,17 @@ class Corpus:
 
     def shards(self) -> Iterator[Shard]:
         """Pieces of about 4 MB in input order, the same ones every time."""
+        shards = (shard for file in self.files() for shard in file.shards())
+        return (replace(shard, number=number) for number, shard in enumerate(shards))
+
+    def files(self) -> Iterator[File]:
+        """The parts of the input with all that is needed to read them."""
         for number, part in enumerate(self.parts):
-            yield from _reader(part).shards(part, self._fields_of(number), self.options)
+            yield File(part, self._fields_of(number), self.options)
+
+    def is_here(self, file: File) -> bool:
+        """Whether a part of the input is in this process, or a temporary file of it."""
+        return file.part.reader == "memory" or file.part.where in self._temporary
 
     @property
     def size(self) -> int:
@@ -88,6 +98,18 @@ class Corpus:
             part = self.parts[number]
             self._fields[number] = _reader(part).inspect(part, self.options)
         return self._fields[number]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One part of the input; small unless its texts are in memory."""
+
+    part: Part
+    fields: Fields
+    options: ReadOptions
+
+    def shards(self) -> Iterator[Shard]:
+        return _reader(self.part).shards(self.part, self.fields, self.options)
 
 
 def _reader(part: Part) -> Reader:
@@ -180,7 +202,7 @@ class _Opening:
         self.items: list[tuple[Part | Found, str | None]] = []
         self.remarks: list[str] = []
         self.temporary: list[Path] = []
-        self.seen: set[Path] = set()
+        self.seen: set[str] = set()
 
     def add(self, value: object, source: str | None) -> None:
         if isinstance(value, (str, Path)):
@@ -210,7 +232,9 @@ class _Opening:
         reader, _, rest = text.partition(":")
         if not text:
             raise InputError("no input: the name is empty", remedy="Give a path, or . for here")
-        if text == "-":
+        if is_address(name):
+            self._add(text, *find_addresses(text, self.options), source)
+        elif text == "-":
             self.items.append((self._stdin(), source))
         elif _is_named(text):
             module = plugins.load("corpus", reader)
@@ -222,11 +246,13 @@ class _Opening:
             self._files(Path(text), self.options, source)
 
     def _files(self, path: Path, options: ReadOptions, source: str | None) -> None:
-        found, remarks = find_files(path, options)
+        self._add(str(path), *find_files(path, options), source)
+
+    def _add(self, name: str, found: list[Found], remarks: list[str], source: str | None) -> None:
         self.remarks += remarks
         again = 0
         for file in found:
-            real = file.path.resolve()
+            real = file.address or str(file.path.resolve())
             if real in self.seen:
                 again += 1
             else:
@@ -234,7 +260,7 @@ class _Opening:
                 self.items.append((file, source))
         if again:
             times = "a file that was" if again == 1 else f"{again} files that were"
-            self.remarks.append(f"{path}: {times} named before, read once")
+            self.remarks.append(f"{name}: {times} named before, read once")
 
     def _stdin(self) -> Part:
         path = spool_stdin()
@@ -250,10 +276,10 @@ class _Opening:
         return self._seekable(Part(reader, path, origin, size, compression, plain))
 
     def _seekable(self, part: Part) -> Part:
-        """Unpack what a reader can only read by jumping about in it."""
-        if not part.compression or not getattr(
-            plugins.load("corpus", part.reader), "NEEDS_SEEKING", False
-        ):
+        """Unpack, or copy here, what a reader can only read by jumping about in it."""
+        away = part.reader == "arrow" and is_address(part.where)
+        seeks = getattr(plugins.load("corpus", part.reader), "NEEDS_SEEKING", False)
+        if not away and not (part.compression and seeks):
             return part
         pieces = raw_pieces(part.where, part.compression, part.origin.file)
         path = spool(piece for piece, _ in pieces)
@@ -294,8 +320,8 @@ class _Opening:
 def _part(found: Found, name: str, options: ReadOptions) -> Part:
     whole = found.reader == "text" and options.plain == "file" and found.in_folder
     label = found.path.absolute().parent.name if whole else name
-    origin = Origin(str(found.path), name, label or name)
-    return Part(found.reader, found.path, origin, found.size, found.compression)
+    origin = Origin(str(found.where), name, label or name)
+    return Part(found.reader, found.where, origin, found.size, found.compression)
 
 
 def _merged(parts: Sequence[Part]) -> Part:
@@ -331,7 +357,7 @@ def _is_named(text: str) -> bool:
 def _exists(text: str) -> bool:
     if not text.strip() or "\n" in text or len(text) > 1000:
         return False
-    if os.path.exists(text) or _is_named(text):
+    if is_address(text) or os.path.exists(text) or _is_named(text):
         return True
     # Question marks are frequent in texts, and a search through folders is slow.
     like_path = os.sep in text or text.lower().endswith((*suffixes(), ".gz", ".zst"))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from rote.core import plugins
-from rote.core.errors import InputError, UnknownName
+from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.corpus._shard import ReadOptions
 from rote.corpus._streams import COMPRESSIONS, unreadable
 
@@ -51,6 +52,12 @@ class Found:
     size: int
     compression: str = ""
     in_folder: bool = False
+    address: str = ""
+    """Where it is, if that is not a path of this machine."""
+
+    @property
+    def where(self) -> Path | str:
+        return self.address or self.path
 
 
 @cache
@@ -99,6 +106,55 @@ def find_files(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]
     return found, _left_out(str(path), skipped)
 
 
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
+
+
+def is_address(name: object) -> bool:
+    """Whether a name is an address (`s3://...`, `hdfs://...`), for fsspec to open."""
+    return isinstance(name, str) and _ADDRESS.match(name) is not None
+
+
+def place_of(name: str) -> Path | str:
+    """What the shell was given: the path of a file or folder, or an address as it is."""
+    return name if is_address(name) else Path(name)
+
+
+def find_addresses(address: str, options: ReadOptions) -> tuple[list[Found], list[str]]:
+    """The same for what fsspec opens: a file, all files below a folder, or a glob; sorted."""
+    try:
+        from fsspec.core import url_to_fs
+
+        system, path = url_to_fs(address)
+        single = not glob.has_magic(path) and not system.isdir(path)
+        listed = [path] if single else system.glob(path) if glob.has_magic(path) else None
+        names = sorted(system.find(path) if listed is None else listed)
+        sizes = {name: int(system.info(name)["size"] or 0) for name in names}
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "fsspec":
+            raise MissingExtra("fsspec", "spark", f"reading {address}") from None
+        raise OptionError(f"{address} cannot be opened: {error}") from None
+    except ValueError as error:  # a protocol that nobody knows
+        raise OptionError(f"{address} cannot be opened: {error}") from None
+    except OSError as error:
+        raise unreadable(address, error) from error
+    found = [
+        replace(file, address=str(system.unstrip_protocol(name)))
+        for name in names
+        if (file := _file(Path(name), options, in_folder=not single, size=sizes[name]))
+    ]
+    if not found:
+        raise (
+            _unknown(Path(address))
+            if single
+            else InputError(
+                "nothing here can be read",
+                file=address,
+                remedy="Check the address, or say --format",
+            )
+        )
+    return found, _left_out(address, len(names) - len(found))
+
+
 def _expand(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]]:
     if not path.is_dir():
         file = _file(path, options, in_folder=False)
@@ -138,12 +194,15 @@ def _walk(folder: Path, options: ReadOptions) -> Iterator[tuple[Found | None, st
             yield _file(Path(entry.path), options, in_folder=True), entry.name
 
 
-def _file(path: Path, options: ReadOptions, *, in_folder: bool) -> Found | None:
+def _file(
+    path: Path, options: ReadOptions, *, in_folder: bool, size: int | None = None
+) -> Found | None:
     stem, reader, compression = split_name(path)
     reader = options.format or reader
     if reader is None:
         return None
-    return Found(path, reader, stem, path.stat().st_size, compression, in_folder)
+    size = path.stat().st_size if size is None else size
+    return Found(path, reader, stem, size, compression, in_folder)
 
 
 def _left_out(where: str, count: int) -> list[str]:

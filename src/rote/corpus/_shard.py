@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol
 
 from rote.core.document import Document
@@ -323,7 +324,8 @@ class Shard:
     """A bounded piece of input that can be sent to another process.
 
     `size` is the number of bytes of the input that it stands for, so that the
-    sizes of all shards add up to the size of the corpus.
+    sizes of all shards add up to the size of the corpus. One that `refers` to its place in a
+    file holds no text itself. `number` counts the shards of a corpus.
     """
 
     origin: Origin
@@ -331,6 +333,8 @@ class Shard:
     options: ReadOptions
     size: int
     records: Callable[[], Iterable[Numbered]]
+    refers: bool = False
+    number: int = 0
 
     def read(self) -> Batch:
         """Parse the piece; with `on_error="stop"` the first problem is raised."""
@@ -360,6 +364,12 @@ class Shard:
         if self.origin.source is None:
             return document
         return replace(document, meta={**document.meta, "source": self.origin.source})
+
+
+def failure_of(shard: Shard) -> InputError | None:
+    """The bad news, if that is all that a shard carries."""
+    records = shard.records
+    return records.args[0] if isinstance(records, partial) and records.func is failed else None
 
 
 def failed(error: InputError) -> list[Numbered]:

@@ -10,7 +10,7 @@ import codecs
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from rote.core.errors import InputError, OptionError
 from rote.corpus._shard import Part
@@ -46,10 +46,36 @@ def text_pieces(part: Part, encoding: str) -> Pieces:
     return _without_mark(pieces)
 
 
-def raw_pieces(path: Path, compression: str, file: str) -> Pieces:
+def open_bytes(where: Path | str) -> BinaryIO:
+    """A file of this machine, or one that fsspec opens, by its address (`s3://...`)."""
+    if isinstance(where, Path):
+        return open(where, "rb")
+    import fsspec
+
+    return cast(BinaryIO, fsspec.open(where, "rb").open())
+
+
+def read_span(where: Path | str, start: int, end: int, file: str) -> bytes:
+    """Some bytes of a file, which must be there still."""
+    try:
+        with open_bytes(where) as raw:
+            raw.seek(start)
+            data = raw.read(end - start)
+    except OSError as error:
+        raise unreadable(file, error) from error
+    if len(data) < end - start:
+        raise InputError(
+            "the file has changed since it was read first",
+            file=file,
+            remedy="Run the command again while nothing writes to it",
+        )
+    return data
+
+
+def raw_pieces(path: Path | str, compression: str, file: str) -> Pieces:
     """The decompressed bytes of a file."""
     try:
-        with open(path, "rb") as raw:
+        with open_bytes(path) as raw:
             if compression == "gz":
                 yield from _members(raw, _Gzip, _GZ, compression, file)
             elif compression == "zst":
@@ -58,7 +84,7 @@ def raw_pieces(path: Path, compression: str, file: str) -> Pieces:
                 while piece := raw.read(_PLAIN):
                     yield piece, raw.tell()
     except OSError as error:
-        raise unreadable(file, error) from None
+        raise unreadable(file, error) from error
 
 
 def unreadable(file: str, error: OSError) -> InputError:
@@ -165,6 +191,13 @@ def _damaged(kind: str, file: str, *, real: bool, why: str) -> InputError:
         file=file,
         remedy="Copy or download it again; --on-error skip uses what stands before the damage",
     )
+
+
+def has_mark(part: Part) -> int:
+    """The length of the byte order mark that a file begins with, 0 for none."""
+    with open_bytes(part.where) as raw:
+        start = raw.read(len(codecs.BOM_UTF8))
+    return len(start) if start == codecs.BOM_UTF8 else 0
 
 
 def _without_mark(pieces: Pieces) -> Pieces:

@@ -173,12 +173,12 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
         for file, split in _files(part):
             for piece in pieces(file, SHARD_BYTES, origin.file):
                 records = partial(_rows, file, piece, split, first, origin)
-                yield Shard(origin, fields, options, piece.size, records)
+                yield Shard(origin, fields, options, piece.size, records, refers=True)
                 first += piece.rows
         if first == 1:
             raise empty(origin)
     except InputError as error:
-        yield Shard(origin, fields, options, 0, partial(failed, error))
+        yield Shard(origin, fields, options, 0, partial(failed, error), refers=True)
 
 
 def _files(part: Part) -> Sequence[tuple[Path, str | None]]:

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
@@ -147,7 +148,7 @@ class _Table:
 
 
 def _is_tsv(part: Part) -> bool:
-    return any(suffix in (".tsv", ".tab") for suffix in part.where.suffixes[-2:])
+    return any(suffix in (".tsv", ".tab") for suffix in Path(part.where).suffixes[-2:])
 
 
 def _records(

@@ -8,10 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
 
-from rote.core.errors import InputError
+from rote.core.errors import InputError, MissingExtra
 from rote.corpus._linewise import empty, sampled
 from rote.corpus._shard import (
     SHARD_BYTES,
@@ -23,6 +25,10 @@ from rote.corpus._shard import (
     Shard,
     failed,
 )
+from rote.corpus._streams import open_bytes
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -84,14 +90,14 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     try:
         count = _count(part)
     except InputError as error:
-        yield Shard(origin, fields, options, part.size, partial(failed, error))
+        yield Shard(origin, fields, options, part.size, partial(failed, error), refers=True)
         return
     step = max(1, min(_MAX_ROWS, count * SHARD_BYTES // (_FACTOR * part.size)))
     for start in range(0, count, step):
         length = min(step, count - start)
         used = part.size * (start + length) // count
         records = partial(_rows, part.where, start, length, origin)
-        yield Shard(origin, fields, options, used - told, records)
+        yield Shard(origin, fields, options, used - told, records, refers=True)
         told = used
 
 
@@ -101,8 +107,13 @@ def _count(part: Part) -> int:
     if not part.size:
         raise empty(part.origin)
     try:
-        with reading():
-            count = int(pl.scan_parquet(part.where, glob=False).select(pl.len()).collect().item())
+        if isinstance(part.where, Path):
+            with reading():
+                scan = pl.scan_parquet(part.where, glob=False)
+                count = int(scan.select(pl.len()).collect().item())
+        else:
+            with _elsewhere(part.where) as file:
+                count = int(file.metadata.num_rows)
     except Unreadable as error:
         raise _unusable(part.origin, error) from None
     if not count:
@@ -110,12 +121,44 @@ def _count(part: Part) -> int:
     return count
 
 
-def _rows(path: Path, start: int, length: int, origin: Origin) -> Iterator[Numbered]:
+@contextmanager
+def _elsewhere(address: str) -> Iterator[Any]:
+    """A file that fsspec opens: pyarrow reads its row groups one by one, polars all of it."""
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "spark", f"reading {address}") from None
+    with open_bytes(address) as raw:
+        try:
+            yield parquet.ParquetFile(raw)
+        except (ValueError, parquet.lib.ArrowException) as error:
+            raise Unreadable(str(error).split("\n", 1)[0]) from None
+
+
+def _read_groups(address: str, start: int, length: int) -> pl.DataFrame:
+    """Some rows, from those row groups alone that hold them."""
+    import polars as pl
+
+    with _elsewhere(address) as file:
+        about = file.metadata
+        ends = list(accumulate(about.row_group(i).num_rows for i in range(about.num_row_groups)))
+        begins = [0, *ends]
+        groups = [i for i, end in enumerate(ends) if end > start and begins[i] < start + length]
+        table = file.read_row_groups(groups)
+        frame = pl.from_arrow(table.slice(start - begins[groups[0]], length))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _rows(path: Path | str, start: int, length: int, origin: Origin) -> Iterator[Numbered]:
     import polars as pl
 
     try:
-        with reading():
-            frame = pl.scan_parquet(path, glob=False).slice(start, length).collect()
+        if isinstance(path, Path):
+            with reading():
+                frame = pl.scan_parquet(path, glob=False).slice(start, length).collect()
+        else:
+            frame = _read_groups(path, start, length)
     except Unreadable as error:
         yield (
             start + 1,

@@ -38,7 +38,7 @@ def _file_shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[S
     files: Sequence[Part] = part.where
     for start, end, size in runs(file.size for file in files):
         records = partial(_files, files[start:end], start + 1, options.encoding)
-        yield Shard(part.origin, fields, options, size, records)
+        yield Shard(part.origin, fields, options, size, records, refers=True)
 
 
 def _files(files: Sequence[Part], first: int, encoding: str) -> Iterator[Numbered]:

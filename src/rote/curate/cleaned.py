@@ -23,7 +23,7 @@ from rote.core.errors import InputError
 from rote.core.progress import Reporter
 from rote.corpus import Corpus, Shard
 from rote.curate.reading import json_line, record_of
-from rote.run import map_ordered
+from rote.run import Engine
 
 Words = tuple[int, int]
 """From where to where, in words of a document."""
@@ -231,7 +231,7 @@ def write_corpus(
     edits: Iterable[Any],
     *,
     doing: str,
-    jobs: int,
+    engine: Engine,
     reporter: Reporter,
 ) -> list[Written]:
     """Write every file of the corpus into the folder, without what `work` leaves out of its shards,
@@ -252,7 +252,7 @@ def write_corpus(
                     yield number, forms[number], shard, next(left)
                     advance(shard.size)
 
-        done = map_ordered(_Task(work), tasks(), jobs, doing=f"{doing} texts")
+        done = engine.map(_Task(work), tasks(), doing=f"{doing} texts")
         for number, pieces in groupby(done, key=lambda result: result[0]):
             told: list[Any] = []
             counts: list[int] = []

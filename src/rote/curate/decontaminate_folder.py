@@ -15,6 +15,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
 
+from rote import run
 from rote.annotate import sentences, words
 from rote.core.distribution import version
 from rote.core.errors import InputError, OptionError
@@ -41,7 +42,6 @@ from rote.curate.folder import (
     write_manifest,
 )
 from rote.curate.reading import write_lines
-from rote.run import check_jobs, map_ordered
 
 SCHEMA = 1
 LEDGER = "found.jsonl"
@@ -145,11 +145,12 @@ def decontaminate(
     *,
     policy: Policy = "drop",
     jobs: int = 1,
+    engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Made:
     """Write the corpus without the documents, or the sentences, that hold items."""
     options, reporter = options or DecontaminateOptions(), reporter or Silent()
-    check_jobs(jobs)
+    works = run.get(engine, jobs)
     check_parent(folder)
     if not items:
         raise OptionError("no items to look for: --against names files of test items")
@@ -170,11 +171,17 @@ def decontaminate(
     work = Looking(needles, options, named, policy)
     with new_folder(folder) as partial:
         if policy == "report":
-            told = list(_reported(work, corpus, jobs, reporter))
+            told = list(_reported(work, corpus, works, reporter))
             written: list[Written] = []
         else:
             written = write_corpus(
-                corpus, partial, work, repeat(None), doing="looking", jobs=jobs, reporter=reporter
+                corpus,
+                partial,
+                work,
+                repeat(None),
+                doing="looking",
+                engine=works,
+                reporter=reporter,
             )
             told = [each for file in written for each in file.told]
         rows = [row for each in told for row in each.rows]
@@ -215,10 +222,12 @@ def _texts(corpus: Corpus) -> Iterator[str]:
         yield from (document.text for document in lenient.read().documents)
 
 
-def _reported(work: Looking, corpus: Corpus, jobs: int, reporter: Reporter) -> Iterator[Told]:
+def _reported(
+    work: Looking, corpus: Corpus, engine: run.Engine, reporter: Reporter
+) -> Iterator[Told]:
     with reporter.stage("looking", corpus.size, unit="B") as advance:
         for (_, told), shard in zip(
-            map_ordered(work, corpus.shards(), jobs, doing="looking at texts"), corpus.shards()
+            engine.map(work, corpus.shards(), doing="looking at texts"), corpus.shards()
         ):
             advance(shard.size)
             yield told

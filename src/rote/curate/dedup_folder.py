@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote import run
 from rote.annotate import words
 from rote.core.distribution import version
 from rote.core.errors import InputError
 from rote.core.files import check_parent
 from rote.core.layer import Layer
+from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, open_corpus
 from rote.curate.cleaned import Cutting, Edits, Told, Words, Written, write_corpus
@@ -35,7 +37,6 @@ from rote.curate.folder import (
 )
 from rote.curate.reading import Look, Read, Tokenizing, look, read, write_lines
 from rote.measure._against import check_against, longest_in, open_against, signed_against
-from rote.run import check_jobs
 
 SCHEMA = 1
 LEDGER = "removed.jsonl"
@@ -158,11 +159,12 @@ def dedup(
     *,
     against: Any = None,
     jobs: int = 1,
+    engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Made:
     """Write the corpus without its repetitions; a folder that holds it already is left as it is."""
     options, reporter = options or DedupOptions(), reporter or Silent()
-    check_jobs(jobs)
+    works = Work(jobs=jobs, engine=run.get(engine, jobs))
     check_parent(folder)
     tokenizer = words.get(options.tokenizer)
     if against is not None:
@@ -170,9 +172,9 @@ def dedup(
     settings = _settings(options, tokenizer.signature, against)
     before = manifest_before(folder, _MADE_BY, settings, "files")
     first = look(corpus, None, options.tokenizer)
-    reporter.say(_expected(first, jobs))
+    reporter.say(_expected(first, works.engine.jobs))
     index = None if against is None else open_against(against, (options.layer,), reporter)
-    state = _one_pass(corpus, options, index, jobs, reporter)
+    state = _one_pass(corpus, options, index, works, reporter)
     if not len(state.read):
         raise InputError("the input holds no text that can be used")
     if before is not None:
@@ -194,7 +196,7 @@ def dedup(
                 Cutting(options.tokenizer),
                 edits,
                 doing="writing",
-                jobs=jobs,
+                engine=works.engine,
                 reporter=reporter,
             )
             rows += list(state.ledger(written, number))
@@ -202,7 +204,7 @@ def dedup(
             # Only where words were cut something new can follow something.
             if not left or not any(cut for edit in edits for cut in edit.cuts.values()):
                 break
-            state = _one_pass(open_corpus(left, corpus.options), options, index, jobs, reporter)
+            state = _one_pass(open_corpus(left, corpus.options), options, index, works, reporter)
             if not state.found:
                 break
         for each in written:
@@ -214,26 +216,28 @@ def dedup(
 
 
 def _one_pass(
-    corpus: Corpus, options: DedupOptions, index: Any, jobs: int, reporter: Reporter
+    corpus: Corpus, options: DedupOptions, index: Any, works: Work, reporter: Reporter
 ) -> _Pass:
     beside = (options.by, *((options.newest,) if options.newest else ()))
     skip = corpus.options.on_error == "skip"
     sentences = options.cut == "sentence"
     work = Tokenizing(None, options.layer, options.tokenizer, skip, beside, sentences)
-    found = read(corpus, work, jobs=jobs, reporter=reporter, unique=False)
+    found = read(corpus, work, engine=works.engine, reporter=reporter, unique=False)
     named = zip(found.beside[options.by], found.labels)
     sources = [label if name is None else str(name) for name, label in named]
     with reporter.stage("comparing", None):
-        held = None if index is None else _held(index, found, options, jobs)
-        return _Pass(corpus, found, find(found, options, sources, held, threads=jobs), sources)
+        held = None if index is None else _held(index, found, options, works)
+        return _Pass(
+            corpus, found, find(found, options, sources, held, threads=works.jobs), sources
+        )
 
 
-def _held(index: Any, found: Read, options: DedupOptions, jobs: int) -> NDArray[np.bool_]:
+def _held(index: Any, found: Read, options: DedupOptions, works: Work) -> NDArray[np.bool_]:
     """Whether a run of `length` words that the index holds begins at a word."""
     nothing = np.empty(0, np.int32)
     ends = np.cumsum(found.words)
     layer = Layer(options.layer, found.ids, found.vocabulary, nothing, nothing, ends)
-    return longest_in(index, layer, jobs) >= options.length
+    return longest_in(index, layer, works) >= options.length
 
 
 def _expected(first: Look, jobs: int) -> str:

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from rote import run
 from rote.annotate import words
 from rote.core.errors import InputError, OptionError
 from rote.core.files import check_parent
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Problems
+from rote.corpus import Corpus, Problems, map_shards
 from rote.curate.folder import manifest_before, new_folder, refuse_other_input, write_manifest
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
 from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, read
-from rote.run import check_jobs, map_ordered
 
 SCHEMA = 1
 _MADE_BY = "rote limit"
@@ -46,21 +46,22 @@ def limit(
     options: LimitOptions | None = None,
     *,
     jobs: int = 1,
+    engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Made:
     """Make the subsets; a folder that holds them already is left as it is, any other refused."""
     options, reporter = options or LimitOptions(), reporter or Silent()
-    check_jobs(jobs)
+    works = run.get(engine, jobs)
     options.check()
     check_parent(folder)
     tokenizer = words.get(options.tokenizer)
     first = look(corpus, options.field, options.tokenizer)
     settings = _settings(options, first.name, tokenizer.signature)
     before = manifest_before(folder, _MADE_BY, settings)
-    reporter.say(_expected(first, options, jobs))
+    reporter.say(_expected(first, options, works.jobs))
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
-    found = read(corpus, work, jobs=jobs, reporter=reporter)
+    found = read(corpus, work, engine=works, reporter=reporter)
     if not len(found):
         raise InputError("the input holds no text that can be used")
     if before is not None:
@@ -80,7 +81,7 @@ def limit(
         f"writing {len(subsets)} file{'s' * (len(subsets) > 1)}, about {size / 1e6:,.1f} MB"
     )
     with new_folder(folder) as partial:
-        _write(corpus, partial, subsets, found, jobs, reporter)
+        _write(corpus, partial, subsets, found, works, reporter)
         manifest = _manifest(settings, options, found, counted, subsets, partial)
         write_manifest(partial, manifest)
     return Made(manifest, found.problems, new=True)
@@ -121,29 +122,26 @@ def _write(
     folder: Path,
     subsets: Sequence[Subset],
     found: Read,
-    jobs: int,
+    engine: run.Engine,
     reporter: Reporter,
 ) -> None:
     """Copy the records of all subsets in one pass over the corpus, in the order of the input."""
     anywhere = np.logical_or.reduce([subset.texts for subset in subsets])
     ends = np.cumsum([len(lines) for lines in found.lines])
     places = [slice(end - len(lines), end) for end, lines in zip(ends, found.lines)]
-    sizes: list[int] = []
 
-    def wanted() -> Any:
-        for shard, lines, place in zip(corpus.shards(), found.lines, places):
-            sizes.append(shard.size)
-            yield shard, lines[anywhere[place]]
+    def wanted(shard: int) -> Any:
+        return found.lines[shard][anywhere[places[shard]]]
 
     with ExitStack() as stack, reporter.stage("writing", corpus.size, unit="B") as advance:
         files = [stack.enter_context((folder / subset.name).open("wb")) for subset in subsets]
-        copied = map_ordered(lines_at, wanted(), jobs, doing="writing lines")
-        for number, (place, records) in enumerate(zip(places, copied)):
+        copied = map_shards(lines_at, corpus, engine, given=wanted, doing="writing lines")
+        for place, (size, records) in zip(places, copied):
             here = np.flatnonzero(anywhere[place])
             for subset, file in zip(subsets, files):
                 taken = np.flatnonzero(subset.texts[place][here])
                 file.write(b"".join([records[i] for i in taken.tolist()]))
-            advance(sizes[number])
+            advance(size)
 
 
 def _manifest(

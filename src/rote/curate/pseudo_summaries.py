@@ -16,15 +16,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rote import run
 from rote.annotate import words
 from rote.annotate.sentences import split
 from rote.core.document import Document
 from rote.core.files import new_file
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Batch, Corpus, Problems, Shard
+from rote.corpus import Batch, Corpus, Problems, Shard, map_shards
 from rote.curate.reading import UniqueIds, fields_of, json_line
-from rote.run import check_jobs, map_ordered
 
 Reason = Literal["one sentence", "no words"]
 TEXT, DOCUMENT, REFERENCE, SCORE = "text", "document", "reference", "rouge_1"
@@ -155,17 +155,22 @@ def _record(document: Document, pair: Pair) -> dict[str, Any]:
 
 
 def pseudo_summaries(
-    corpus: Corpus, path: Path, *, jobs: int = 1, reporter: Reporter | None = None
+    corpus: Corpus,
+    path: Path,
+    *,
+    jobs: int = 1,
+    engine: str | run.Engine | None = None,
+    reporter: Reporter | None = None,
 ) -> Made:
     """Write a JSONL file of pairs, in the order of the input; it is whole or not there."""
     reporter = reporter or Silent()
-    check_jobs(jobs)
+    works = run.get(engine, jobs)
     written = unrelated = 0
     left_out: Counter[Reason] = Counter()
     replaced: Counter[str] = Counter()
     problems, unique = Problems(), UniqueIds(corpus)
     with new_file(path) as file, reporter.stage("choosing", corpus.size, unit="B") as advance:
-        for piece in map_ordered(summarized, corpus.shards(), jobs, doing="summarizing"):
+        for piece in map_shards(summarized, corpus, works, doing="summarizing"):
             batch = unique.check(piece.batch)
             problems.add(batch.problems)
             for number in np.flatnonzero(np.isin(piece.batch.lines, batch.lines)).tolist():

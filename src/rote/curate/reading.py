@@ -30,8 +30,17 @@ from rote.core.files import new_file
 from rote.core.layer import Ids, Layer, Offsets
 from rote.core.progress import Reporter
 from rote.core.sample import SEVERAL
-from rote.corpus import Batch, Corpus, DuplicateIds, Fingerprint, Problems, Shard, digest
-from rote.run import map_ordered
+from rote.corpus import (
+    Batch,
+    Corpus,
+    DuplicateIds,
+    Fingerprint,
+    Problems,
+    Shard,
+    digest,
+    map_shards,
+)
+from rote.run import Engine
 
 
 def json_line(record: Mapping[str, Any]) -> bytes:
@@ -75,8 +84,8 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> list[bytes]:
-    """The records at some lines of a shard, each as a line of JSON; work for other processes."""
+def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> tuple[int, list[bytes]]:
+    """The size of a shard and its records at some lines, each as JSON; work for other processes."""
     shard, numbers = wanted
     left = set(numbers.tolist())
     found = [
@@ -90,7 +99,7 @@ def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> list[bytes]:
             file=shard.origin.file,
             remedy="Run the command again while nothing writes to it",
         )
-    return found
+    return shard.size, found
 
 
 REFERENCE = "reference"
@@ -267,7 +276,7 @@ class UniqueIds:
 
 
 def read(
-    corpus: Corpus, work: Tokenizing, *, jobs: int, reporter: Reporter, unique: bool = True
+    corpus: Corpus, work: Tokenizing, *, engine: Engine, reporter: Reporter, unique: bool = True
 ) -> Read:
     """Read all texts once; an id may occur again only where that is said not to matter."""
     ids, part_ends, counts = Column(np.int32), Column(np.int64), Column(np.int64)
@@ -280,7 +289,7 @@ def read(
     known = UniqueIds(corpus) if unique else None
     labels: list[str] = []
     with reporter.stage("reading", corpus.size, unit="B") as advance:
-        for piece in map_ordered(work, corpus.shards(), jobs, doing="reading texts"):
+        for piece in map_shards(work, corpus, engine, doing="reading texts"):
             batch = known.check(piece.batch) if known else piece.batch
             problems.add(batch.problems)
             lines.append(np.array(batch.lines, np.int64))

@@ -7,8 +7,10 @@ texts were, or counts would mean nothing; what cannot work is refused before any
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +19,14 @@ import numpy as np
 
 from rote.core.array_types import Integers
 from rote.core.errors import OptionError
+from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
 from rote.core.sample import some_texts
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
     from rote.index.answers import Place
+    from rote.index.folders.manifest import Manifest
     from rote.index.index import Index
     from rote.measure._near import Passage
 
@@ -129,14 +133,49 @@ def annotator_signature(signature: str) -> str:
     return annotators.get().signature if signature == words.get().signature else signature
 
 
-def longest_in(index: Index, layer: Layer, jobs: int = 1) -> Integers:
+_ITEMS_AT_ONCE = 1 << 20
+
+
+def longest_in(index: Index, layer: Layer, work: Work | None = None) -> Integers:
     """For every item the length of the longest run from there on that the corpus holds."""
+    from rote.run import get
+
+    work = work or Work()
+    engine, jobs = get(work.engine, work.jobs), work.jobs
+    if engine.remote and index.path and index.manifest:
+        state = (index.path, index.manifest)
+        ask = partial(_lengths, state, layer.name)
+        held = engine.map(ask, _texts_at_once(layer), doing="matching texts")
+        return np.concatenate([np.empty(0, np.int64), *held])
     index.lookups(layer.name)  # opened here, once, not by every thread
     bounds = np.linspace(0, len(layer), max(1, min(jobs, len(layer))) + 1).astype(int).tolist()
     parts = [some_texts(layer, np.arange(first, last)) for first, last in pairwise(bounds)]
     with ThreadPoolExecutor(len(parts)) as pool:
         found = list(pool.map(lambda part: index.on(1).lengths(part, layer.name), parts))
     return np.concatenate(found).astype(np.int64)
+
+
+def _texts_at_once(layer: Layer) -> Iterator[Layer]:
+    """The texts in runs of about as many items."""
+    runs = layer.text_ends // _ITEMS_AT_ONCE
+    bounds = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(layer)]
+    for first, last in pairwise(bounds):
+        part = some_texts(layer, np.arange(first, last))
+        used, ids = np.unique(part.ids, return_inverse=True)
+        words = tuple(part.vocabulary[i] for i in used.tolist())
+        yield replace(part, ids=ids.astype(np.int32), vocabulary=words)
+
+
+def _lengths(state: tuple[Path, Manifest], name: str, part: Layer) -> Integers:
+    """The same of a part, on whichever machine."""
+    return np.asarray(_opened(*state).lengths(part, name), np.int64)
+
+
+@lru_cache(maxsize=1)
+def _opened(path: Path, manifest: Manifest) -> Index:
+    from rote.index.opening import open_state
+
+    return open_state(path, manifest)
 
 
 def stands(index: Index, layer: Layer, first: int, last: int, around: int = 60) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rote.core.column import Column
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.core.sample import Need, RawText, Sample, Take
-from rote.corpus import Corpus, DuplicateIds, Fingerprint, Problems
+from rote.corpus import Corpus, DuplicateIds, Fingerprint, Problems, map_shards
 from rote.measure._prepare import (
     RAW,
     Fields,
@@ -29,7 +29,7 @@ from rote.measure._prepare import (
     Words,
     hashed,
 )
-from rote.run import map_ordered
+from rote.run import Engine, get
 
 _SMALL = 6 * 2**20
 """Bytes that are read before further processes have started."""
@@ -124,7 +124,7 @@ def collect(
     *,
     words: Words,
     fields: Fields,
-    jobs: int,
+    engine: Engine,
     reporter: Reporter,
 ) -> Collected:
     """Read all texts once."""
@@ -132,15 +132,15 @@ def collect(
     pieces: Iterator[Piece]
     if isinstance(texts, Store):
         stored = StoredPreparation(texts, Preparation(wanted, words, fields, skip=False))
-        pieces = map_ordered(stored, texts.files, jobs, doing="reading the store")
+        pieces = engine.map(stored, texts.files, doing="reading the store")
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")
     else:
         skip = texts.options.on_error == "skip"
         preparation = Preparation(wanted, words, fields, skip)
-        if 0 < texts.size < _SMALL:  # of a pipe it is not known
-            jobs = 1
-        pieces = map_ordered(preparation, texts.shards(), jobs, doing="reading texts")
+        if 0 < texts.size < _SMALL and not engine.remote:  # of a pipe it is not known
+            engine = get()
+        pieces = map_shards(preparation, texts, engine, doing="reading texts")
         stage = reporter.stage("reading", texts.size, unit="B")
         duplicates = DuplicateIds(texts.options.on_error)
     joined = _Joined(wanted)

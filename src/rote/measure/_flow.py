@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rote import run
 from rote.annotate import annotators, words
 from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store, is_store, open_store
@@ -117,7 +118,7 @@ def take(
         needs,
         words=source,
         fields=Fields(settings.by, inputs, settings.within),
-        jobs=settings.jobs,
+        engine=run.get(settings.engine, settings.jobs),
         reporter=reporter,
     )
     read = policy.seen(Read(collected, signatures))

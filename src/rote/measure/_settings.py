@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rote.core.metric import check_options, option
+from rote.core.metric import check_options, engine_option, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Settings:
     per_text: bool = option(False, "Also give the values of each text, where a measure has any")
     seed: int = option(0, "Seed of everything that is drawn at random", least=0)
     jobs: int = option(1, "How many cores to use; results do not depend on it", least=1)
+    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -74,6 +74,7 @@ class Study:
         """What a measure is told before it counts."""
         return Work(
             jobs=self.settings.jobs,
+            engine=self.settings.engine,
             progress=progress,
             groups=self.groups,
             reference=self.reference,

@@ -138,7 +138,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._against import longest_in, open_against
 
     index = open_against(options.against, (options.layer,), work.reporter)
-    runs = longest_in(index, layer, work.jobs)
+    runs = longest_in(index, layer, work)
     first = np.array(
         [s.start + (int(runs[s].argmax()) if s.stop > s.start else 0) for s in _slices(layer)],
         np.int64,

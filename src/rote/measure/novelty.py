@@ -125,12 +125,12 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
     index = open_against(options.against, tuple(options.layers), work.reporter)
     work.progress(0.1)
-    runs = longest_in(index, layer, work.jobs)
+    runs = longest_in(index, layer, work)
     held = {options.layer: held_ngrams(runs, layer.text_ends)}
     work.progress(0.6)
     if options.tags:
         tags = sample.layer(Need(options.tags))
-        held[options.tags] = held_ngrams(longest_in(index, tags, work.jobs), tags.text_ends)
+        held[options.tags] = held_ngrams(longest_in(index, tags, work), tags.text_ends)
     work.progress(1.0)
     return Rows(
         lengths=lengths,

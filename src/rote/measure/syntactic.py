@@ -303,6 +303,7 @@ def _edit_notes(edits: Edits, take: Take) -> list[str]:
 def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edits:
     """The pairs of some sentences of each source; those between sources are left out."""
     from rote.measure._trees.edit_distance import LONGEST, blocks, trees_of
+    from rote.run import get
 
     texts = len(sample)
     short = used.chosen(used.lengths <= LONGEST)
@@ -313,7 +314,7 @@ def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edi
     found = blocks(
         [[trees[number] for number in own] for own in numbers],
         [some.texts[own] for own in numbers],
-        work.jobs,
+        get(work.engine, work.jobs),
         lambda share: work.progress(0.1 + 0.9 * share),
     )
     return Edits(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rote import run
 from rote.annotate.script import remarks
 from rote.annotate.store import Store
 from rote.core.document import Document
@@ -55,7 +56,7 @@ def counted(texts: Corpus | Store, settings: Settings, reporter: Reporter) -> Co
         [_WORD],
         words=replace(words, annotator="rote"),
         fields=Fields(settings.by, None, settings.within),
-        jobs=settings.jobs,
+        engine=run.get(settings.engine, settings.jobs),
         reporter=reporter,
     )
 

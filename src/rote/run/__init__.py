@@ -1,26 +1,82 @@
-"""Where work is done: one function over many pieces, in order, on one core or several.
+"""Where work is done: one core, several processes of this machine, or a cluster.
 
-Every engine gives the same results in the same order, so the number of jobs never
-changes a value.
+An engine maps a function over pieces, in order; groups what the pieces give by key; and shares a
+value with whoever works. Every engine gives the same results in the same order, so that neither
+the number of jobs nor the engine ever changes a value. `serial`, `processes` and `spark` are files
+of this room; a package outside offers another as an entry point of the group `rote.run`: a
+module with a function `engine(where, jobs)`, where `spark:yarn` has the place `yarn`.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import parent_process
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rote.core import plugins
 from rote.core.errors import OptionError
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
+Value = TypeVar("Value")
+Held = TypeVar("Held", covariant=True)
+
+
+class Shared(Protocol[Held]):
+    """A value that travels once to each place of work; what is pickled is a reference to it."""
+
+    @property
+    def value(self) -> Held: ...
+
+
+class Engine(Protocol):
+    """What every engine offers; functions and items are picklable, results come in order."""
+
+    jobs: int
+    """How many pieces are worked on at a time."""
+    remote: bool
+    """Whether work is done on other machines: then they read the input, this process does not."""
+
+    def map(
+        self,
+        function: Callable[[Item], Out],
+        items: Iterable[Item],
+        *,
+        doing: str = "working",
+        kept: str = "",
+    ) -> Iterator[Out]:
+        """Apply a function to items, which are drawn as they are needed, never all at once.
+
+        Should a process be killed for good, the error says what it was `doing`, and what of it
+        is `kept` for the next run.
+        """
+        ...
+
+    def group(
+        self,
+        function: Callable[[Item], Iterable[tuple[Any, Value]]],
+        items: Iterable[Item],
+        fold: Callable[[Value, Value], Value],
+        *,
+        doing: str = "working",
+    ) -> Iterator[tuple[Any, Value]]:
+        """All keys that the function gives, each with its values folded into one.
+
+        Nothing is left out, and the order is that of a hash of the keys, on every engine. Values
+        are folded in any order, so `fold` must not mind.
+        """
+        ...
+
+    def share(self, value: Value) -> Shared[Value]:
+        """A reference to a value, for functions that travel."""
+        ...
 
 
 def cores() -> int:
     """The cores that there are for this process; in a worker process one, for there are others."""
-    if parent_process() is not None:
+    if parent_process() is not None or "pyspark.worker" in sys.modules:
         return 1
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
@@ -32,20 +88,12 @@ def check_jobs(jobs: int) -> None:
         raise OptionError(f"jobs must be at least 1, not {jobs}")
 
 
-def map_ordered(
-    function: Callable[[Item], Out],
-    items: Iterable[Item],
-    jobs: int = 1,
-    *,
-    doing: str = "working",
-    kept: str = "",
-) -> Iterator[Out]:
-    """Apply a picklable function to items; results come in the order of the items.
-
-    Items are drawn as they are needed, never all at once. Should a process be killed, the error
-    says what it was `doing`, and what of it is `kept` for the next run.
-    """
+def get(name: str | Engine | None = None, jobs: int = 1) -> Engine:
+    """An engine by its name, `spark:yarn` or `spark://host:7077`; without one, by the jobs."""
     check_jobs(jobs)
-    engine = plugins.load("run", "serial" if jobs == 1 else "processes")
-    results: Iterator[Out] = engine.map_ordered(function, items, jobs, doing=doing, kept=kept)
-    return results
+    if name is not None and not isinstance(name, str):
+        return name
+    name = name or ("serial" if jobs == 1 else "processes")
+    kind, _, where = name.partition(":")
+    made: Engine = plugins.load("run", kind).engine(name if where[:2] == "//" else where, jobs)
+    return made

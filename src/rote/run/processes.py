@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import sys
+import tempfile
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from rote.core.errors import RoteError
+from rote.run.serial import all_in_order, folded, nowhere
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
+Value = TypeVar("Value")
 
 # Enough pieces in flight to keep every process busy, few enough to keep memory flat.
 _IN_FLIGHT_PER_JOB = 2
@@ -25,42 +31,101 @@ _FEW = 1
 _LESS = "Try fewer jobs (--jobs 1), or less text at once"
 
 
-def map_ordered(
-    function: Callable[[Item], Out],
-    items: Iterable[Item],
-    jobs: int,
-    *,
-    doing: str = "working",
-    kept: str = "",
-) -> Iterator[Out]:
-    items = iter(items)
-    first = list(islice(items, _FEW + 1))
-    if len(first) <= _FEW:
-        yield from map(function, first)
-        return
-    # Started afresh rather than forked: a fork copies locks held by other libraries' threads.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
-    pending: deque[Future[Out]] = deque()
-    done = 0
-    try:
-        for item in chain(first, items):
-            pending.append(pool.submit(function, item))
-            if len(pending) >= jobs * _IN_FLIGHT_PER_JOB:
+def engine(where: str, jobs: int) -> Processes:
+    nowhere("processes", where)
+    return Processes(jobs)
+
+
+class Processes:
+    remote = False
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def map(
+        self,
+        function: Callable[[Item], Out],
+        items: Iterable[Item],
+        *,
+        doing: str = "working",
+        kept: str = "",
+    ) -> Iterator[Out]:
+        items = iter(items)
+        first = list(islice(items, _FEW + 1))
+        if len(first) <= _FEW:
+            yield from map(function, first)
+            return
+        # Started afresh rather than forked: a fork copies locks held by other libraries' threads.
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_end_with_parent)
+        pending: deque[Future[Out]] = deque()
+        done = 0
+        try:
+            for item in chain(first, items):
+                pending.append(pool.submit(function, item))
+                if len(pending) >= self.jobs * _IN_FLIGHT_PER_JOB:
+                    yield pending.popleft().result()
+                    done += 1
+            while pending:
                 yield pending.popleft().result()
                 done += 1
-        while pending:
-            yield pending.popleft().result()
-            done += 1
-    except BrokenProcessPool:
-        # Whatever was finished in front of it has been given out already.
-        raise _died(doing, done, kept) from None
-    except MemoryError:
-        problem = f"memory ran out while {doing} (at about piece {done + 1:,})"
-        raise RoteError(f"{problem}. {_LESS}{_and(kept)}") from None
-    finally:
-        # Also reached when the consumer stops early or a piece fails.
-        pool.shutdown(wait=True, cancel_futures=True)
+        except BrokenProcessPool:
+            # Whatever was finished in front of it has been given out already.
+            raise _died(doing, done, kept) from None
+        except MemoryError:
+            problem = f"memory ran out while {doing} (at about piece {done + 1:,})"
+            raise RoteError(f"{problem}. {_LESS}{_and(kept)}") from None
+        finally:
+            # Also reached when the consumer stops early or a piece fails.
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def group(
+        self,
+        function: Callable[[Item], Iterable[tuple[Any, Value]]],
+        items: Iterable[Item],
+        fold: Callable[[Value, Value], Value],
+        *,
+        doing: str = "working",
+    ) -> Iterator[tuple[Any, Value]]:
+        return all_in_order(self.map(_Folding(function, fold), items, doing=doing), fold)
+
+    def share(self, value: Value) -> _InFile[Value]:
+        return _InFile(value)
+
+
+class _Folding(Generic[Item, Value]):
+    """Folds where the pairs are made, so that each key of a piece travels once."""
+
+    def __init__(
+        self,
+        function: Callable[[Item], Iterable[tuple[Any, Value]]],
+        fold: Callable[[Value, Value], Value],
+    ) -> None:
+        self._function, self._fold = function, fold
+
+    def __call__(self, item: Item) -> list[tuple[Any, Value]]:
+        return list(folded(self._function(item), self._fold).items())
+
+
+class _InFile(Generic[Value]):
+    """A value in a temporary file, which every process reads once."""
+
+    def __init__(self, value: Value) -> None:
+        handle, self._path = tempfile.mkstemp(prefix="rote-shared-")
+        weakref.finalize(self, os.unlink, self._path)
+        with os.fdopen(handle, "wb") as file:
+            pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+    @property
+    def value(self) -> Value:
+        held: Value = _loaded(self._path)
+        return held
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: str) -> Any:
+    with open(path, "rb") as file:
+        return pickle.load(file)
 
 
 def _died(doing: str, done: int, kept: str) -> RoteError:

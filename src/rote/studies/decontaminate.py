@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import check_options, engine_option, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table
@@ -59,6 +59,7 @@ class Options:
         sign=unsigned,
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -86,6 +87,7 @@ def run(call: Call) -> Findings:
         call.of(DecontaminateOptions),
         policy=options.policy,
         jobs=options.jobs,
+        engine=options.engine,
         reporter=call.reporter,
     )
     for problem in (*skipped, *made.problems):

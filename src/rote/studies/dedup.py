@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import check_options, engine_option, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table
@@ -43,6 +43,7 @@ class Options:
         None, "Cut what this corpus holds as well: an index, or a file of texts", "IDX"
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -61,6 +62,7 @@ def run(call: Call) -> Findings:
         call.of(DedupOptions),
         against=options.against,
         jobs=options.jobs,
+        engine=options.engine,
         reporter=call.reporter,
     )
     for line in made.problems.listed():

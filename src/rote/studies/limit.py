@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, engine_option, option, unsigned
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -42,6 +42,7 @@ class Options:
         sign=unsigned,
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -55,7 +56,14 @@ def run(call: Call) -> Findings:
     chosen, options = call.of(LimitOptions), call.options
     chosen.check()
     say_if_compiling(call.reporter, "rote.curate._limit_kernels")
-    made = limit(call.inputs, options.output, chosen, jobs=options.jobs, reporter=call.reporter)
+    made = limit(
+        call.inputs,
+        options.output,
+        chosen,
+        jobs=options.jobs,
+        engine=options.engine,
+        reporter=call.reporter,
+    )
     for line in made.problems.listed():
         call.reporter.say(line)
     if not made.new:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, engine_option, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
@@ -35,6 +35,7 @@ class Options:
         sign=unsigned,
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -46,7 +47,9 @@ def run(call: Call) -> Findings:
 
     options, reporter = call.options, call.reporter
     say_if_compiling(reporter, "rote.curate._sentence_kernels")
-    made = pseudo_summaries(call.inputs, options.output, jobs=options.jobs, reporter=reporter)
+    made = pseudo_summaries(
+        call.inputs, options.output, jobs=options.jobs, engine=options.engine, reporter=reporter
+    )
     for line in made.problems.listed():
         reporter.say(line)
     for name, count in sorted(made.replaced.items()):

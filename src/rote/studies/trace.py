@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import check_options, engine_option, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
@@ -41,6 +41,7 @@ class Options:
         None, "The corpus: an index, or a file of texts if they are few", "IDX"
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         from rote.measure._against import WITHOUT
@@ -59,7 +60,14 @@ def run(call: Call) -> Findings:
     options, texts = call.options, call.inputs
     index = open_against(options.against, ("lower", "lemma"), call.reporter)
     say_if_compiling(call.reporter, "rote.index.counting.longest")
-    traced = trace(index, texts, call.of(TraceOptions), jobs=options.jobs, reporter=call.reporter)
+    traced = trace(
+        index,
+        texts,
+        call.of(TraceOptions),
+        jobs=options.jobs,
+        engine=options.engine,
+        reporter=call.reporter,
+    )
     return Findings(
         signed={
             **asdict(traced.options),

@@ -15,7 +15,7 @@ import click
 
 from rote.cli._flags import command_of, files_argument
 from rote.cli._progress import TerminalReporter
-from rote.core.metric import option
+from rote.core.metric import engine_option, option
 from rote.corpus import ReadOptions
 
 # Measured on English novels and one core; only meant to plan by.
@@ -37,6 +37,7 @@ class AnnotateOptions:
         ("lower", "lemma", "upos", "pos", "dep", "shape", "entity"), "Layers to make, beside word"
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it")
+    engine: str | None = engine_option()
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
 
@@ -46,22 +47,22 @@ def command(
 ) -> None:
     from rote.annotate import annotators, store
     from rote.core.compiling import say_if_compiling
-    from rote.corpus import open_corpus
-    from rote.run import check_jobs
+    from rote.corpus import open_corpus, place_of
+    from rote.run import get
 
-    check_jobs(options.jobs)
+    engine = get(options.engine, options.jobs)
     annotator = annotators.get(options.annotator)
-    corpus = open_corpus([Path(name) for name in inputs], read)
+    corpus = open_corpus([place_of(name) for name in inputs], read)
     for line in corpus.guesses:
         reporter.say(line)
     say_if_compiling(reporter, "rote.annotate._tagger")
     words = sum(_bytes(Path(name)) for name in inputs) / _BYTES_PER_WORD or None
     if words and options.annotator == annotators.DEFAULT:
         trees = any(name.startswith("dep") for name in options.layers)
-        seconds = words / _WORDS_PER_SECOND["with trees" if trees else "without"] / options.jobs
+        seconds = words / _WORDS_PER_SECOND["with trees" if trees else "without"] / engine.jobs
         reporter.say(
             f"about {words / 1e6:,.1f} million words: about {_time(seconds)} on "
-            f"{options.jobs} core{'s' * (options.jobs > 1)}, "
+            f"{engine.jobs} core{'s' * (engine.jobs > 1)}, "
             f"{words * _STORED_PER_WORD / 1e6:,.0f} MB on disk"
         )
     start = time.monotonic()
@@ -70,7 +71,7 @@ def command(
         options.output,
         annotator,
         options.layers,
-        jobs=options.jobs,
+        engine=engine,
         reporter=reporter,
     )
     for line in problems.listed():

@@ -25,7 +25,7 @@ from rote.cli._index import about, check_layers, index_argument, opened
 from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import option
+from rote.core.metric import engine_option, option
 
 if TYPE_CHECKING:
     from rote.index.index import Index
@@ -42,6 +42,7 @@ class CountOptions:
         None, "Also count the phrases in this file, one per line; - is standard input",
         flag="--from", metavar="FILE",
     )  # fmt: skip
+    engine: str | None = engine_option()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def command(
     from rote.report.texts.concordance import count_table
     from rote.search.rows.counts import COUNT_COLUMNS
 
-    index = opened(idx, reporter, "rote.index.counting.lookup")
+    index = opened(idx, reporter, "rote.index.counting.lookup", options.engine)
     check_layers(index, options.layer)
     layers = options.layer or read_manifest(idx).sorted_layers
     asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]

@@ -18,7 +18,7 @@ from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened
 from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
-from rote.core.metric import option
+from rote.core.metric import engine_option, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class TopOptions:
     n: int = option(1, "Items of an n-gram", short="-n")
     k: int = option(50, "How many n-grams", short="-k")
     examples: bool = option(True, "Show the text of one place of each")
+    engine: str | None = engine_option()
 
 
 @command_of(__doc__, index_argument())
@@ -37,7 +38,7 @@ def command(idx: Path, options: TopOptions, output: Output, reporter: TerminalRe
     from rote.report.texts.concordance import frequent_table
     from rote.search.rows.counts import FREQUENT_COLUMNS, frequent
 
-    index = opened(idx, reporter, "rote.index.counting.top_keys")
+    index = opened(idx, reporter, "rote.index.counting.top_keys", options.engine)
     check_layers(index, [options.layer])
     if options.examples and options.layer not in index.sorted_layers:
         reporter.say(f"no examples: the places of the layer '{options.layer}' are not sorted")

@@ -40,9 +40,16 @@ def command(
         memory=options.memory,
         compact=manifest.is_compact,
         jobs=options.jobs,
+        engine=options.engine,
     )
 
     work = partial(
-        add_to_index, idx, source, memory=options.memory, jobs=options.jobs, reporter=reporter
+        add_to_index,
+        idx,
+        source,
+        memory=options.memory,
+        jobs=options.jobs,
+        engine=options.engine,
+        reporter=reporter,
     )
     carry_out(work, idx, summary, reporter, estimate(source, as_built))

@@ -28,5 +28,7 @@ def command(
 ) -> None:
     from rote.index.folders.add_layer import add_layer
 
-    work = partial(add_layer, idx, layer, jobs=options.jobs, reporter=reporter)
+    work = partial(
+        add_layer, idx, layer, jobs=options.jobs, engine=options.engine, reporter=reporter
+    )
     carry_out(work, idx, summary, reporter)

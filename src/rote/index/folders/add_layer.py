@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rote import run
 from rote.annotate import annotators, words
 from rote.annotate.pieces import Recipe
 from rote.core.document import Document
@@ -30,17 +31,21 @@ from rote.index.segments.part import PartRecord, check_part, describe, is_whole
 from rote.index.segments.segment import Segment
 from rote.index.segments.target import FolderTarget
 from rote.index.segments.write import write_layer
-from rote.run import check_jobs, map_ordered
 
 _CHARACTERS_AT_ONCE = 4 * 2**20
 _Made = tuple[Layer, int, bool]
 
 
 def add_layer(
-    path: Path, name: str, *, jobs: int = 1, reporter: Reporter | None = None
+    path: Path,
+    name: str,
+    *,
+    jobs: int = 1,
+    engine: str | run.Engine | None = None,
+    reporter: Reporter | None = None,
 ) -> Manifest:
     """Add and sort one layer; `word` is there already and gets sorted."""
-    check_jobs(jobs)
+    works = run.get(engine, jobs)
     reporter = reporter or Silent()
     chosen = choose([name])
     (layer,) = chosen.names
@@ -63,7 +68,7 @@ def add_layer(
         recipe = _recipe(path, new, layer)
         segments = map_segments(path, manifest, reporter)
         with reporter.stage(f"adding {layer}", manifest.words, unit="words") as advance:
-            work = _Adding(path, layer, recipe, jobs, advance, compact=manifest.is_compact)
+            work = _Adding(path, layer, recipe, jobs, works, advance, manifest.is_compact)
             folders = [path / SEGMENTS / listed.name for listed in manifest.segments]
             parts = list(work.parts(folders, segments))
         new = replace(
@@ -115,6 +120,7 @@ class _Adding:
     layer: str
     recipe: Recipe
     jobs: int
+    engine: run.Engine
     advance: Advance
     compact: bool
 
@@ -128,9 +134,7 @@ class _Adding:
         batches = (batch for segment in missing for batch in _batches(segment.documents))
         made: Iterator[_Made] = iter(())
         if missing and self.layer not in missing[0].columns:
-            made = map_ordered(
-                _Making(self.layer, self.recipe), batches, self.jobs, doing="annotating"
-            )
+            made = self.engine.map(_Making(self.layer, self.recipe), batches, doing="annotating")
         for place, segment in zip(folders, segments):
             if place in found:
                 self.advance(segment.tokens)

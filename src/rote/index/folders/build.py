@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rote import run
 from rote.annotate import annotators, words
-from rote.annotate.pieces import KEPT, Piece, PieceWork
+from rote.annotate.pieces import PieceWork
 from rote.annotate.script import remarks
 from rote.annotate.store import Store
 from rote.core.errors import OptionError
@@ -37,13 +38,13 @@ from rote.index.folders.options import SUBWORDS, BuildOptions, Chosen, choose, m
 from rote.index.folders.origin import Origin
 from rote.index.folders.pieces import (
     ALREADY,
+    Next,
     Outdated,
     Progress,
-    StoredWork,
     contents,
-    orders,
+    new_pieces,
     places_of,
-    stored_orders,
+    stored_pieces,
 )
 from rote.index.folders.sealing import Sealed, Sealer, Waiting, settings_key
 from rote.index.folders.source import Source, check_layers, check_store, stored_bytes
@@ -59,7 +60,6 @@ from rote.index.folders.writing import (
     unlisted,
     writing,
 )
-from rote.run import check_jobs, map_ordered
 
 _LEVEL = 1  # pieces are read once
 
@@ -75,10 +75,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Means:
-    """What building may use: places of a segment, processes, and whom it tells."""
+    """What building may use: places of a segment, threads, who annotates, and whom it tells."""
 
     limit: int
     jobs: int
+    engine: run.Engine
     reporter: Reporter
 
 
@@ -90,7 +91,7 @@ def build_index(
 ) -> Written:
     """Make an index of a corpus, or of a store of `rote annotate`."""
     options, reporter = options or BuildOptions(), reporter or Silent()
-    check_jobs(options.jobs)
+    engine = run.get(options.engine, options.jobs)
     limit = most_places(options.memory)
     chosen = choose(options.layers)
     check_layers(source, chosen, options.annotator)
@@ -99,7 +100,7 @@ def build_index(
         empty = _empty(source, path, chosen, options)
         if is_index(path):
             return _built_already(source, path, empty, reporter)
-        return _extend(source, path, empty, _Means(limit, options.jobs, reporter))
+        return _extend(source, path, empty, _Means(limit, options.jobs, engine, reporter))
 
 
 def add_to_index(
@@ -108,11 +109,12 @@ def add_to_index(
     *,
     memory: int = BuildOptions().memory,
     jobs: int = 1,
+    engine: str | run.Engine | None = None,
     annotator: str | None = None,
     reporter: Reporter | None = None,
 ) -> Written:
     """Add documents to an index, as new segments made as the old ones were."""
-    check_jobs(jobs)
+    works = run.get(engine, jobs)
     limit = most_places(memory)
     read_manifest(path)
     with writing(path, "rote index add"):
@@ -121,7 +123,7 @@ def add_to_index(
             check_store(source, manifest)
         else:
             check_signature(manifest, annotators.get(annotator or manifest.annotator))
-        return _extend(source, path, manifest, _Means(limit, jobs, reporter or Silent()))
+        return _extend(source, path, manifest, _Means(limit, jobs, works, reporter or Silent()))
 
 
 def _extend(source: Source, path: Path, manifest: Manifest, means: _Means) -> Written:
@@ -163,30 +165,28 @@ def _segments(
         Counter[str](),
         0,
     )
-    pieces: Iterable[Piece]
+    found: Iterable[Next]
     if isinstance(source, Store):
         size, title, home = stored_bytes(source), "reading", source.path
-        # In this process: the ids of the index would have to travel with every piece.
-        pieces = map(StoredWork(source.path, ids), stored_orders(source, done))
+        found = stored_pieces(source, means.engine, done, ids)
     else:
         size, title, home = source.size, "annotating", path / PIECES
-        recipe = recipe_of(path, manifest)
-        work = orders(source, recipe, done, ids, problems)
-        make = PieceWork(home, recipe, level=_LEVEL)
-        pieces = map_ordered(make, work, means.jobs, doing="annotating", kept=KEPT)
-    with Sealer(path, manifest, means.limit, means.jobs) as sealer:
+        work = PieceWork(home, recipe_of(path, manifest), level=_LEVEL)
+        found = new_pieces(source, work, means.engine, done, ids, problems)
+    with Sealer(path, manifest, means.limit, means.jobs, means.engine) as sealer:
         with means.reporter.stage(title, size, unit="B") as advance:
-            for piece in pieces:
-                if piece.documents:
+            for each in found:
+                piece = each.piece
+                if piece is not None and piece.documents:
                     places = places_of(piece, manifest.layers)
                     file, temporary = home / piece.file, home == path / PIECES
                     sealer.add(Waiting(file, piece.content, piece.words, places, temporary))
-                elif piece.note == ALREADY:
+                    seen += piece.seen
+                elif each.note == ALREADY:
                     already += 1
-                elif piece.note:
-                    sealer.take(sealed[piece.note])
-                seen += piece.seen
-                advance(piece.size)
+                elif each.note:
+                    sealer.take(sealed[each.note])
+                advance(each.size)
         made = sealer.finish(means.reporter)
     for line in remarks(seen):
         means.reporter.say(line)

@@ -14,7 +14,7 @@ from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store
 from rote.corpus import Corpus
 from rote.index.folders.options import BYTES_PER_PLACE, SUBWORDS, BuildOptions, choose, most_places
-from rote.run import check_jobs
+from rote.run import get
 
 _SAMPLED_SHARDS = 2
 _SAMPLED_CHARACTERS = 2 * 2**20
@@ -76,14 +76,14 @@ class Plan:
 
 def estimate(source: Corpus | Store, options: BuildOptions) -> Plan:
     """Look at the start of the input and say what all of it will take."""
-    check_jobs(options.jobs)
+    jobs = get(options.engine, options.jobs).jobs
     layers = choose(options.layers).names
     if isinstance(source, Store):
         documents, tokens = source.documents, source.words
         annotating = tokens / _STORED
     else:
         documents, tokens = _counted(source)
-        annotating = tokens / _speed(options.annotator, layers) / options.jobs
+        annotating = tokens / _speed(options.annotator, layers) / jobs
     limit = most_places(options.memory)
     places = documents + tokens
     in_hand = min(places, limit)

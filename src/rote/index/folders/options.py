@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option
+from rote.core.metric import check_options, engine_option, option
 
 SUBWORDS = "subwords"
 BYTES_PER_PLACE = 17
@@ -37,6 +37,7 @@ class BuildOptions:
         False, "Keep sorted layers in about half the room: the same answers, several times slower"
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it")
+    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         check_options(self)

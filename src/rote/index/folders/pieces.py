@@ -1,8 +1,8 @@
 """From the input to annotated pieces on disk, those passed over that are done already.
 
-The input is read in this process, in order; pieces are annotated in others. What an earlier,
-interrupted run of the same command has sealed is recognized by its content, and so is what the
-index holds.
+The input is read where pieces are annotated, which are told what is done; ids are checked here,
+in order. What an earlier, interrupted run of the same command has sealed is recognized by its
+content, and so is what the index holds.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rote.annotate.pieces import (
-    Order,
     Piece,
-    Recipe,
+    PieceWork,
     checked,
     content_hash,
     content_of,
-    order,
+    left_of,
+    pieces,
     read_piece,
 )
 from rote.annotate.store import Store
+from rote.core.document import Document
 from rote.corpus import Corpus, Problems, digest
 from rote.index.folders.ids import KnownIds
 from rote.index.folders.origin import Origin
 from rote.index.folders.source import Source, stored_size
+from rote.run import Engine
 
 ALREADY = "already"
 """The note of a piece that the index holds."""
@@ -57,6 +60,11 @@ class Progress:
             self._waiting.setdefault(origin.contents[0], []).append(name)
         self._current = ""
         self._left: list[str] = []
+
+    @property
+    def contents(self) -> frozenset[str]:
+        """All that need not be annotated."""
+        return self._listed.union(*(origin.contents for origin in self._sealed.values()))
 
     def holds(self, content: str) -> bool:
         """Whether the index has this piece."""
@@ -93,23 +101,36 @@ def contents(source: Source, problems: Problems) -> Iterator[str]:
             yield content_hash(kept.documents, map(digest, kept.documents))
 
 
-def orders(
-    corpus: Corpus, recipe: Recipe, done: Progress, ids: KnownIds, problems: Problems
-) -> Iterator[Order]:
-    """What is to be annotated; of what is done already only the size, and a note."""
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What comes next in the input: a piece, or a note of what is done already."""
+
+    size: int
+    piece: Piece | None = None
+    note: str = ""
+    sealed: bool = False
+
+
+def new_pieces(
+    corpus: Corpus, work: PieceWork, engine: Engine, done: Progress, ids: KnownIds, told: Problems
+) -> Iterator[Next]:
+    """Pieces that the index does not hold; of what is done already only the size, and a note."""
     skip = corpus.options.on_error == "skip"
-    for number, (size, batch) in enumerate(checked(corpus, problems)):
-        wanted = order(number, size, batch, recipe)
-        nothing = replace(wanted, batch=replace(batch, documents=[]), digests=[])
-        if done.holds(wanted.content):
-            yield replace(nothing, note=ALREADY)
+    work = replace(work, held=done.contents)
+    for without, piece in pieces(corpus, work, engine):
+        told.add(piece.batch.problems)
+        if done.holds(piece.content):
+            yield Next(piece.size, note=ALREADY)
             continue
-        new = ids.check(batch, skip=skip)
-        if new is not batch:
-            problems.add(new.problems[len(batch.problems) :])
-            wanted = order(number, size, new, recipe)
-        sealed, name = done.sealed(wanted.content) if new.documents else (False, "")
-        yield replace(nothing, note=name) if sealed else wanted
+        new = left_of(piece, work.path, partial(ids.check, skip=skip))
+        if new is not piece.batch:
+            told.add(new.problems[len(piece.batch.problems) :])
+            piece = without(new)
+        sealed, name = done.sealed(piece.content) if new.documents else (False, "")
+        if not sealed and piece.content in work.held:
+            # The same documents were sealed at another place of the input.
+            piece = without(new, held=frozenset())
+        yield Next(piece.size, note=name) if sealed else Next(piece.size, piece)
     done.end()
 
 
@@ -138,31 +159,34 @@ def stored_orders(store: Store, done: Progress) -> Iterator[StoredOrder]:
     done.end()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredWork:
-    """Looks into a piece of a store; its ids must be new to the index."""
+def stored_pieces(store: Store, engine: Engine, done: Progress, ids: KnownIds) -> Iterator[Next]:
+    """Pieces of a store that the index does not hold; their ids must be new to it."""
+    orders, work = stored_orders(store, done), partial(_look, store.path)
+    # Here, a piece is opened in less time than a process takes to start.
+    found = engine.map(work, orders, doing="reading the store") if engine.remote else None
+    for each in found or map(work, orders):
+        if each.piece is not None:
+            ids.check(each.piece.batch, skip=False, remedy=_ANNOTATE_AGAIN)
+        yield replace(each, piece=None) if each.sealed else each
 
-    path: Path
-    ids: KnownIds
 
-    def __call__(self, order: StoredOrder) -> Piece:
-        nothing = Piece("", "", 0, 0, order.size, [], Counter(), note=order.note)
-        if not order.file:
-            return nothing
-        batch, annotation = read_piece(self.path / order.file, derived=())
-        self.ids.check(batch, skip=False, remedy=_ANNOTATE_AGAIN)
-        if order.sealed:
-            return nothing
-        return Piece(
-            file=order.file,
-            content=content_of(order.file),
-            documents=len(batch.documents),
-            words=len(annotation.word.ids),
-            size=order.size,
-            digests=[],
-            seen=Counter(),
-            items=tuple((name, len(layer.ids)) for name, layer in annotation.trees.items()),
-        )
+def _look(path: Path, order: StoredOrder) -> Next:
+    """What a piece of a store holds, but for its texts."""
+    if not order.file:
+        return Next(order.size, note=order.note)
+    batch, annotation = read_piece(path / order.file, derived=())
+    piece = Piece(
+        file=order.file,
+        content=content_of(order.file),
+        documents=len(batch.documents),
+        words=len(annotation.word.ids),
+        size=order.size,
+        digests=[],
+        seen=Counter(),
+        items=tuple((name, len(layer.ids)) for name, layer in annotation.trees.items()),
+        batch=replace(batch, documents=[Document(d.id, "") for d in batch.documents]),
+    )
+    return Next(order.size, piece, order.note, order.sealed)
 
 
 def places_of(piece: Piece, layers: Sequence[str]) -> int:

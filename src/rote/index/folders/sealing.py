@@ -17,7 +17,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate.pieces import read_piece
+from rote.annotate.pieces import KEPT, read_piece
 from rote.core.annotation import Annotation
 from rote.core.progress import Advance, Reporter, Silent
 from rote.corpus import Batch
@@ -25,6 +25,7 @@ from rote.index.folders.manifest import SEGMENTS, Listed, Manifest
 from rote.index.folders.origin import Origin, digests_of, key_of, sealed_segment, write_origin
 from rote.index.folders.writing import sealing
 from rote.index.segments.write import write_segment
+from rote.run import Engine
 
 Sealed = tuple[Listed, Origin]
 
@@ -83,16 +84,19 @@ class _Group:
 class Sealer:
     """Writes pieces to a segment as they come, and seals it when it is as large as memory allows.
 
-    In a thread of its own, one segment after the other: two would take twice the memory.
+    In a thread of its own, one segment after the other: two would take twice the memory. On other
+    machines a segment is a task, which begins when all of its pieces are there.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, limit: int, threads: int) -> None:
-        self._path, self._manifest, self._key = path, manifest, settings_key(manifest)
-        self._limit, self._threads = limit, threads
+    def __init__(
+        self, path: Path, manifest: Manifest, limit: int, threads: int, engine: Engine
+    ) -> None:
+        self._work = SealWork(path, manifest, 1 if engine.remote else threads)
+        self._limit, self._engine = limit, engine
         self._group: _Group | None = None
         self._places = 0
         self._made: list[Future[Sealed]] = []
-        self._pool = ThreadPoolExecutor(1)
+        self._pool = ThreadPoolExecutor(engine.jobs if engine.remote else 1)
 
     def __enter__(self) -> Sealer:
         return self
@@ -140,42 +144,62 @@ class Sealer:
             self._group, self._places = None, 0
 
     def _seal(self, group: _Group) -> Sealed:
+        if self._engine.remote:
+            pieces = list(group)  # waits for the last
+            sealed = next(self._engine.map(self._work, [pieces], doing="sealing", kept=KEPT))
+        else:
+            sealed = self._work(group, group)
+        for piece in group.pieces:
+            if piece.temporary:
+                piece.file.unlink()
+        return sealed
+
+
+@dataclass(frozen=True, slots=True)
+class SealWork:
+    """Writes one segment, wherever; done twice, it is the same one."""
+
+    path: Path
+    manifest: Manifest
+    threads: int
+
+    def __call__(self, pieces: Iterable[Waiting], reporter: Reporter | None = None) -> Sealed:
         digests: list[NDArray[np.uint8]] = []
-        with sealing(self._path) as written:
+        taken: list[Waiting] = []
+        key = settings_key(self.manifest)
+        with sealing(self.path) as written:
             write_segment(
                 written.target,
-                _read(group, digests),
-                layers=[layer for layer in self._manifest.layers if layer != "word"],
-                sorted_layers=self._manifest.sorted_layers,
-                author_field=self._manifest.author_field,
-                threads=self._threads,
-                compact=self._manifest.is_compact,
-                reporter=group,
+                _read(pieces, taken, digests),
+                layers=[layer for layer in self.manifest.layers if layer != "word"],
+                sorted_layers=self.manifest.sorted_layers,
+                author_field=self.manifest.author_field,
+                threads=self.threads,
+                compact=self.manifest.is_compact,
+                reporter=reporter or Silent(),
             )
             origin = Origin(
-                key=self._key,
-                contents=tuple(piece.content for piece in group.pieces),
-                words=sum(piece.words for piece in group.pieces),
-                places=sum(piece.places for piece in group.pieces),
+                key=key,
+                contents=tuple(piece.content for piece in taken),
+                words=sum(piece.words for piece in taken),
+                places=sum(piece.places for piece in taken),
                 digests=np.concatenate(digests),
             )
             write_origin(written.target, origin)
             # Files' names hold the number of the piece: equal pieces in two places stay apart.
-            written.name = key_of(self._key, *(piece.file.name for piece in group.pieces))
-        for piece in group.pieces:
-            if piece.temporary:
-                piece.file.unlink()
-        return sealed_segment(self._path / SEGMENTS / written.name)
+            written.name = key_of(key, *(piece.file.name for piece in taken))
+        return sealed_segment(self.path / SEGMENTS / written.name)
 
 
 def _read(
-    group: Iterable[Waiting], digests: list[NDArray[np.uint8]]
+    pieces: Iterable[Waiting], taken: list[Waiting], digests: list[NDArray[np.uint8]]
 ) -> Iterator[tuple[Batch, Annotation]]:
     """The pieces one by one; the digests are those of what really goes in.
 
     Layers that follow from the words are made by the segment's writer, if it wants them.
     """
-    for piece in group:
+    for piece in pieces:
+        taken.append(piece)
         batch, annotation = read_piece(piece.file, derived=())
         digests.append(digests_of(batch.documents))
         yield batch, annotation

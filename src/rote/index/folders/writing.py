@@ -80,7 +80,13 @@ def sealing(path: Path) -> Iterator[Sealing]:
         written.target.close()
         sync_folder(partial)
         final = path / SEGMENTS / written.name
-        partial.rename(final)
+        try:
+            partial.rename(final)
+        except OSError:
+            # Another attempt at the same segment has come first.
+            if not is_whole(final / ORIGIN):
+                raise
+            shutil.rmtree(partial)
         sync_folder(final.parent)
     except BaseException:
         # On a full disk the room is needed; after a kill the next writer does this.
@@ -135,7 +141,8 @@ def publish(path: Path, manifest: Manifest) -> None:
 
 
 def tidy(path: Path, manifest: Manifest) -> None:
-    """Remove everything that the manifest does not name."""
+    """Remove everything that the manifest does not name, and what a lost worker half wrote."""
+    _remove_halves(path)
     record_written(path, manifest.parts(path))
     kept = {listed.name: {part.folder for part in listed.parts} for listed in manifest.segments}
     for place in _folders(path / SEGMENTS):

@@ -81,15 +81,15 @@ def _in_index(layer: Layer, n: int, train: str, work: Work) -> Flags:
     from rote.measure._against import longest_in
 
     index = open_index(Path(train), work.reporter)
-    return np.asarray(longest_in(index, layer, work.jobs) >= n, np.bool_)
+    return np.asarray(longest_in(index, layer, work) >= n, np.bool_)
 
 
 def read_texts(
     train: str, layer: str, field: str | None, work: Work
 ) -> Iterator[tuple[list[bytes], Layer]]:
     """Read once, a shard at a time; words are cut on all cores. With the hash of each text."""
-    from rote.corpus import ReadOptions, open_corpus
-    from rote.run import map_ordered
+    from rote.corpus import ReadOptions, map_shards, open_corpus
+    from rote.run import get
 
     corpus = open_corpus([Path(train)])
     first = next(iter(corpus), None)
@@ -99,7 +99,8 @@ def read_texts(
     for line in corpus.guesses:
         work.reporter.say(line)
     with work.reporter.stage(f"reading {Path(train).name}", corpus.size, unit="B") as advance:
-        pieces = map_ordered(_Cut(layer), corpus.shards(), work.jobs, doing="cutting texts")
+        engine = get(work.engine, work.jobs)
+        pieces = map_shards(_Cut(layer), corpus, engine, doing="cutting texts")
         for size, keys, texts in pieces:
             yield keys, texts
             advance(size)

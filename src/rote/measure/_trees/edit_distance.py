@@ -23,7 +23,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Progress
 from rote.core.sample import Take
 from rote.measure._sentences import Sentences
-from rote.run import map_ordered
+from rote.run import Engine, Shared
 
 LONGEST = 150
 """Words in a sentence; a pair of such sentences takes some seconds."""
@@ -72,22 +72,23 @@ def trees_of(upos: Layer, head: Layer, sentences: Sentences) -> list[Tree]:
 
 
 def blocks(
-    trees: Sequence[Sequence[Tree]], texts: Sequence[Integers], jobs: int, tell: Progress
+    trees: Sequence[Sequence[Tree]], texts: Sequence[Integers], engine: Engine, tell: Progress
 ) -> list[Block]:
     """The pairs of each source's trees, on several processes."""
     everything = [tree for own in trees for tree in own]
     ends = np.cumsum([len(own) for own in trees]).tolist()
     rows = [(number, end) for own, end in zip(trees, ends) for number in range(end - len(own), end)]
-    found = map_ordered(partial(distances_from, everything), rows, jobs, doing="comparing trees")
+    work = partial(distances_from, engine.share(everything))
+    found = engine.map(work, rows, doing="comparing trees")
     heard = _heard(found, len(rows), tell)
     return [_block(own, owner, heard) for own, owner in zip(trees, texts)]
 
 
-def distances_from(trees: Sequence[Tree], row: tuple[int, int]) -> list[float]:
+def distances_from(shared: Shared[Sequence[Tree]], row: tuple[int, int]) -> list[float]:
     """From tree number `row[0]` to each of those behind it and before `row[1]`."""
     from apted import APTED, Config
 
-    number, end = row
+    trees, (number, end) = shared.value, row
     first, config = _nested(trees[number]), Config()
     return [
         APTED(first, _nested(other), config).compute_edit_distance()

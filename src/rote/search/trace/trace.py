@@ -15,16 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from rote.annotate.pieces import checked
+from rote import run
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Problems
+from rote.corpus import Batch, Corpus, DuplicateIds, Problems, Shard, map_again
 from rote.index.folders.manifest import Manifest
 from rote.index.index import Index
 from rote.index.opening import open_state
-from rote.run import map_ordered
 from rote.search.trace.capitals import as_the_corpus_spells
 from rote.search.trace.evidence import Span, with_evidence
 from rote.search.trace.match import Match
@@ -86,16 +85,19 @@ def trace(
     options: TraceOptions | None = None,
     *,
     jobs: int = 1,
+    engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Trace:
     """Every span of the texts that the index holds; results do not depend on `jobs`."""
     options, notes = fitting(index, options or TraceOptions())
     reporter = reporter or Silent()
     problems = Problems()
+    works = run.get(engine, jobs)
     # An index in memory cannot travel to other processes, one on disk is opened by each.
-    state = (index.path, index.manifest) if jobs > 1 and index.path and index.manifest else None
+    away = works.jobs > 1 or works.remote
+    state = (index.path, index.manifest) if away and index.path and index.manifest else None
     work = _Work(options, state, None if state else index.on(jobs))
-    parts = map_ordered(work, _parts(texts, problems), jobs if state else 1, doing="tracing")
+    parts = _parts(texts, work, works if state else run.get(), problems)
     found: Counter[str] = Counter()
     rows: list[TracedText] = []
     kept: list[Span] = []
@@ -165,21 +167,26 @@ def best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Annotates and matches one part; travels to worker processes, which open the index anew.
+    """Annotates and matches one shard, part by part; travels to worker processes, which open the
+    index anew.
 
     `state` is the index as it was opened here: a merge meanwhile must not change what a segment's
-    number means.
+    number means. Lines that are left `out` are those of documents whose ids came before.
     """
 
     options: TraceOptions
     state: tuple[Path, Manifest] | None
     index: Index | None
+    out: frozenset[int] = frozenset()
 
-    def __call__(self, part: tuple[int, Sequence[Document]]) -> tuple[int, _Part]:
-        size, documents = part
+    def __call__(self, shard: Shard) -> tuple[int, Batch, list[_Part]]:
+        batch = shard.read()
+        batch = batch.without({i for i, n in enumerate(batch.lines) if n in self.out}, [])
         index = _opened(*self.state) if self.state else self.index
         assert index is not None
-        return size, _traced(index, documents, self.options)
+        parts = [_traced(index, part, self.options) for part in _cut(batch)]
+        ids = [Document(document.id, "") for document in batch.documents]
+        return shard.size, replace(batch, documents=ids), parts
 
 
 @lru_cache(maxsize=1)
@@ -187,18 +194,35 @@ def _opened(path: Path, manifest: Manifest) -> Index:
     return open_state(path, manifest)
 
 
-def _parts(texts: Corpus, problems: Problems) -> Iterator[tuple[int, list[Document]]]:
-    """Documents in parts of some size; what a part adds to the progress comes with its last."""
-    for size, batch in checked(texts, problems):
-        part: list[Document] = []
-        characters = 0
-        for document in batch.documents:
-            if part and characters + len(document.text) > _CHARACTERS_AT_ONCE:
-                yield 0, part
-                part, characters = [], 0
-            part.append(_labelled(document, batch.label))
-            characters += len(document.text)
-        yield size, part
+def _parts(
+    texts: Corpus, work: _Work, engine: run.Engine, problems: Problems
+) -> Iterator[tuple[int, _Part]]:
+    """What was found, part by part; what a part adds to the progress comes with its shard's last.
+
+    A shard with documents whose ids came before, which is rare, is matched again without them.
+    """
+    duplicates = DuplicateIds(texts.options.on_error)
+    for again, (size, batch, parts) in map_again(work, texts, engine, doing="tracing"):
+        kept = duplicates.check(batch)
+        problems.add(kept.problems)
+        if kept is not batch:
+            out = frozenset(batch.lines).difference(kept.lines)
+            parts = again(replace(work, out=out))[2]
+        for number, part in enumerate(parts, 1):
+            yield size if number == len(parts) else 0, part
+
+
+def _cut(batch: Batch) -> Iterator[list[Document]]:
+    """Documents in parts of some size."""
+    part: list[Document] = []
+    characters = 0
+    for document in batch.documents:
+        if part and characters + len(document.text) > _CHARACTERS_AT_ONCE:
+            yield part
+            part, characters = [], 0
+        part.append(_labelled(document, batch.label))
+        characters += len(document.text)
+    yield part
 
 
 def _labelled(document: Document, label: str) -> Document:

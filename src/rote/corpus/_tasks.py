@@ -1,0 +1,153 @@
+"""Work over all shards of a corpus, on any engine, in the order of the input.
+
+On this machine shards are cut here and go to the workers one by one. On others each file is cut
+where it is read first: this process learns how many shards there are, and the places of those that
+can be read alone. What cannot be cut without reading all that comes before (gzip, a table with
+line ends in quotes) is one task, which gives the results of all its shards.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from rote.core.errors import InputError
+from rote.corpus._open import Corpus, File
+from rote.corpus._shard import Shard, failure_of
+from rote.run import Engine
+
+Out = TypeVar("Out")
+Again = Callable[[Callable[[Shard], Out]], Out]
+"""Applies another function to the shard that a result was made from."""
+
+
+def map_shards(
+    work: Callable[[Any], Out],
+    corpus: Corpus,
+    engine: Engine,
+    *,
+    doing: str,
+    kept: str = "",
+    given: Callable[[int], Any] | None = None,
+) -> Iterator[Out]:
+    """A result for each shard; with `given`, work gets the shard and what is given its number."""
+    pairs = map_again(work, corpus, engine, doing=doing, kept=kept, given=given)
+    return (result for _, result in pairs)
+
+
+def map_again(
+    work: Callable[[Any], Out],
+    corpus: Corpus,
+    engine: Engine,
+    *,
+    doing: str,
+    kept: str = "",
+    given: Callable[[int], Any] | None = None,
+) -> Iterator[tuple[Again[Any], Out]]:
+    """The same, each result with a way to work on its shard again."""
+    tasks: deque[_Task] = deque()
+
+    def drawn() -> Iterator[_Task]:
+        for task in _tasks(corpus, engine):
+            if given is not None:
+                task = replace(task, given=tuple(map(given, task.numbers)))
+            tasks.append(task)
+            yield task
+
+    for results in engine.map(_Each(work), drawn(), doing=doing, kept=kept):
+        task = tasks.popleft()
+        for place, result in enumerate(results):
+            yield partial(_again, engine, task, place, doing), result
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A shard, or a file of several that are read one after the other."""
+
+    what: Shard | File
+    first: int
+    count: int = 1
+    given: tuple[Any, ...] = ()
+
+    @property
+    def numbers(self) -> range:
+        return range(self.first, self.first + self.count)
+
+    def shards(self) -> Iterator[Shard]:
+        if isinstance(self.what, Shard):
+            yield replace(self.what, number=self.first)
+            return
+        number = self.first
+        for number, shard in enumerate(self.what.shards(), self.first):
+            yield replace(shard, number=number)
+        if number + 1 != self.first + self.count:
+            raise InputError(
+                "the file has changed since it was read first",
+                file=self.what.part.origin.file,
+                remedy="Run the command again while nothing writes to it",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Each:
+    work: Callable[[Any], Any]
+
+    def __call__(self, task: _Task) -> list[Any]:
+        if not task.given:
+            return [self.work(shard) for shard in task.shards()]
+        return [self.work((shard, own)) for shard, own in zip(task.shards(), task.given)]
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """Work on one shard of a task."""
+
+    work: Callable[[Shard], Any]
+    place: int
+
+    def __call__(self, task: _Task) -> Any:
+        return next(self.work(s) for n, s in enumerate(task.shards()) if n == self.place)
+
+
+def _again(
+    engine: Engine, task: _Task, place: int, doing: str, work: Callable[[Shard], Out]
+) -> Out:
+    one: Callable[[_Task], Out] = _One(work, place)
+    return next(engine.map(one, [task], doing=doing)) if engine.remote else one(task)
+
+
+def _tasks(corpus: Corpus, engine: Engine) -> Iterator[_Task]:
+    if not engine.remote:
+        yield from (_Task(shard, shard.number) for shard in corpus.shards())
+        return
+    # Texts in memory and what was spooled here go along with their tasks.
+    files = list(corpus.files())
+    away = engine.map(_cut, (f for f in files if not corpus.is_here(f)), doing="cutting files")
+    number = 0
+    for file in files:
+        found = list(file.shards()) if corpus.is_here(file) else next(away)
+        if isinstance(found, int):
+            if found:
+                yield _Task(file, number, found)
+            number += found
+            continue
+        for shard in found:
+            yield _Task(shard, number)
+            number += 1
+
+
+def _cut(file: File) -> list[Shard] | int:
+    """The shards of a file where all refer to their place in it, else how many there are."""
+    found: list[Shard] = []
+    count = 0
+    for shard in file.shards():
+        count += 1
+        problem = failure_of(shard)
+        if problem and isinstance(problem.__cause__, OSError) and file.options.on_error == "stop":
+            raise problem  # said with the name of this machine
+        if shard.refers:
+            found.append(shard)
+    return found if len(found) == count else count

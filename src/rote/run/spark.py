@@ -1,0 +1,295 @@
+"""A cluster of Spark: its executors read, work and write; this process joins what they give.
+
+Scheduling, shuffling and trying again are Spark's. Pieces go to it in windows of as many tasks
+as there are cores, a few windows at a time, so that items are drawn as needed and results come in
+order. Every task first looks whether its executor has the same version of rote.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import sys
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar
+
+from rote.core.distribution import version
+from rote.core.errors import InputError, MissingExtra, OptionError, RoteError
+from rote.run.serial import PLACES, folded, in_order, place
+
+Item = TypeVar("Item")
+Out = TypeVar("Out")
+Value = TypeVar("Value")
+
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]")
+# While the last tasks of one window run, cores that are free work on the next.
+_WINDOWS = 3
+# What so many shards give to a shuffle is about as much as one process should hold.
+_SHARDS_A_PART = 8
+
+
+def engine(where: str, jobs: int) -> Spark:
+    return _spark(where)
+
+
+@cache
+def _spark(where: str) -> Spark:
+    return Spark(where)
+
+
+class Spark:
+    remote = True
+
+    def __init__(self, master: str) -> None:
+        self._context = _context(master)
+        self.jobs = max(1, int(self._context.defaultParallelism))
+        tries = 1 if _is_local(str(self._context.master)) else 4
+        self._tries = int(self._context.getConf().get("spark.task.maxFailures", str(tries)))
+        list(self.map(_nothing, range(2 * self.jobs), doing="looking for rote"))
+
+    def map(
+        self,
+        function: Callable[[Item], Out],
+        items: Iterable[Item],
+        *,
+        doing: str = "working",
+        kept: str = "",
+    ) -> Iterator[Out]:
+        group, drawn = uuid.uuid4().hex, enumerate(items)
+        pending: deque[Future[list[tuple[Any, Any]]]] = deque()
+        with ThreadPoolExecutor(_WINDOWS) as pool:
+            try:
+                while window := list(islice(drawn, self.jobs)):
+                    work = partial(self._results, group, function, window, doing, kept)
+                    pending.append(pool.submit(work))
+                    if len(pending) == _WINDOWS:
+                        yield from _taken(pending.popleft().result(), doing, kept)
+                while pending:
+                    yield from _taken(pending.popleft().result(), doing, kept)
+            finally:
+                # Also reached when the consumer stops early or a piece fails.
+                for waiting in pending:
+                    waiting.cancel()
+                self._context.cancelJobGroup(group)
+
+    def group(
+        self,
+        function: Callable[[Item], Iterable[tuple[Any, Value]]],
+        items: Iterable[Item],
+        fold: Callable[[Value, Value], Value],
+        *,
+        doing: str = "working",
+    ) -> Iterator[tuple[Any, Value]]:
+        # All references at once: a shuffle begins when every piece has given its pairs.
+        every = list(enumerate(items))
+        if not every:
+            return
+        parts = max(self.jobs, len(every) // _SHARDS_A_PART)
+        self._context.setJobGroup(uuid.uuid4().hex, doing)
+        pairs = self._tasks(partial(_folded, function, fold), every).flatMap(_pairs)
+        joined = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
+        try:
+            for found in joined.mapPartitions(_sorted).toLocalIterator(True):
+                yield from _taken([found], doing, "")
+        except Exception as error:
+            raise _told(error, doing, "") from error
+
+    def share(self, value: Value) -> Any:
+        return self._context.broadcast(value)
+
+    def _tasks(self, function: Callable[..., Any], numbered: list[tuple[int, Any]]) -> Any:
+        """One task for each item; items travel as bytes, as rote may be missing over there."""
+        from pyspark import cloudpickle
+
+        dumps: Any = cloudpickle.dumps
+        held = [(number, pickle.dumps(item, protocol=-1)) for number, item in numbered]
+        task = _by_value(_task)(version(), self._tries, dumps(function))
+        return self._context.parallelize(held, len(held)).map(task)
+
+    def _results(
+        self,
+        group: str,
+        function: Callable[[Item], Out],
+        window: list[tuple[int, Item]],
+        doing: str,
+        kept: str,
+    ) -> list[tuple[Any, Any]]:
+        self._context.setJobGroup(group, doing)
+        try:
+            found: list[tuple[Any, Any]] = self._tasks(function, window).collect()
+            return found
+        except Exception as error:
+            raise _told(error, doing, kept) from error
+
+
+def _context(master: str) -> Any:
+    """The session of this process: the one that `spark-submit` configured, or a new one."""
+    try:
+        import pyspark
+    except ImportError:
+        raise MissingExtra("pyspark", "spark", "the engine 'spark'") from None
+    settings = pyspark.SparkConf().setAppName("rote")
+    settings.set("spark.ui.showConsoleProgress", "false").set("spark.driver.maxResultSize", "0")
+    if master:
+        settings.setMaster(master)
+    cluster = _LOCAL_CLUSTER.fullmatch(master)
+    if _is_local(master) or cluster:
+        # What a cluster's own settings would say.
+        os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        settings.set("spark.ui.enabled", "false")
+    if cluster:
+        settings.set("spark.executor.memory", f"{cluster[1]}m")
+    try:
+        context = pyspark.SparkContext.getOrCreate(settings)
+    except pyspark.errors.PySparkException as error:
+        raise OptionError(
+            f"Spark does not start ({_cause(error)}): it needs Java 17 or newer (Debian: "
+            "openjdk-17-jre-headless), found by JAVA_HOME or on the PATH"
+        ) from None
+    except Exception as error:
+        raise OptionError(f"Spark does not start: {_cause(error)}") from None
+    if master and str(context.master) != master:
+        raise OptionError(f"this process works with Spark at {context.master}, not at {master}")
+    context.setLogLevel("OFF")  # what goes wrong is raised here, in words
+    return context
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _nothing(item: object) -> None:
+    return None
+
+
+def _folded(function: Callable[[Any], Any], fold: Callable[[Any, Any], Any], item: Any) -> Any:
+    """Folded where the pairs are made, so that each key of a piece travels once."""
+    return list(folded(function(item), fold).items())
+
+
+class _Failed(NamedTuple):
+    """What went wrong in a task, in the place of a key."""
+
+    status: Any
+    error: Any
+
+
+def _pairs(found: tuple[Any, Any]) -> Any:
+    return found[1] if not found[0] else [(_Failed(*found), None)]
+
+
+def _part(width: int, key: Any) -> int:
+    """What went wrong is in the first part, so that nothing is given out before it is raised."""
+    return 0 if isinstance(key, _Failed) else place(key) // width
+
+
+def _sorted(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    """The pairs of a part in order, as results."""
+    held = list(pairs)
+    yield from ((key.status, key.error) for key, _ in held if isinstance(key, _Failed))
+    yield from (("", pair) for pair in in_order([p for p in held if not isinstance(p[0], _Failed)]))
+
+
+def _by_value(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, to be sent as code: whoever gets it need not have this module."""
+    found = FunctionType(function.__code__, {"__builtins__": __builtins__}, function.__name__)
+    found.__module__ = "__main__"
+    return found
+
+
+def _task(own: str, tries: int, pickled: bytes) -> Callable[[tuple[int, bytes]], tuple[Any, Any]]:
+    """What an executor runs for one item; gives ("", result), or what went wrong and where.
+
+    What may be the machine's fault is raised, so that Spark tries it elsewhere; the last time it
+    is told. Sent by value: whatever it needs it imports itself.
+    """
+
+    def run(item: tuple[int, bytes]) -> tuple[Any, Any]:
+        import pickle
+        import socket
+
+        from pyspark import TaskContext
+
+        number, held = item
+        context = TaskContext.get()
+        last = context is None or context.attemptNumber() + 1 >= tries
+        where = (socket.gethostname(), number + 1)
+        try:
+            from rote.core.distribution import version
+
+            there = version()
+        except ImportError as error:
+            return ("missing", where), (own, str(error))
+        if there != own:
+            return ("version", where), (own, there)
+        try:
+            return "", pickle.loads(pickled)(pickle.loads(held))
+        except Exception as error:
+            machine = (OSError, MemoryError)
+            outer = error.__cause__ or error.__context__
+            if not isinstance(error, machine) and not isinstance(outer, machine):
+                return ("error", where), error
+            if not last:
+                raise
+            shown = error if isinstance(error, (OSError, MemoryError)) else str(error)
+            return ("machine", where), shown
+
+    return run
+
+
+def _taken(found: list[tuple[Any, Any]], doing: str, kept: str) -> Iterator[Any]:
+    """The results up to what went wrong, which is raised here."""
+    for status, value in found:
+        if not status:
+            yield value
+            continue
+        kind, (host, task) = status
+        if kind == "error":
+            raise value
+        where = f"on {host}, task {task:,}, while {doing}"
+        if kind == "missing":
+            raise OptionError(
+                f"the executor on {host} has no rote ({value[1]}): it needs rote {value[0]}, as "
+                "here. docs/scale.md says how to send it along"
+            )
+        if kind == "version":
+            raise OptionError(
+                f"the executor on {host} has rote {value[1]}, and here is rote {value[0]}: install "
+                "the same version on both"
+            )
+        if isinstance(value, MemoryError):
+            raise RoteError(f"memory ran out {where}. Give executors more memory. {kept}".strip())
+        if isinstance(value, OSError):
+            raise InputError(
+                f"{(value.strerror or str(value)).lower()} ({where})",
+                file=value.filename if isinstance(value.filename, str) else None,
+                remedy=f"Put that right on {host}, then run the same command again. {kept}".strip(),
+            )
+        raise RoteError(f"{value} ({where})")
+
+
+def _told(error: Exception, doing: str, kept: str) -> Exception:
+    """What Spark gave up on, in words."""
+    if isinstance(error, RoteError):
+        return error
+    said = _cause(error)
+    if "ExecutorLostFailure" in said or "exited" in said:
+        problem = f"executors were lost again and again while {doing} ({said})"
+        return RoteError(f"{problem}, most often because memory ran out. {kept}".strip())
+    return RoteError(f"Spark failed while {doing}: {said}. {kept}".strip())
+
+
+def _cause(error: Exception) -> str:
+    """The line of a long message that says it."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error)
+    return next((line.strip() for line in text.splitlines() if line.strip()), repr(error))[:500]

@@ -1,0 +1,338 @@
+"""Spark gives what one process gives, byte for byte, on executors that are processes of their own.
+
+Skipped where pyspark or Java is missing. All tests share one cluster, which takes seconds to start.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+
+from rote.annotate import annotators, store
+from rote.core.errors import InputError, OptionError, RoteError
+from rote.core.progress import Silent
+from rote.corpus import ReadOptions, open_corpus
+from rote.corpus._shard import SHARD_BYTES
+from rote.curate.limit import LimitOptions
+from rote.curate.limit_folder import limit
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
+from rote.index.opening import open_index
+from rote.index.spread import Spread
+from rote.measure import Settings
+from rote.measure._compute import compute
+from rote.run import Engine, get
+from rote.search.trace.trace import trace
+from tests.index.folders import NOUNS, tree, write_files
+
+pytest.importorskip("pyspark", reason="pyspark is not installed (the extra 'spark')")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("no Java (on Debian: openjdk-17-jre-headless)", allow_module_level=True)
+
+CLUSTER = "spark:local-cluster[2,1,1024]"
+MEMORY = 400 * BYTES_PER_PLACE
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Engine]:
+    # Executors find this folder's tests as the workers of other engines do.
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    engine = get(CLUSTER)
+    yield engine
+    engine._context.stop()  # type: ignore[attr-defined]
+
+
+@pytest.fixture(params=["serial", "processes", "spark"])
+def engine(request: pytest.FixtureRequest, spark: Engine) -> Engine:
+    return spark if request.param == "spark" else get(request.param, jobs=2)
+
+
+def odd_files(folder: Path, seed: int) -> list[Path]:
+    """A small random corpus in many forms: packed, with marks and blanks, in tables, in folders."""
+    chance = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def text() -> str:
+        return " ".join(chance.choices(NOUNS, k=chance.randint(3, 30))) + chance.choice(".!?")
+
+    def lines(name: str, count: int) -> bytes:
+        held = [json.dumps({"id": f"{name}-{i}", "text": text()}) for i in range(count)]
+        return chance.choice(["\n", "\r\n", "\n\n"]).join(held).encode()
+
+    plain = {
+        "a.jsonl": b"\xef\xbb\xbf" + lines("a", 40),
+        "b.jsonl.gz": gzip.compress(lines("b", 30), mtime=0),
+        "c.jsonl.zst": zstandard.compress(lines("c", 30)),
+        "d.jsonl": lines("d", 1),
+        "e.csv": ('id,text\n1,"two\nlines, ' + text() + '"\n2,' + text() + "\n").encode(),
+        "f.txt": (text() + "\n\n" + text()).encode(),
+        "g.jsonl": "\n".join(json.dumps({"text": text()}) for _ in range(20)).encode(),
+    }
+    for name, data in plain.items():
+        (folder / name).write_bytes(data)
+    return [folder / name for name in plain]
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def fail_on_three(number: int) -> int:
+    if number == 3:
+        raise InputError("three", file="f", line=3)
+    return number
+
+
+def pairs_failing_on_three(number: int) -> list[tuple[int, int]]:
+    return [(fail_on_three(number), 1)]
+
+
+def letters(word: str) -> list[tuple[str, int]]:
+    return [(letter, 1) for letter in word]
+
+
+def test_results_come_in_order_and_items_are_not_drawn_all_at_once(engine: Engine) -> None:
+    assert list(engine.map(square, range(20))) == [n * n for n in range(20)]
+    drawn: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(1000):
+            drawn.append(number)
+            yield number
+
+    results = engine.map(square, items())
+    assert next(results) == 0
+    assert len(drawn) <= 4 * engine.jobs
+    del results
+
+
+def test_an_error_in_a_piece_reaches_the_caller_whole(engine: Engine) -> None:
+    with pytest.raises(InputError, match=r"^f, line 3: three$"):
+        list(engine.map(fail_on_three, range(10)))
+
+
+def test_groups_are_whole_and_in_one_order(engine: Engine) -> None:
+    words = ["harbour", "", "gull", "ferry", "the old quay"] * 5
+    found = list(engine.group(letters, words, add))
+    assert found == list(get("serial").group(letters, words, add))
+    assert dict(found) == {c: "".join(words).count(c) for c in "".join(words)}
+    with pytest.raises(InputError, match="three"):
+        list(engine.group(pairs_failing_on_three, range(5), add))
+
+
+def shared_plus(shared: Any, number: int) -> int:
+    return int(shared.value["a"]) + number
+
+
+def test_a_shared_value_is_there(engine: Engine) -> None:
+    from functools import partial
+
+    shared = engine.share({"a": 1})
+    assert list(engine.map(partial(shared_plus, shared), range(4))) == [1, 2, 3, 4]
+
+
+def annotated(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    corpus = open_corpus(files, ReadOptions(**read))
+    rote = annotators.get("rote")
+    store.annotate(corpus, path, rote, ("pos",), engine=engine, reporter=Silent())
+    return tree(path)
+
+
+def built(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    options = BuildOptions(layers=("lower",), memory=MEMORY, engine=engine)
+    build_index(open_corpus(files[:4], ReadOptions(**read)), path, options)
+    add_to_index(path, open_corpus(files[4:], ReadOptions(**read)), memory=MEMORY, engine=engine)
+    return tree(path)
+
+
+def limited(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    options = LimitOptions(n=2, most=(3,), seeds=2)
+    limit(open_corpus(files, ReadOptions(**read)), path, options, engine=engine)
+    return tree(path)
+
+
+MAKERS = [annotated, built, limited]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_folders_are_the_same_bytes(
+    make: Callable[..., dict[str, bytes]], seed: int, spark: Engine, tmp_path: Path
+) -> None:
+    files = odd_files(tmp_path / "in", seed)
+    there = make(files, tmp_path / "spark", CLUSTER)
+    assert there == make(files, tmp_path / "serial", "serial")
+    assert len(there) > 2
+
+
+def test_files_of_several_shards_are_cut_alike(spark: Engine, tmp_path: Path) -> None:
+    chance = random.Random(0)
+    lines = [
+        json.dumps({"text": " ".join(chance.choices(NOUNS, k=9000)) + "."}) for _ in range(170)
+    ]
+    data = "\n".join(lines).encode()
+    assert len(data) > 2 * SHARD_BYTES
+    (tmp_path / "plain.jsonl").write_bytes(data)
+    (tmp_path / "packed.jsonl.zst").write_bytes(zstandard.compress(data))
+    files = [tmp_path / "plain.jsonl", tmp_path / "packed.jsonl.zst"]
+    rote, found = annotators.get("rote"), []
+    for engine in (CLUSTER, "processes"):
+        path = tmp_path / engine
+        store.annotate(
+            open_corpus(files), path, rote, ("lower",), jobs=2, engine=engine, reporter=Silent()
+        )
+        found.append(tree(path))
+    assert found[0] == found[1]
+    assert len(found[0]) == 7  # three of each file, and the manifest
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_ids_that_came_before_are_left_out_alike(
+    make: Callable[..., dict[str, bytes]], spark: Engine, tmp_path: Path
+) -> None:
+    files = write_files(tmp_path / "in", 0, 5)
+    files[1].write_bytes(files[1].read_bytes() + files[0].read_bytes())
+    files[3].write_bytes(files[3].read_bytes() * 2 + b"{broken\n")
+    with pytest.raises(InputError) as caught:
+        make(files, tmp_path / "stopped", CLUSTER)
+    with pytest.raises(InputError) as here:
+        make(files, tmp_path / "stopped-here", "serial")
+    assert str(caught.value) == str(here.value)
+    there = make(files, tmp_path / "spark", CLUSTER, on_error="skip")
+    assert there == make(files, tmp_path / "serial", "serial", on_error="skip")
+
+
+def test_an_index_answers_alike(spark: Engine, tmp_path: Path) -> None:
+    files = write_files(tmp_path / "in", 0, 12)
+    build_index(open_corpus(files), tmp_path / "idx", BuildOptions(memory=MEMORY))
+    index = open_index(tmp_path / "idx")
+    assert len(index.segments) > 2
+    asked = [("the",), ("the", "ferry"), ("nobody", "was"), ("never", "there")]
+    for engine in (spark, get("serial")):
+        spread = Spread(index, engine)
+        held, other = spread.held(asked), index.held(asked)
+        for name in ("occurrences", "documents", "authors"):
+            assert np.array_equal(getattr(held, name), getattr(other, name))
+        for n, k in ((1, 5), (2, 3), (3, None), (2, 10_000), (400, 5)):
+            top, own = spread.top(n, k, documents=True), index.top(n, k, documents=True)
+            grams = [[one.grams[i] for i in range(len(one.grams))] for one in (top, own)]
+            assert grams[0] == grams[1]
+            assert np.array_equal(top.counts, own.counts)
+            assert np.array_equal(top.documents, own.documents)
+
+
+def test_measures_and_traces_are_alike(spark: Engine, tmp_path: Path) -> None:
+    files = write_files(tmp_path / "in", 0, 8)
+    build_index(open_corpus(files[:4]), tmp_path / "idx", BuildOptions(layers=("lower",)))
+    from rote.core.registry import find
+
+    options = {name: find(name).options() for name in ("lexical", "self-repetition", "templates")}
+    options["contamination"] = find("contamination").options(against=str(tmp_path / "idx"))
+    found = [
+        [r.to_json() for r in compute(options, files[2:], settings=Settings(engine=engine))]
+        for engine in (CLUSTER, None)
+    ]
+    assert found[0] == found[1]
+    index = open_index(tmp_path / "idx")
+    traces = [trace(index, open_corpus(files[2:]), engine=engine) for engine in (spark, None)]
+    assert traces[0] == traces[1]
+    assert traces[0].spans
+
+
+def executors(spark: Engine) -> set[int]:
+    """The processes that run tasks: the parent of a worker's parent."""
+    return set(spark.map(_executor, range(8)))
+
+
+def _executor(number: int) -> int:
+    time.sleep(0.1)  # so that every executor gets some
+    daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+    return int(daemon.rsplit(")", 1)[1].split()[1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux who is whose parent")
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_killed_executor_changes_nothing(
+    make: Callable[..., dict[str, bytes]], spark: Engine, tmp_path: Path
+) -> None:
+    files = write_files(tmp_path / "in", 0, 24)
+    expected = make(files, tmp_path / "serial", "serial")
+    doomed = min(executors(spark))
+
+    def kill() -> None:
+        time.sleep(1)
+        os.kill(doomed, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        found = make(files, tmp_path / "spark", CLUSTER)
+    finally:
+        killer.join()
+    assert found == expected
+    assert doomed not in executors(spark)
+
+
+def test_a_killed_driver_goes_on_where_it_was(spark: Engine, tmp_path: Path) -> None:
+    files = write_files(tmp_path / "in", 0, 24)
+    expected = annotated(files, tmp_path / "serial", "serial")
+    script = (
+        "import sys; from pathlib import Path; from tests.run.test_spark import annotated\n"
+        "annotated(sorted(Path(sys.argv[1]).glob('*.jsonl')), Path(sys.argv[2]), 'spark:local[2]')"
+    )
+    path = tmp_path / "s"
+    command = [sys.executable, "-c", script, str(tmp_path / "in"), str(path)]
+    with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as child:
+        while child.poll() is None and not list(path.glob("0*.npz.zst")):
+            time.sleep(0.01)
+        os.killpg(child.pid, signal.SIGKILL)
+    done = {place.name: place.stat().st_mtime_ns for place in path.glob("0*.npz.zst")}
+    assert done
+    assert annotated(files, path, CLUSTER) == expected
+    assert all((path / name).stat().st_mtime_ns == when for name, when in done.items())
+    assert not [place for place in path.iterdir() if place.name.startswith(".")]
+
+
+def test_an_executor_without_rote_is_told_so(
+    spark: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rote.run.spark.version", lambda: "9.9")
+    with pytest.raises(OptionError, match=r"executor on \S+ has rote .*, and here is rote 9\.9"):
+        list(spark.map(square, range(3)))
+
+
+def test_a_lost_file_and_a_full_disk_are_said_with_host_and_task(
+    spark: Engine, tmp_path: Path
+) -> None:
+    files = write_files(tmp_path / "in", 0, 3)
+    corpus = open_corpus(files)
+    assert corpus.guesses
+    files[1].unlink()
+    rote = annotators.get("rote")
+    with pytest.raises(RoteError, match=r"01\.jsonl.*no such file.*on \S+, task 2, while"):
+        store.annotate(corpus, tmp_path / "s", rote, ("pos",), engine=spark, reporter=Silent())
+    with pytest.raises(InputError, match=r"no space left.*on \S+, task 4, while writing"):
+        list(spark.map(no_space, range(6), doing="writing"))
+
+
+def no_space(number: int) -> None:
+    if number == 3:
+        raise OSError(28, "No space left on device", "there/piece")
