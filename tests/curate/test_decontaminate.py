@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rote.core.errors import InputError
 from rote.corpus import open_corpus
 from rote.corpus.items import Item, read_items
+from rote.curate import decontaminate_folder
 from rote.curate._decontaminate_kernels import align
 from rote.curate.decontaminate import (
     DecontaminateOptions,
@@ -26,6 +28,8 @@ from rote.curate.decontaminate import (
     parts_of,
 )
 from rote.curate.decontaminate_folder import LEDGER, Made, decontaminate, without
+
+from ..killing import calls_of, kill_at
 
 RNG = random.Random(3)
 WORDS = [
@@ -219,6 +223,55 @@ def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
     assert len(held[0].rows) == 21
     again = decontaminate(open_corpus(paths), ITEMS, tmp_path / "1")
     assert (again.new, again.rows) == (False, held[0].rows)
+
+
+def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
+    paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
+    paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")
+    whole = tmp_path / "whole"
+
+    def run(folder: Path) -> None:
+        decontaminate(open_corpus(paths), ITEMS[:31], folder)
+
+    points = calls_of(lambda: run(whole), tmp_path / "log")
+    assert len(points) > 10
+    expected = {path.name: path.read_bytes() for path in whole.iterdir()}
+    for point in range(len(points)):
+        folder = tmp_path / f"out{point}"
+        kill_at(point, lambda folder=folder: run(folder))  # type: ignore[misc]
+        run(folder)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
+    left = [path.name for rest in tmp_path.glob(".out*") for path in rest.rglob("*")]
+    assert set(left) <= {"lock"}  # killed when all was done but to remove it
+
+
+def test_what_is_finished_is_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
+    paths[1].write_text("no record\n")
+    with pytest.raises(InputError, match=r"more.jsonl, line 1"):
+        decontaminate(open_corpus(paths), ITEMS, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")
+    looked: list[str] = []
+    real = decontaminate_folder.Looking.__call__
+
+    def call(self: Any, shard: Any, edits: Any = None) -> Any:
+        looked.append(Path(shard.origin.file).name)
+        return real(self, shard, edits)
+
+    monkeypatch.setattr(decontaminate_folder.Looking, "__call__", call)
+    # The sample, and so the weights, must be the same: the file that is mended adds to it.
+    monkeypatch.setattr(decontaminate_folder, "_SAMPLE", 1_000)
+    paths[1].write_text("no record\n")
+    with pytest.raises(InputError):
+        decontaminate(open_corpus(paths), ITEMS, tmp_path / "out")
+    paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")
+    looked.clear()
+    held = decontaminate(open_corpus(paths), ITEMS, tmp_path / "out")
+    assert looked == ["more.jsonl"]
+    assert len(held.rows) == 21
 
 
 def test_questions_with_answers_and_passages_are_items(tmp_path: Path) -> None:

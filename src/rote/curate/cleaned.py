@@ -10,18 +10,22 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import asdict, dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
 from rote.annotate import words
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.core.files import write_atomically
 from rote.core.progress import Reporter
 from rote.corpus import Corpus, Shard
+from rote.corpus._shard import Part
 from rote.curate.reading import json_line, record_of
 from rote.run import Engine
 
@@ -218,10 +222,10 @@ class _Task:
 
     work: Callable[[Shard, Any], tuple[list[Any], Any]]
 
-    def __call__(self, given: tuple[int, str, Shard, Any]) -> tuple[int, Any, int, Any]:
-        part, form, shard, edits = given
+    def __call__(self, given: tuple[str, Shard, Any, bool]) -> tuple[Any, int, Any, bool]:
+        form, shard, edits, last = given
         records, told = self.work(shard, edits)
-        return part, _FORMS[form].piece(records), len(records), told
+        return _FORMS[form].piece(records), len(records), told, last
 
 
 def write_corpus(
@@ -233,37 +237,82 @@ def write_corpus(
     doing: str,
     engine: Engine,
     reporter: Reporter,
+    finished: Path | None = None,
 ) -> list[Written]:
     """Write every file of the corpus into the folder, without what `work` leaves out of its shards,
-    each of which gets the next of `edits`."""
+    each of which gets the next of `edits`.
+
+    `finished` is a folder that holds a note of each file that is whole, with what the work told,
+    which JSON has to be able to hold: a file that an earlier run finished is not made again.
+    """
     taken: set[str] = set()
     forms, names = [], []
     for part in corpus.parts:
         form, name = _form(part, part.plain or corpus.options.plain)
         forms.append(form)
         names.append(_free(name, taken))
-    written: list[Written] = []
+    notes = [finished and finished / f"{name}.json" for name in names]
+    before = {
+        number: found
+        for number, (part, note) in enumerate(zip(corpus.parts, notes))
+        if (found := _noted(note, part))
+    }
+    written = dict(before)
     left = iter(edits)
     with reporter.stage(doing, corpus.size, unit="B") as advance:
 
-        def tasks() -> Iterator[tuple[int, str, Shard, Any]]:
+        def tasks() -> Iterator[tuple[str, Shard, Any, bool]]:
             for number, part in enumerate(corpus.parts):
-                for shard in Corpus([part], corpus.options).shards():
-                    yield number, forms[number], shard, next(left)
+                if number in before:
+                    advance(part.size)
+                    continue
+                shards = Corpus([part], corpus.options).shards()
+                for shard, following in pairwise(chain(shards, [None])):
+                    assert shard is not None
+                    yield forms[number], shard, next(left), following is None
                     advance(shard.size)
 
-        done = engine.map(_Task(work), tasks(), doing=f"{doing} texts")
-        for number, pieces in groupby(done, key=lambda result: result[0]):
+        done = iter(engine.map(_Task(work), tasks(), doing=f"{doing} texts"))
+        for number in (n for n in range(len(names)) if n not in before):
             told: list[Any] = []
             counts: list[int] = []
-            _write_file(folder / names[number], forms[number], _contents(pieces, told, counts))
-            written.append(Written(names[number], sum(counts), told))
-    return written
+            place = folder / names[number]
+            _remove(place)  # half a file of a run that was killed
+            _write_file(place, forms[number], _contents(done, told, counts))
+            made = written[number] = Written(names[number], sum(counts), told)
+            if note := notes[number]:
+                told_of = {"input": _identity(corpus.parts[number]), "written": asdict(made)}
+                write_atomically(note, json.dumps(told_of))
+    return [written[number] for number in range(len(names))]
 
 
-def _contents(pieces: Iterable[Any], told: list[Any], counts: list[int]) -> Iterator[Any]:
-    """What is to be written, while the rest of the results is put aside."""
-    for _, piece, documents, said in pieces:
+def _noted(note: Path | None, part: Part) -> Written | None:
+    """What was made of this input, if it is finished."""
+    if note is None or not note.exists():
+        return None
+    held = json.loads(note.read_text(encoding="utf-8"))
+    return Written(**held["written"]) if held["input"] == _identity(part) else None
+
+
+def _identity(part: Part) -> list[Any]:
+    """What tells an input from another, or from itself after a change, without reading it."""
+    place = part.where if isinstance(part.where, Path) else None
+    changed = place.stat().st_mtime_ns if place else repr(part.where)
+    return [part.origin.file, part.size, changed]
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _contents(done: Iterator[Any], told: list[Any], counts: list[int]) -> Iterator[Any]:
+    """What is to be written to one file, while the rest of the results is put aside."""
+    last = False
+    while not last:
+        piece, documents, said, last = next(done)
         told.append(said)
         counts.append(documents)
         yield piece
@@ -281,7 +330,7 @@ def _write_file(path: Path, form: str, contents: Iterator[Any]) -> None:
         _FORMS[form].write(file, contents, ending)
 
 
-def _form(part: Any, plain: str) -> tuple[str, str]:
+def _form(part: Part, plain: str) -> tuple[str, str]:
     """How a part is written, and under which name."""
     if part.reader == "text" and plain == "file":
         return "files", part.origin.label

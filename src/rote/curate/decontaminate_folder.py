@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from typing import Any, Literal
 from rote import run
 from rote.annotate import sentences, words
 from rote.core.distribution import version
-from rote.core.errors import InputError, OptionError
+from rote.core.errors import OptionError
 from rote.core.files import check_parent
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Fingerprint, Shard, digest
@@ -36,8 +37,8 @@ from rote.curate.decontaminate import (
 )
 from rote.curate.folder import (
     manifest_before,
-    new_folder,
     refuse_other_input,
+    resumed_folder,
     size_of,
     write_manifest,
 )
@@ -58,19 +59,8 @@ class Made:
 
     manifest: dict[str, Any]
     rows: list[dict[str, Any]]
-    problems: list[InputError]
+    problems: list[str]
     new: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Of one shard: rows of the ledger, how much was read, and what was wrong."""
-
-    rows: list[dict[str, Any]]
-    texts: int
-    characters: int
-    digests: list[bytes]
-    problems: list[InputError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +72,8 @@ class Looking:
     items: tuple[tuple[str, str], ...]
     policy: Policy
 
-    def __call__(self, shard: Shard, _: Any = None) -> tuple[list[Any], Told]:
-        """The records that stay, and what was found."""
+    def __call__(self, shard: Shard, _: Any = None) -> tuple[list[Any], dict[str, Any]]:
+        """The records that stay; rows of the ledger, how much was read, and what was wrong."""
         batch = shard.read()
         texts = [document.text for document in batch.documents]
         found: dict[int, list[Match]] = {}
@@ -117,8 +107,13 @@ class Looking:
                         continue
                     record = with_text(record, shard, text)
                 records.append(record)
-        digests = [digest(document) for document in batch.documents]
-        return records, Told(rows, len(texts), sum(map(len, texts)), digests, batch.problems)
+        return records, {
+            "rows": rows,
+            "texts": len(texts),
+            "characters": sum(map(len, texts)),
+            "digests": [digest(document).hex() for document in batch.documents],
+            "problems": list(map(str, batch.problems)),
+        }
 
 
 def without(text: str, found: Sequence[Match]) -> str:
@@ -169,7 +164,9 @@ def decontaminate(
         needles = needles_of(parts_of(items), options, TOKENIZER, lenient)
     named = tuple((item.id, item.task) for item in items)
     work = Looking(needles, options, named, policy)
-    with new_folder(folder) as partial:
+    key = blake2b(json.dumps(settings).encode(), digest_size=8)
+    key.update(needles.weights.tobytes() + needles.common.tobytes())
+    with resumed_folder(folder, key.hexdigest(), _MADE_BY) as (partial, finished):
         if policy == "report":
             told = list(_reported(work, corpus, works, reporter))
             written: list[Written] = []
@@ -182,13 +179,14 @@ def decontaminate(
                 doing="looking",
                 engine=works,
                 reporter=reporter,
+                finished=finished,
             )
             told = [each for file in written for each in file.told]
-        rows = [row for each in told for row in each.rows]
-        problems = [problem for each in told for problem in each.problems]
+        rows = [row for each in told for row in each["rows"]]
+        problems = [problem for each in told for problem in each["problems"]]
         seen = Fingerprint()
-        for each in told:
-            seen.add(each.digests)
+        for shard in told:
+            seen.add(bytes.fromhex(each) for each in shard["digests"])
         write_lines(partial / LEDGER, rows)
         manifest = {
             "schema": SCHEMA,
@@ -197,8 +195,8 @@ def decontaminate(
             "settings": settings,
             "input": {
                 "fingerprint": seen.hexdigest(),
-                "texts": sum(each.texts for each in told),
-                "characters": sum(each.characters for each in told),
+                "texts": sum(each["texts"] for each in told),
+                "characters": sum(each["characters"] for each in told),
                 "skipped": len(problems),
             },
             "items": _found(items, needles, options, rows),
@@ -224,7 +222,7 @@ def _texts(corpus: Corpus) -> Iterator[str]:
 
 def _reported(
     work: Looking, corpus: Corpus, engine: run.Engine, reporter: Reporter
-) -> Iterator[Told]:
+) -> Iterator[dict[str, Any]]:
     with reporter.stage("looking", corpus.size, unit="B") as advance:
         for (_, told), shard in zip(
             engine.map(work, corpus.shards(), doing="looking at texts"), corpus.shards()

@@ -16,6 +16,7 @@ from typing import Any
 
 from rote.core.errors import OptionError
 from rote.core.files import beside, check_parent
+from rote.core.folder import clear_errors, locked, remove_halves
 
 MANIFEST = "manifest.json"
 
@@ -32,6 +33,25 @@ def new_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+
+
+@contextmanager
+def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, Path]]:
+    """As `new_folder`, for long work: what a run with the same key finished before it was killed is
+    still there. The second folder is for notes of what is finished; it is removed at the end."""
+    check_parent(path)
+    partial = path.with_name(f".{path.name}.{key}.partial")
+    made, notes = partial / "made", partial / "finished"
+    with clear_errors(partial, "the folder"):
+        for folder in (made, notes):
+            folder.mkdir(parents=True, exist_ok=True)
+        with locked(partial, command):
+            for folder in (made, notes):
+                remove_halves(folder, lambda _: True)
+            yield made, notes
+            shutil.rmtree(notes)
+            os.rename(made, path)
+            shutil.rmtree(partial)
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
