@@ -115,6 +115,18 @@ class World:
         )
         self.results = self.result("results.json", NAMES)
         self.swept = self.result("swept.json", [f"{a}|{t}" for a in NAMES[:3] for t in ("1", "2")])
+        self.answers = self.lines(
+            "answers.jsonl",
+            [
+                {
+                    "judge": judge, "doc_id": str(n), "source": name, "highlights": 3,
+                    "covered": (n + place) % 4, "made_up": (n * place + (judge == "b")) % 3,
+                }
+                for judge in "ab"
+                for n in range(4)
+                for place, name in enumerate(NAMES[:3])
+            ],
+        )  # fmt: skip
         rise = 9 * (changed == "quality")
         rated = [f'"{name}",{n + rise * (n % 2)}' for n, name in enumerate(NAMES)]
         (path / "ratings.csv").write_text("\n".join(["source,rating", *rated]))
@@ -193,6 +205,7 @@ class World:
                 *(self.texts, "--against", self.index),
                 *("--min-words", "3", "--min-bits", "1", "--kinds", "verbatim"),
             ),
+            "agreement": (self.answers,),
             "count": (self.index, "the tin", "a mat"),
             "search": (self.index, "the"),
             "top": (self.index, "-n", "2"),

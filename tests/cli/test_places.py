@@ -18,8 +18,9 @@ from tests.cli.calls import commands
 READ = {
     "authors",
     *("files", "idx", "inputs", "prompts", "results"),
-    *("about", "against", "bertscore", "corpus", "deciles", "judge", "model", "passages"),
-    *("perturbed", "phrases_from", "placebo", "quality", "tokenizer", "train"),
+    *("about", "against", "bertscore", "corpus", "deciles", "judge", "key", "model"),
+    *("passages", "perturbed", "phrases_from", "placebo", "quality", "subset", "tokenizer"),
+    "train",
 }
 """Parameters that name a file or a folder; --inputs is a field."""
 ELSEWHERE = {"store", "what"}

@@ -20,6 +20,10 @@ NOT_HERE = {
     "annotators": "lists what is installed",
     "demo": "takes minutes and texts that are no part of the base install; its parts are here",
     "serve": "waits for a browser; its pages are here",
+    "calibrate": "needs torch",
+    "finetune": "needs torch",
+    "intervene": "needs torch",
+    "repetition-study": "needs torch",
 }
 
 
@@ -62,6 +66,20 @@ def _generate(world: World) -> Sections:
     asked = ("generate", "start:2", "--model", world.model, "--temperature", "0,1", "-q")
     asked += ("--samples", "2", "--max-tokens", "6")
     return written(*asked, path="made.jsonl") | forms(*asked, "-o", "made2.jsonl", only=["json"])
+
+
+def _judge(world: World) -> Sections:
+    texts = [
+        {"id": f"{n}-{name}", "text": f"{name} of {n}.", "source": name, "doc_id": n,
+         "document": f"Day {n} came."}
+        for n in range(3) for name in "ab"
+    ]  # fmt: skip
+    path = world.lines("summaries.jsonl", texts)
+    return written("judge", path, "--most", "2", "-q", path="page.html")
+
+
+def _reina(world: World) -> Sections:
+    return written("reina", world.texts, "-q", path="retrieved.jsonl")
 
 
 def _annotate(world: World) -> Sections:
@@ -109,6 +127,8 @@ FIRST: dict[str, Case] = {
     "decontaminate": _decontaminate,
     "pseudo-summaries": _pseudo_summaries,
     "generate": _generate,
+    "judge": _judge,
+    "reina": _reina,
     "annotate": _annotate,
     "show": _show,
     "index": _index,

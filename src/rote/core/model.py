@@ -80,6 +80,8 @@ class Decoding:
         "weighted draw; 0: none",
     )
     stop: tuple[str, ...] = option((), "End before one of these strings")
+    beams: int = option(1, "Beams of a search for the likeliest text (encoder-decoders)")
+    length_penalty: float = option(1.0, "Power of the length that a beam's score is divided by")
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -94,6 +96,10 @@ class Decoding:
             raise OptionError(f"the constraining factor must be at least 1, not {self.constraint}")
         if "" in self.stop:
             raise OptionError("an empty string to stop before would end every text at once")
+        if self.beams < 1:
+            raise OptionError(f"beams must be at least 1, not {self.beams}")
+        if self.beams > 1 and self.temperature:
+            raise OptionError("a beam search draws nothing: leave out --temperature or --beams")
         if self.constraint and not self.temperature:
             raise OptionError("a constraining factor mixes in draws: set a temperature, such as 1")
 
@@ -105,6 +111,9 @@ class Decoding:
     def signature(self) -> str:
         """Settings that can change the text, those at rest left out."""
         said = ["greedy"] if not self.sampled else [f"temperature{_said(self.temperature)}"]
+        if self.beams > 1:
+            said = [f"beams{self.beams}"]
+            said += [f"lengths{_said(self.length_penalty)}"] if self.length_penalty != 1 else []
         if self.sampled and self.top_p < 1:
             said.append(f"top-p{_said(self.top_p)}")
         if self.sampled and self.top_k:

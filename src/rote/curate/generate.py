@@ -46,6 +46,12 @@ class GenerateOptions:
     samples: int = option(1, "Texts for each prompt and setting, where something is drawn", least=1)
     max_tokens: int = option(128, "Tokens of a text at most")
     stop: tuple[str, ...] = option((), r"End before one of these strings (\n is a line's end)")
+    beams: int = option(
+        1, "Search for the likeliest text with so many beams (encoder-decoders)", least=1
+    )
+    length_penalty: float = option(
+        1.0, "Power of the length that a beam's score is divided by: more makes longer texts"
+    )
     seed: int = option(0, "The seed that those of all texts are made from")
     source: Source = option(
         "auto",
@@ -73,6 +79,8 @@ class GenerateOptions:
             self.constraint,
             max_tokens=self.max_tokens,
             stop=self.stop,
+            beams=self.beams,
+            length_penalty=self.length_penalty,
         )
 
     def prompts(self) -> PromptOptions:
@@ -94,8 +102,10 @@ def plan_of(prompts: Sequence[Asked], models: Sequence[Named], options: Generate
 
 def check(plan: Plan, models: Mapping[str, Model], path: Path) -> int:
     """Refuse, before the long work, what cannot be done; say how many texts are there already."""
-    for model in models.values():
+    for name, model in models.items():
         for decoding in plan.decodings:
+            if decoding.beams > 1 and not getattr(model, "searches", False):
+                raise OptionError(f"'{name}' is no encoder-decoder: --beams is for those")
             model.generate([], decoding)  # a backend refuses what it cannot do
     signatures = {name: model.signature for name, model in models.items()}
     following = _all(plan)

@@ -12,7 +12,7 @@ texts there are does not matter. A text or a reference without words scores 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -153,6 +153,16 @@ class Side:
 
     words: Layer
     raw: RawText
+
+
+def side_of(texts: Sequence[str]) -> Side:
+    """One side, from texts that are in memory."""
+    from rote.annotate import words
+
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum([len(one) for one in encoded])
+    data = np.frombuffer(b"".join(encoded), np.uint8)
+    return Side(words.get("rouge")(texts), RawText(data, ends))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -23,6 +23,7 @@ from rote.core.saved import read_results
 from rote.core.signature import Signature, option_settings
 from rote.corpus import Corpus, ReadOptions, open_corpus
 from rote.corpus.items import ItemOptions, read_records
+from rote.curate.pairs import PairOptions
 from rote.curate.reading import write_lines
 from rote.measure import Settings
 
@@ -114,7 +115,10 @@ def default_of(field: Field[Any]) -> Any:
 
 
 def _texts(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> Corpus:
-    corpus = open_corpus(inputs, options[ReadOptions])
+    read = options[ReadOptions]
+    if (pairs := options.get(PairOptions)) and read.text_field is None:
+        read = replace(read, text_field=pairs.document_field)
+    corpus = open_corpus(inputs, read)
     for line in corpus.guesses:
         reporter.say(line)
     return corpus

@@ -30,6 +30,8 @@ def grid(
     *,
     max_tokens: int,
     stop: Sequence[str] = (),
+    beams: int = 1,
+    length_penalty: float = 1.0,
 ) -> list[Decoding]:
     """The settings in the order in which they are given. Greedy decoding draws nothing, so
     settings of draws leave it as it is, and it stands there once."""
@@ -49,11 +51,11 @@ def grid(
     found: dict[str, Decoding] = {}
     for temperature, top_p, top_k, constraint in product(temperatures, top_ps, top_ks, constraints):
         if temperature:
-            made = Decoding(max_tokens, temperature, top_p, top_k, constraint, stops)
+            made = Decoding(max_tokens, temperature, top_p, top_k, constraint, stops, beams)
         else:
             # Its settings are as if they were not there, but a wrong one is still an error.
             Decoding(max_tokens, 1, top_p, top_k, constraint)
-            made = Decoding(max_tokens, stop=stops)
+            made = Decoding(max_tokens, stop=stops, beams=beams, length_penalty=length_penalty)
         found.setdefault(made.signature, made)
     return list(found.values())
 
@@ -113,6 +115,7 @@ class Wanted:
             "constraint": decoding.constraint,
             "max_tokens": decoding.max_tokens,
             **({"stop": list(decoding.stop)} if decoding.stop else {}),
+            **_searched(decoding),
             "sample": self.sample,
             "seed": self.seed,
         }
@@ -128,6 +131,12 @@ class Wanted:
             "tokens": made.tokens,
             **({} if made.sent is None else {"sent": made.sent}),
         }
+
+
+def _searched(decoding: Decoding) -> dict[str, Any]:
+    if decoding.beams == 1:
+        return {}
+    return {"beams": decoding.beams, "length_penalty": decoding.length_penalty}
 
 
 @dataclass(frozen=True, slots=True)

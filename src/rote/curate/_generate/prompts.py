@@ -47,10 +47,11 @@ def prompt_set(name: str) -> tuple[str, ...]:
 
 
 START, SET, PREFIX = "start", "set:", "prefix:"
+_DOCUMENT = "document"
 _WORD = re.compile(r"\S+")
 _OWN = frozenset(
     "text id source model signature temperature top_p top_k constraint max_tokens stop sample "
-    "seed ended incomplete tokens sent instruction".split()
+    "seed ended incomplete tokens sent instruction beams length_penalty".split()
 )
 """Fields that a record of a generated text gives another meaning."""
 
@@ -142,7 +143,11 @@ def _documents(
 ) -> Iterator[Document]:
     corpus = open_corpus([Path(name) for name in names], read)
     found.remarks += corpus.guesses
-    yield from islice(corpus, options.most or None)
+    first = next(iter(corpus.shards()), None)
+    summarized = first is not None and first.fields.text == _DOCUMENT
+    for one in islice(corpus, options.most or None):
+        # Measures of summaries want it by its name.
+        yield replace(one, meta={**one.meta, _DOCUMENT: one.text}) if summarized else one
     found.remarks += corpus.problems.listed()
 
 

@@ -1,14 +1,16 @@
-"""Any causal model of the transformers library (extra `lm`): `transformers:NAME`.
+"""Any language model of the transformers library (extra `lm`): `transformers:NAME`.
 
-NAME is a folder, a model of the hub, or `model@revision`, such as a checkpoint of its training.
+Decoders continue a text; encoder-decoders read a text, a document, and write another. NAME
+is a folder, a model of the hub, or `model@revision`, such as a checkpoint of its training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
 from rote.core.progress import Once, Reporter
 from rote.models.options import ModelOptions
@@ -62,10 +64,58 @@ class Transformers:
         return [one.done for one in texts if one.done is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class EncoderDecoder:
+    """A model that writes a text about the one that it is given, by beam search."""
+
+    loaded: Loaded
+    batch: int
+    tell: Once
+    searches: ClassVar[bool] = True
+
+    @property
+    def signature(self) -> str:
+        return self.loaded.signature
+
+    @property
+    def limit(self) -> int:
+        return self.loaded.longest
+
+    def length(self, text: str) -> int:
+        return len(self.loaded.tokenizer(text, verbose=False)["input_ids"])
+
+    def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        raise OptionError(
+            "an encoder-decoder continues no text, so it gives no scores: name a decoder-only model"
+        )
+
+    def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
+        from rote.models.hub.computing import memory_watched
+        from rote.models.training.writing import Searching, write
+
+        if decoding.sampled or decoding.stop:
+            raise OptionError(
+                "an encoder-decoder is searched with --beams: it takes no --temperature, no --stop"
+            )
+        if not wanted:
+            return []
+        if any(not one.text.strip() for one in wanted):
+            raise InputError("an empty document has no summary", remedy="Leave it out")
+        if any(self.length(one.text) > self.limit for one in wanted):
+            self.tell(f"documents are cut to the {self.limit:,} tokens that the model reads")
+        how = Searching(decoding.beams, decoding.length_penalty, decoding.max_tokens, self.limit)
+        with memory_watched(self.loaded.device):
+            made = write(self.loaded, [one.text for one in wanted], how)
+        return [Generated(own.text, own.tokens, "end" if own.ended else "length")
+                for own, *_ in made]  # fmt: skip
+
+
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`transformers:NAME`"""
     from rote.models.hub.computing import hub_tokens, load
 
     loaded = load(name, options, reporter, VERSION)
+    if loaded.model.config.is_encoder_decoder:
+        return EncoderDecoder(loaded, options.batch, Once(reporter))
     tokens = hub_tokens(loaded.tokenizer, name)
     return Transformers(loaded, tokens, options.batch, Once(reporter))

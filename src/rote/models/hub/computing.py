@@ -40,21 +40,20 @@ class Loaded:
 
 def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> Loaded:
     """`name` is a folder, or a model of the hub, `name@revision` one of its revisions."""
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        package = "torch" if error.name == "torch" else "transformers"
-        raise MissingExtra(package, "lm", "A model of transformers") from None
-    device = _device(options.device, torch)
+    torch, transformers = libraries()
+    device = device_of(options.device)
     kind = _type(options.dtype, device)
     where, revision = (name, "") if Path(name).exists() else _revision(name)
     asked: dict[str, Any] = {"revision": revision} if revision else {}
     said = asked | _precision(kind, torch, transformers)
-    with reporter.stage(f"loading {where}", None), _quiet(transformers):
+    with reporter.stage(f"loading {where}", None), quiet():
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(where, **asked)
-            model: Any = transformers.AutoModelForCausalLM.from_pretrained(where, **said)
+            config = transformers.AutoConfig.from_pretrained(where, **asked)
+            kind_of = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
+            model: Any = getattr(transformers, f"AutoModelFor{kind_of}").from_pretrained(
+                where, **said
+            )
         except (OSError, ValueError, ImportError) as error:
             raise InputError(
                 f"transformers cannot load it: {' '.join(str(error).split())[:400]}",
@@ -83,7 +82,20 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
     )
 
 
-def _device(asked: str, torch: Any) -> str:
+def libraries() -> tuple[Any, Any]:
+    """torch and transformers."""
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        package = "torch" if error.name == "torch" else "transformers"
+        raise MissingExtra(package, "lm", "A model of transformers") from None
+    return torch, transformers
+
+
+def device_of(asked: str) -> str:
+    """The best that there is, or the one that is asked for."""
+    torch, _ = libraries()
     there = {"cpu": True, "cuda": torch.cuda.is_available()}
     there["mps"] = torch.backends.mps.is_available()
     if asked == "auto":
@@ -125,8 +137,9 @@ def _revision(name: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """rote shows its own progress."""
+    _, transformers = libraries()
     logging = transformers.utils.logging
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -224,6 +237,12 @@ _ROWS = 1 << 24
 """Logits made single precision at once."""
 
 
+def out_of_memory(error: RuntimeError) -> bool:
+    """Of CUDA a class of its own, of other devices a message."""
+    text = str(error).lower()
+    return "out of memory" in text or "can't allocate memory" in text
+
+
 @contextmanager
 def memory_watched(device: str) -> Iterator[None]:
     """What torch raises where a batch does not fit becomes a MemoryError."""
@@ -234,9 +253,7 @@ def memory_watched(device: str) -> Iterator[None]:
         with torch.inference_mode():
             yield
     except RuntimeError as error:
-        # Of CUDA a class of its own, of other devices a message.
-        text = str(error).lower()
-        if "out of memory" not in text and "can't allocate memory" not in text:
+        if not out_of_memory(error):
             raise
         full = True
     if full:  # outside of the handler, which would keep the batch alive

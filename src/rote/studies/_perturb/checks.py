@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from rote.core.metric import check_options, option
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Reporter
-from rote.core.sample import RawText
 from rote.corpus.items import Item, Record
 from rote.curate._perturb.records import written
 from rote.index.grams import Grams
@@ -67,22 +66,11 @@ def _instances(items: Sequence[Item]) -> list[str]:
 
 def rouge_l(pairs: Pairs) -> Floats:
     """ROUGE-L F of each perturbed item with its original, mean over its instances."""
-    from rote.measure.rouge import rouge
+    from rote.measure.rouge import rouge, side_of
 
-    before, after = (_side(texts) for texts in pairs.texts())
+    before, after = map(side_of, pairs.texts())
     found = rouge(after, before, threads=1, progress=lambda share: None)["rouge_l"].f
     return pairs.mean(found)
-
-
-def _side(texts: Sequence[str]) -> Any:
-    from rote.annotate import words
-    from rote.measure.rouge import Side
-
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    ends = np.cumsum([len(one) for one in encoded])
-    return Side(
-        words.get("rouge")(texts), RawText(np.frombuffer(b"".join(encoded), np.uint8), ends)
-    )
 
 
 def cosine(pairs: Pairs, embedder: str, reporter: Reporter) -> Floats:

@@ -1,0 +1,62 @@
+"""How far judges agree: Krippendorff's alpha (2011), with gaps, at three levels of measurement."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from rote.compare.intervals import around, left_out_error
+from rote.core.array_types import Floats
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+
+def alpha(ratings: Floats, level: Level) -> float:
+    """Of a table of judges by units, nan where a judge said nothing: 1 minus the disagreement
+    within units over that expected by chance. nan where no unit has two judges, or where all say
+    the same, so that nothing could be told apart."""
+    return _alpha(*_counts(ratings), level)
+
+
+def alpha_interval(ratings: Floats, level: Level, at: float) -> tuple[float, float]:
+    """By the jackknife over units."""
+    counts, values = _counts(ratings)
+    used = np.flatnonzero(counts.sum(1) > 1)
+    without = [_alpha(np.delete(counts, unit, 0), values, level) for unit in used]
+    low, high = around(_alpha(counts, values, level), left_out_error(np.array(without)), at)
+    return low, min(high, 1.0) if not math.isnan(high) else high
+
+
+def _counts(ratings: Floats) -> tuple[Floats, Floats]:
+    """How often each value is given to each unit, and the values."""
+    values = np.unique(ratings[~np.isnan(ratings)])
+    return (ratings[:, :, None] == values).sum(0).astype(np.float64), values
+
+
+def _alpha(counts: Floats, values: Floats, level: Level) -> float:
+    judged = counts.sum(1)
+    counts, judged = counts[judged > 1], judged[judged > 1]
+    if not len(counts):
+        return math.nan
+    weights = 1 / (judged - 1)
+    observed = np.einsum("uv,uw,u->vw", counts, counts, weights)
+    observed -= np.diag(weights @ counts)
+    often = observed.sum(0)
+    expected = (np.outer(often, often) - np.diag(often)) / (often.sum() - 1)
+    apart = _apart(values, often, level)
+    chance = float((expected * apart).sum())
+    return 1 - float((observed * apart).sum()) / chance if chance > 0 else math.nan
+
+
+def _apart(values: Floats, often: Floats, level: Level) -> Floats:
+    """How far two values are apart, squared."""
+    if level == "nominal":
+        return 1 - np.eye(len(values))
+    if level == "interval":
+        return np.asarray((values[:, None] - values) ** 2)
+    # Between two ranks: all that lie between them, and half of each.
+    middle = np.cumsum(often) - often / 2
+    return np.asarray((middle[:, None] - middle) ** 2)

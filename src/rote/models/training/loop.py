@@ -1,0 +1,284 @@
+"""The loop of training. A kill at any step and a second start end in the same weights as one run:
+every step draws from a generator of its own, a checkpoint holds all that the rest depends on."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rote.core.array_types import Integers
+from rote.core.errors import InputError, OptionError, RoteError
+from rote.core.files import beside, write_atomically
+from rote.core.folder import clear_errors
+from rote.core.metric import check_options, option
+from rote.core.progress import Reporter
+from rote.models.hub.computing import out_of_memory, quiet
+from rote.models.training.objectives import Objective
+
+ACCOUNT = "training.json"
+_BETAS = (0.9, 0.999)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """How long and how fast a model learns."""
+
+    SECTION: ClassVar[str] = "Training"
+    epochs: int = option(3, "Times that all pairs are seen at most", least=1)
+    steps: int = option(0, "Updates in all, in place of epochs; 0: as the epochs say", least=0)
+    learning_rate: float = option(5e-5, "Learning rate after the warm-up; it falls to 0", above=0)
+    warmup: int = option(0, "Updates in which the rate rises to it", least=0)
+    decay: float = option(0.0, "Weight decay of AdamW", least=0)
+    clip: float = option(1.0, "Norm that gradients are cut to; 0: they are not", least=0)
+    save_every: int = option(500, "Updates between two checkpoints", least=1)
+    evaluate_every: int = option(
+        0, "Updates between two looks at the validation loss; 0: after each epoch", least=0
+    )
+    patience: int = option(
+        0, "Stop after so many looks without a smaller validation loss, and keep the weights "
+        "that had it; 0: train to the end", least=0,
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(slots=True)
+class State:
+    """Where a training is."""
+
+    step: int = 0
+    parts: int = 1
+    """Into how many parts a batch is cut, so that it fits into memory."""
+    best: float = float("inf")
+    waited: int = 0
+    losses: list[float] | None = None
+    looks: list[list[float]] | None = None
+    """Step and validation loss."""
+
+
+def train(
+    loaded: Any,
+    objective: Objective,
+    folder: Path,
+    options: TrainOptions,
+    seed: int,
+    reporter: Reporter,
+    *,
+    settings: Mapping[str, Any],
+    held_out: Callable[[], float] | None = None,
+) -> dict[str, Any]:
+    """Train to the end and write the model to `folder`; gives what `training.json` there says.
+
+    A folder of the same settings is left as it is; its checkpoint stands beside it until then.
+    """
+    settings = json.loads(json.dumps(settings))
+    if (done := finished(folder, settings)) is not None:
+        return done
+    checkpoint = folder.with_name(f"{folder.name}.checkpoint")
+    with clear_errors(folder, "the training"):
+        return _train(
+            loaded, objective, folder, checkpoint, options, seed, reporter, settings, held_out
+        )
+
+
+def finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a training of these settings left there; refuses what others did."""
+    if not folder.exists():
+        return None
+    try:
+        held: dict[str, Any] = json.loads((folder / ACCOUNT).read_text("utf-8"))
+    except (OSError, ValueError):
+        raise OptionError(f"{folder} is not of this command: choose a new folder") from None
+    _refuse_others(folder, held["settings"], settings)
+    return held
+
+
+def _refuse_others(place: Path, held: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    wanted = json.loads(json.dumps(wanted))
+    different = [name for name in wanted if held.get(name) != wanted[name]]
+    if different:
+        shown = ", ".join(f"{n} {held.get(n)}, not {wanted[n]}" for n in different)
+        raise OptionError(
+            f"{place} holds a training with other settings ({shown}): choose a new folder"
+        )
+
+
+def _train(
+    loaded: Any,
+    objective: Objective,
+    folder: Path,
+    checkpoint: Path,
+    options: TrainOptions,
+    seed: int,
+    reporter: Reporter,
+    settings: Mapping[str, Any],
+    held_out: Callable[[], float] | None,
+) -> dict[str, Any]:
+    import torch
+
+    model, state, best = loaded.model, State(losses=[], looks=[]), None
+    adam = torch.optim.AdamW(
+        model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=options.decay
+    )
+    epochs = [objective.batches(seed, 0)]
+    total = options.steps or options.epochs * len(epochs[0])
+    rate = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _share(step, options, total))
+    if checkpoint.exists():
+        held = _loaded(checkpoint, loaded.device)
+        _refuse_others(checkpoint, held["settings"], settings)
+        model.load_state_dict(held["model"])
+        adam.load_state_dict(held["adam"])
+        rate.load_state_dict(held["rate"])
+        state, best = State(**held["state"]), held["best"]
+        reporter.say(f"{folder.name}: goes on after update {state.step:,} of {total:,}")
+
+    def save() -> None:
+        kept = {"settings": settings, "model": model.state_dict(), "adam": adam.state_dict(),
+                "rate": rate.state_dict(), "best": best,
+                "state": {name: getattr(state, name) for name in State.__slots__}}  # fmt: skip
+        data = io.BytesIO()
+        torch.save(kept, data)
+        write_atomically(checkpoint, data.getvalue())
+
+    def updates() -> Any:
+        """The batches that are left, each with whether it ends an epoch."""
+        step, epoch = 0, 0
+        while True:
+            some = epochs[0] if epoch == 0 else objective.batches(seed, epoch)
+            if step + len(some) > state.step:
+                yield from ((rows, place == len(some) - 1) for place, rows in enumerate(some)
+                            if step + place >= state.step)  # fmt: skip
+            step, epoch = step + len(some), epoch + 1
+
+    model.train()
+    stopped = False
+    with reporter.stage(f"training {folder.name}", total, "updates") as advance:
+        advance(state.step)
+        for rows, ends in updates():
+            if state.step >= total:
+                break
+            torch.manual_seed((seed << 32) + state.step)
+            assert state.losses is not None
+            assert state.looks is not None
+            state.losses.append(_update(model, adam, objective, rows, state, options, reporter))
+            rate.step()
+            state.step += 1
+            advance(1)
+            every = options.evaluate_every
+            if held_out and (state.step % every == 0 if every else ends or state.step == total):
+                loss = held_out()
+                state.looks.append([state.step, loss])
+                state.waited = 0 if loss < state.best else state.waited + 1
+                if loss < state.best:
+                    state.best = loss
+                    if options.patience:
+                        best = {k: v.detach().clone() for k, v in model.state_dict().items()}
+                stopped = bool(options.patience) and state.waited >= options.patience
+            if stopped:
+                break
+            if state.step % options.save_every == 0 and state.step < total:
+                save()
+    if best is not None:
+        model.load_state_dict(best)
+    return _written(loaded, folder, checkpoint, state, settings)
+
+
+def _share(step: int, options: TrainOptions, total: int) -> float:
+    """Of the learning rate: up in the warm-up, then down to 0."""
+    if step < options.warmup:
+        return (step + 1) / (options.warmup + 1)
+    return max(0.0, (total - step) / max(1, total - options.warmup))
+
+
+def _update(
+    model: Any,
+    adam: Any,
+    objective: Objective,
+    rows: Integers,
+    state: State,
+    options: TrainOptions,
+    reporter: Reporter,
+) -> float:
+    """One step; a batch that does not fit into memory is cut, and its gradients are added up."""
+    import torch
+
+    while True:
+        parts = [rows[first :: state.parts] for first in range(min(state.parts, len(rows)))]
+        every, total = objective.weight(rows), torch.zeros(())
+        full = False
+        try:
+            adam.zero_grad(set_to_none=True)
+            for part in parts:
+                loss = objective.loss(part) * (objective.weight(part) / every)
+                loss.backward()
+                total = total.to(loss.device) + loss.detach()
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            full = True
+        if not full:
+            break
+        if state.parts >= len(rows):
+            raise RoteError(
+                "one pair alone does not fit into memory: cut documents shorter, or take a smaller "
+                "model"
+            )
+        state.parts *= 2
+        reporter.say(f"out of memory: batches are read in {state.parts} parts from here on")
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    if options.clip:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip)
+    found = float(total)
+    if found != found:
+        raise RoteError(
+            f"the loss of update {state.step + 1} is no number: take a smaller learning rate"
+        )
+    adam.step()
+    return found
+
+
+def _loaded(path: Path, device: str) -> Any:
+    import torch
+
+    try:
+        return torch.load(path, map_location=device, weights_only=True)
+    except Exception as error:
+        raise InputError(
+            f"the checkpoint cannot be read ({type(error).__name__})",
+            file=str(path),
+            remedy="Remove it: the training starts anew",
+        ) from None
+
+
+def _written(
+    loaded: Any, folder: Path, checkpoint: Path, state: State, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The model in its folder, whole or not there."""
+    account = {
+        "settings": settings,
+        "updates": state.step,
+        "loss": state.losses,
+        "validation": state.looks,
+        "parts": state.parts,
+    }
+    partial = beside(folder)
+    try:
+        loaded.model.eval()
+        with quiet():
+            loaded.model.save_pretrained(partial)
+            loaded.tokenizer.save_pretrained(partial)
+        (partial / ACCOUNT).write_text(json.dumps(account), "utf-8")
+        os.rename(partial, folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    checkpoint.unlink(missing_ok=True)
+    return account

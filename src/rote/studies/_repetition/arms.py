@@ -1,0 +1,262 @@
+"""The arms of a repetition study: who is trained on which pairs, and what each of them writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rote.core.array_types import Integers
+from rote.core.errors import InputError, OptionError
+from rote.core.files import write_atomically
+from rote.core.folder import clear_errors
+from rote.core.progress import Reporter
+from rote.corpus import open_corpus
+from rote.curate.limit import LimitOptions
+from rote.curate.limit_folder import limit
+from rote.curate.pairs import VALIDATION, Pair, PairOptions, chosen, fingerprint, of_split, sharing
+from rote.curate.reading import write_lines
+from rote.models.options import ModelOptions
+from rote.models.training.loop import TrainOptions
+from rote.studies._calibration import Calibration, calibrate, write_resumed
+from rote.studies._training import Fit, fit, opened
+
+EMPTY = "."
+"""What stands for a summary without a word: records hold texts, and it scores nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One kind of training set; `file` is that of a subset, by seed."""
+
+    name: str
+    kind: str
+    theta: int = 0
+    calibrated: bool = False
+
+
+@dataclass(slots=True)
+class Trained:
+    """Everything that a study has on disk."""
+
+    folder: Path
+    arms: list[Arm]
+    test: list[Pair]
+    train: list[Pair]
+    fingerprint: str
+    texts: dict[tuple[str, int], Path] = field(default_factory=dict)
+    sizes: list[dict[str, Any]] = field(default_factory=list)
+    apart: dict[int, Integers] = field(default_factory=dict)
+    """By seed the test items whose neighbours were left out."""
+
+
+def arms(options: Any) -> list[Arm]:
+    found = [Arm(f"theta={limit}", "limited", limit) for limit in options.limits]
+    found += [Arm("all", "all")] if options.whole else []
+    if options.equal_size:
+        found += [Arm(f"random as theta={one}", "random", one) for one in options.limits]
+        lowest = options.limits[0]
+        found.append(Arm(f"most repeated as theta={lowest}", "most-repeated", lowest))
+    if options.without_neighbours:
+        found.append(Arm("without neighbours", "apart"))
+    if options.calibrate:
+        found += [
+            replace(one, name=f"BRIO-{one.theta or 'all'}", calibrated=True)
+            for one in list(found)
+            if one.kind in ("limited", "all")
+        ]
+    return found
+
+
+def trained(
+    options: Any,
+    every: Sequence[Pair],
+    pairs: PairOptions,
+    training: TrainOptions,
+    running: ModelOptions,
+    reporter: Reporter,
+) -> Trained:
+    """Make what is missing: subsets, models, texts."""
+    train, kept, test = _parts(options, every)
+    folder: Path = options.output
+    with clear_errors(folder, "the study"):
+        _begin(folder, options, training, every)
+        data = folder / "data"
+        data.mkdir(exist_ok=True)
+        for name, some in (("train", train), ("placebo", kept), ("test", test)):
+            if some and not (data / f"{name}.jsonl").exists():
+                write_lines(data / f"{name}.jsonl", [one.record for one in some])
+        if options.limits:
+            limit(
+                open_corpus(data / "train.jsonl"),
+                folder / "limited",
+                # Also what other arms may ask for later: a folder is made once.
+                LimitOptions(
+                    most=options.limits, field="reference", seeds=len(options.seeds),
+                    seed=options.seeds[0], random=True, most_repeated=True,
+                ),
+                reporter=reporter,
+            )  # fmt: skip
+        found = Trained(folder, arms(options), test, train, fingerprint(every))
+        for arm in found.arms:
+            for seed in options.seeds:
+                some = _subset(arm, seed, found, options)
+                place = folder / "models" / _file(arm.name)
+                place.mkdir(parents=True, exist_ok=True)
+                made = _model(arm, seed, some, found, options, training, running, reporter, place)
+                found.sizes.append(
+                    {"source": arm.name, "seed": seed, "pairs": len(some),
+                     "words": sum(len(one.reference.split()) for one in some), **made}
+                )  # fmt: skip
+                found.texts[arm.name, seed] = _texts(
+                    arm, seed, place / f"seed-{seed}", found, options, running, reporter
+                )
+    return found
+
+
+def _parts(options: Any, every: Sequence[Pair]) -> tuple[list[Pair], list[Pair], list[Pair]]:
+    """Pairs to train on, those that are kept apart, and the test items."""
+    names = {one.fields.get("split") for one in every}
+    wanted = [options.test] if options.test else ["test", *VALIDATION]
+    split = next((one for one in wanted if one in names), None)
+    if split is None or "train" not in names:
+        raise InputError(
+            f"no pairs of the split {' or '.join(wanted)} beside those of 'train'",
+            field="split",
+            remedy="Records name their split; --test names that of the test items",
+        )
+    train, test = of_split(every, "train"), of_split(every, split)
+    random = np.random.default_rng(0)
+    if options.most and options.most < len(test):
+        test = [test[i] for i in np.sort(random.choice(len(test), options.most, replace=False))]
+    order = random.permutation(len(train))
+    kept = set(order[: round(options.placebo * len(train))].tolist())
+    return (
+        [one for place, one in enumerate(train) if place not in kept],
+        [train[place] for place in sorted(kept)],
+        test,
+    )
+
+
+def _begin(folder: Path, options: Any, training: TrainOptions, every: Sequence[Pair]) -> None:
+    """A folder of another study is refused; one of this study goes on."""
+    free = ("output", "theta", "equal_size", "without_neighbours", "calibrate", "interval")
+    wanted = {k: v for k, v in asdict(options).items() if k not in free}
+    wanted = json.loads(json.dumps({**wanted, **asdict(training), "pairs": fingerprint(every)}))
+    wanted["limits"] = list(options.limits)
+    path = folder / "study.json"
+    if path.exists():
+        held = json.loads(path.read_text("utf-8"))
+        if different := [name for name in wanted if held.get(name) != wanted[name]]:
+            shown = ", ".join(f"{n} {held.get(n)}, not {wanted[n]}" for n in different)
+            raise OptionError(
+                f"{folder} holds a study with other settings ({shown}): choose a new folder"
+            )
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise OptionError(f"{folder} is a folder with other things in it: choose a new one")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(wanted, indent=1))
+
+
+def _subset(arm: Arm, seed: int, found: Trained, options: Any) -> list[Pair]:
+    if arm.kind == "all":
+        some = found.train
+    elif arm.kind == "apart":
+        random = np.random.default_rng([seed, 7])
+        half = np.sort(random.choice(len(found.test), len(found.test) // 2, replace=False))
+        found.apart[seed] = half
+        near = sharing(
+            [one.reference for one in found.train], [found.test[i].reference for i in half]
+        )
+        some = [one for one, beside in zip(found.train, near) if not beside]
+    else:
+        ending = "" if arm.kind == "limited" else f".{arm.kind}"
+        file = found.folder / "limited" / f"max-{arm.theta}.seed-{seed}{ending}.jsonl"
+        some = chosen(found.train, file)
+    if arm.calibrated and len(some) > options.calibrated:
+        random = np.random.default_rng([seed, 11])
+        places = np.sort(random.choice(len(some), options.calibrated, replace=False))
+        some = [some[place] for place in places]
+    return some
+
+
+def _model(
+    arm: Arm,
+    seed: int,
+    some: Sequence[Pair],
+    found: Trained,
+    options: Any,
+    training: TrainOptions,
+    running: ModelOptions,
+    reporter: Reporter,
+    place: Path,
+) -> dict[str, Any]:
+    folder = place / f"seed-{seed}"
+    if arm.calibrated:
+        start = found.folder / "models" / "all" / f"seed-{seed}"
+        how = TrainOptions(epochs=1, learning_rate=options.calibration_rate)
+        wanted = Calibration(
+            options.candidates, 1.0, 0.001, options.alpha, 10.0, 0.1, options.smoothing, 8,
+            options.longest, options.max_tokens, how, running,
+        )  # fmt: skip
+        made = calibrate(wanted, str(start), some, seed, folder, reporter)
+        return {"updates": made["updates"], "loss": made["loss"]}
+    wanted_fit = Fit(
+        options.model, options.from_config, options.tokens, options.smoothing, options.longest,
+        options.max_tokens, training, running,
+    )  # fmt: skip
+    settings = {"pairs": fingerprint(some), "arm": arm.name}
+    done = fit(wanted_fit, found.train, some, (), seed, folder, settings, reporter)
+    last = done["loss"][-20:]
+    return {"updates": done["updates"], "loss": sum(last) / max(1, len(last))}
+
+
+def _texts(
+    arm: Arm,
+    seed: int,
+    model: Path,
+    found: Trained,
+    options: Any,
+    running: ModelOptions,
+    reporter: Reporter,
+) -> Path:
+    """The summaries of the test items by one model, with document and reference."""
+    from rote.models.training.writing import Searching
+
+    (found.folder / "texts").mkdir(exist_ok=True)
+    path = found.folder / "texts" / f"{_file(arm.name)}.seed-{seed}.jsonl"
+    if path.exists():
+        return path
+    how = Searching(options.beams, options.length_penalty, options.max_tokens, options.longest)
+
+    def record(number: int, made: Any) -> dict[str, Any]:
+        one = found.test[number]
+        return {
+            "id": f"{one.id}/{arm.name}/{seed}", "text": made[0].text or EMPTY,
+            "source": arm.name, "seed": seed, "doc_id": one.id, "document": one.document,
+            "reference": one.reference,
+        }  # fmt: skip
+
+    def wrong(number: int, line: bytes) -> str | None:
+        held = json.loads(line).get("doc_id")
+        return None if held == found.test[number].id else f"'doc_id' is {held}"
+
+    loaded = opened(str(model), running, reporter)
+    documents = [one.document for one in found.test]
+    write_resumed(loaded, documents, how, path, running.batch * 4, record, wrong, reporter)
+    return path
+
+
+def _file(name: str) -> str:
+    return name.replace(" ", "-").replace("=", "-")
+
+
+def read_texts(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        with open(path, "rb") as lines:
+            yield from map(json.loads, lines)

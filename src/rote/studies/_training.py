@@ -1,0 +1,96 @@
+"""What commands that train share: a model opened, pairs as tokens, a training in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rote.core.errors import InputError
+from rote.core.progress import Reporter
+from rote.curate.pairs import Pair
+from rote.models.options import ModelOptions
+from rote.models.training.loop import TrainOptions, finished, train
+
+if TYPE_CHECKING:
+    from rote.models.hub.computing import Loaded
+
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A model and how it is fine-tuned."""
+
+    model: str
+    from_config: str
+    tokens: int
+    smoothing: float
+    longest: int
+    max_tokens: int
+    training: TrainOptions
+    running: ModelOptions
+
+    def settings(self, seed: int) -> dict[str, Any]:
+        """What the weights depend on."""
+        names = ("model", "from_config", "tokens", "smoothing", "longest", "max_tokens")
+        own = {name: getattr(self, name) for name in names}
+        kept = {k: v for k, v in asdict(self.training).items() if k != "save_every"}
+        return {"finetune": VERSION, **own, **kept, "seed": seed}
+
+
+def opened(model: str, running: ModelOptions, reporter: Reporter) -> Loaded:
+    """A model in full precision, to be trained or to write."""
+    from rote.models.hub.computing import load
+
+    loaded = load(model.removeprefix("transformers:"), running, reporter, VERSION)
+    if loaded.tokenizer.eos_token_id is None:
+        raise InputError("its tokenizer has no end token", file=model)
+    return loaded
+
+
+def fit(
+    wanted: Fit,
+    every: Sequence[Pair],
+    some: Sequence[Pair],
+    held_out: Sequence[Pair],
+    seed: int,
+    folder: Path,
+    settings: Mapping[str, Any],
+    reporter: Reporter,
+) -> dict[str, Any]:
+    """Train on some pairs; a tokenizer that is learned is learned from every pair, so that subsets
+    differ in nothing else."""
+    from rote.models.hub.computing import device_of
+    from rote.models.training.objectives import Fitting
+    from rote.models.training.pairs import tokens_of
+    from rote.models.training.starting import from_config
+
+    settings = {**settings, **wanted.settings(seed)}
+    if (done := finished(folder, settings)) is not None:
+        reporter.say(f"{folder} holds this model already")
+        return done
+    if wanted.from_config:
+        texts = [text for one in every for text in (one.document, one.reference)]
+        loaded = from_config(wanted.from_config, texts, seed, device_of(wanted.running.device))
+    else:
+        loaded = opened(wanted.model, wanted.running, reporter)
+
+    def objective(pairs: Sequence[Pair], smoothing: float) -> Fitting:
+        tokens = tokens_of(
+            loaded,
+            [one.document for one in pairs],
+            [one.reference for one in pairs],
+            wanted.longest,
+            wanted.max_tokens,
+        )
+        return Fitting(loaded, tokens, np.arange(len(pairs)), wanted.tokens, smoothing)
+
+    fitting = objective(some, wanted.smoothing)
+    look = objective(held_out, 0.0).held_out if held_out else None
+    return train(
+        loaded, fitting, folder, wanted.training, seed, reporter, settings=settings, held_out=look
+    )

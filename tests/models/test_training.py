@@ -1,0 +1,320 @@
+"""Losses against plain twins, batches, and a training that a kill does not change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rote.core.errors import OptionError, RoteError
+from rote.core.progress import Silent
+from tests.models import losses_twin as twin
+
+torch = pytest.importorskip("torch", reason="training needs torch (extra `lm`)")
+pytest.importorskip("transformers", reason="training needs transformers (extra `lm`)")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+from rote.models.training import losses  # noqa: E402
+from rote.models.training.loop import TrainOptions, train  # noqa: E402
+from rote.models.training.objectives import Calibrating, Fitting  # noqa: E402
+from rote.models.training.pairs import Ragged, batches, tokens_of  # noqa: E402
+from rote.models.training.starting import byte_pairs, from_config, random_model  # noqa: E402
+from rote.models.training.writing import Searching, write  # noqa: E402
+
+DOCUMENTS = [f"the {a} {b} sat on the {c} mat and slept" for a in ("old", "grey", "red")
+             for b in ("cat", "dog", "hen", "cow") for c in ("long", "soft")]  # fmt: skip
+REFERENCES = [f"a {one.split()[1]} {one.split()[2]} slept" for one in DOCUMENTS]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def tiny(seed: int = 0, **shape: Any) -> Any:
+    config_of = __import__("transformers").MBartConfig
+    sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32,
+             "decoder_ffn_dim": 32, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+             "max_position_embeddings": 64, "vocab_size": 300, "scale_embedding": True}  # fmt: skip
+    tokenizer = byte_pairs([*DOCUMENTS, *REFERENCES], 300, 64)
+    return random_model(config_of(**{**sizes, **shape}), tokenizer, seed, "cpu")
+
+
+def decoder(seed: int = 0) -> Any:
+    config = __import__("transformers").LlamaConfig(
+        hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+        max_position_embeddings=64, vocab_size=300,
+    )  # fmt: skip
+    return random_model(config, byte_pairs([*DOCUMENTS, *REFERENCES], 300, 64), seed, "cpu")
+
+
+def same(found: Callable[[Any], Any], twin_of: Callable[[Any], float], at: np.ndarray) -> None:
+    """Value and gradient of a loss are those of its twin."""
+    given = torch.tensor(at, dtype=torch.float64, requires_grad=True)
+    # The losses compute in single precision; here the twin's digits are wanted.
+    loss = found(given)
+    loss.backward()
+    assert float(loss) == pytest.approx(twin_of(at), abs=1e-9)
+    assert given.grad.numpy() == pytest.approx(twin.slope(twin_of, at), abs=1e-6)
+
+
+@pytest.fixture
+def double(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, "float", lambda self: self)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy_is_its_twin(smoothing: float, double: None) -> None:
+    random = np.random.default_rng(1)
+    logits = random.normal(size=(3, 4, 7))
+    labels = random.integers(0, 7, (3, 4))
+    labels[0, 2:] = labels[2, 1:] = losses.IGNORED
+    same(
+        lambda x: losses.cross_entropy(x, torch.tensor(labels), smoothing),
+        lambda x: twin.cross_entropy(x, labels, smoothing),
+        logits,
+    )
+
+
+@pytest.mark.parametrize(("margin", "alpha"), [(0.001, 2.0), (0.001, 0.6), (0.3, 1.0)])
+def test_the_ranking_of_candidates_is_its_twin(margin: float, alpha: float, double: None) -> None:
+    random = np.random.default_rng(2)
+    logits = random.normal(size=(12, 5, 6))
+    labels = random.integers(0, 6, (12, 5))
+    for row, length in enumerate(random.integers(1, 6, 12)):
+        labels[row, length:] = losses.IGNORED
+    same(
+        lambda x: losses.ranking(
+            losses.lengthwise(x, torch.tensor(labels), alpha).view(3, 4), margin
+        ),
+        lambda x: twin.ranking(twin.scores(x, labels, alpha).reshape(3, 4), margin),
+        logits,
+    )
+
+
+def test_candidates_in_the_right_order_and_apart_cost_nothing() -> None:
+    scores = torch.tensor([[-1.0, -2.0, -3.0]])
+    assert float(losses.ranking(scores, 0.001)) == 0
+    assert float(losses.ranking(scores.flip(1), 0.0)) == pytest.approx(1 + 2)
+
+
+def test_batches_hold_every_row_once_and_no_more_tokens_than_there_is_room_for() -> None:
+    sizes = np.random.default_rng(0).integers(3, 60, 500)
+    sizes[7] = 300  # longer than the room: alone
+    made = batches(sizes, 128, seed=1, epoch=0)
+    assert sorted(np.concatenate(made).tolist()) == list(range(500))
+    assert all(len(one) * sizes[one].max() <= 128 or len(one) == 1 for one in made)
+    filled = sum(int(sizes[one].sum()) for one in made)
+    assert filled > 0.8 * sum(len(one) * int(sizes[one].max()) for one in made)
+    again = batches(sizes, 128, seed=1, epoch=0)
+    assert all((a == b).all() for a, b in zip(made, again))
+    other = batches(sizes, 128, seed=1, epoch=1)
+    assert [one.tolist() for one in other] != [one.tolist() for one in made]
+
+
+def test_rows_are_padded_on_the_side_that_is_asked_for() -> None:
+    rows = Ragged.of([[5, 6, 7], [8], [9, 9]], 100, "cpu")
+    assert rows.flat.dtype == torch.int16
+    found, mask = rows.rows(np.array([1, 0]), 1)
+    assert found.tolist() == [[8, 1, 1], [5, 6, 7]]
+    assert mask.tolist() == [[True, False, False], [True] * 3]
+    found, mask = rows.rows(np.array([2, 0]), 1, left=True)
+    assert found.tolist() == [[1, 9, 9], [5, 6, 7]]
+
+
+@pytest.mark.parametrize("make", [tiny, decoder])
+def test_padding_changes_no_loss(make: Any) -> None:
+    loaded = make()
+    loaded.model.eval()
+    tokens = tokens_of(loaded, ["the cat", DOCUMENTS[0]], ["a cat", REFERENCES[0]], 64, 16)
+    fitting = Fitting(loaded, tokens, np.arange(2), 500, 0.1)
+    both = fitting.loss(np.arange(2))
+    parts = [fitting.loss(np.array([i])) * fitting.weight(np.array([i])) for i in range(2)]
+    assert float(both) == pytest.approx(float(sum(parts)) / fitting.weight(np.arange(2)), abs=1e-5)
+
+
+def fitted(folder: Path, loaded: Any, steps: int = 12, **more: Any) -> dict[str, Any]:
+    tokens = tokens_of(loaded, DOCUMENTS, REFERENCES, 64, 16)
+    objective = Fitting(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
+    options = TrainOptions(steps=steps, learning_rate=5e-3, warmup=2, save_every=4, **more)
+    return train(loaded, objective, folder, options, 3, Silent(), settings={"of": "a test"})
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("make", [tiny, decoder])
+def test_a_model_learns(make: Any, tmp_path: Path) -> None:
+    made = fitted(tmp_path / "m", make(), steps=60)
+    assert np.mean(made["loss"][-5:]) < 0.7 * made["loss"][0]
+
+
+def test_a_kill_at_any_step_ends_in_the_same_weights(tmp_path: Path) -> None:
+    fitted(tmp_path / "whole", tiny())
+    for at in (1, 5, 11):
+
+        class Killed(Exception):
+            pass
+
+        loaded, seen = tiny(), 0
+        own = loaded.model.forward
+
+        def forward(*given: Any, own: Any = own, at: int = at, **more: Any) -> Any:
+            nonlocal seen
+            seen += 1
+            if seen > at:
+                raise Killed
+            return own(*given, **more)
+
+        loaded.model.forward = forward
+        with pytest.raises(Killed):
+            fitted(tmp_path / f"killed-{at}", loaded)
+        assert (tmp_path / f"killed-{at}.checkpoint").exists() == (at >= 4)
+        fitted(tmp_path / f"killed-{at}", tiny())
+        assert weights(tmp_path / f"killed-{at}") == weights(tmp_path / "whole")
+        assert not (tmp_path / f"killed-{at}.checkpoint").exists()
+
+
+def test_a_finished_training_is_left_alone_and_another_is_refused(tmp_path: Path) -> None:
+    fitted(tmp_path / "m", tiny(), steps=2)
+    before = (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns
+    assert fitted(tmp_path / "m", tiny(), steps=2)["updates"] == 2
+    assert (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns == before
+    held = json.loads((tmp_path / "m" / "training.json").read_text())
+    (tmp_path / "m" / "training.json").write_text(json.dumps({**held, "settings": {"of": "more"}}))
+    with pytest.raises(OptionError, match=r"other settings .of more, not a test."):
+        fitted(tmp_path / "m", tiny(), steps=2)
+
+
+def test_a_batch_that_does_not_fit_is_cut_and_comes_to_the_same(tmp_path: Path) -> None:
+    loaded, plain = tiny(dropout=0.0), tiny(dropout=0.0)
+    own = loaded.model.forward
+
+    def forward(*given: Any, **more: Any) -> Any:
+        if more["decoder_input_ids"].shape[0] > 3:
+            raise RuntimeError("CUDA out of memory.")
+        return own(*given, **more)
+
+    loaded.model.forward = forward
+    cut, whole = fitted(tmp_path / "cut", loaded), fitted(tmp_path / "whole", plain)
+    assert cut["parts"] > 1
+    assert cut["loss"] == pytest.approx(whole["loss"], abs=1e-4)
+
+
+def test_a_pair_that_never_fits_is_an_error(tmp_path: Path) -> None:
+    loaded = tiny()
+
+    def forward(*given: Any, **more: Any) -> Any:
+        raise RuntimeError("out of memory")
+
+    loaded.model.forward = forward
+    with pytest.raises(RoteError, match="one pair alone does not fit"):
+        fitted(tmp_path / "m", loaded)
+
+
+def test_training_stops_when_the_validation_loss_does_not_fall(tmp_path: Path) -> None:
+    loaded = tiny()
+    tokens = tokens_of(loaded, DOCUMENTS, REFERENCES, 64, 16)
+    objective = Fitting(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
+    looks = iter([3.0, 2.0, 2.5, 2.4, 1.0])
+    kept: list[Any] = []
+
+    def held_out() -> float:
+        kept.append({k: v.clone() for k, v in loaded.model.state_dict().items()})
+        return next(looks)
+
+    options = TrainOptions(steps=50, learning_rate=1e-2, evaluate_every=2, patience=2)
+    made = train(
+        loaded, objective, tmp_path / "m", options, 0, Silent(), settings={}, held_out=held_out
+    )
+    assert made["validation"] == [[2, 3.0], [4, 2.0], [6, 2.5], [8, 2.4]]
+    for name, value in loaded.model.state_dict().items():
+        assert torch.equal(value, kept[1][name])
+
+
+@pytest.mark.parametrize("make", [tiny, decoder])
+def test_calibration_brings_candidates_into_order(make: Any, tmp_path: Path) -> None:
+    loaded = make()
+    tokens = tokens_of(loaded, DOCUMENTS[:6], REFERENCES[:6], 64, 16)
+    said = [text for one in REFERENCES[:6] for text in (one, "a hen", "the the mat on cat")]
+    candidates = tokens_of(loaded, [""] * len(said), said, 64, 16).references
+    objective = Calibrating(loaded, tokens, candidates, 3, 3, 0.01, 1.0, reference_weight=0.0)
+    before = float(objective.loss(np.arange(6)))
+    options = TrainOptions(steps=60, learning_rate=5e-3)
+    train(loaded, objective, tmp_path / "m", options, 0, Silent(), settings={})
+    loaded.model.eval()
+    assert float(objective.loss(np.arange(6))) < 0.5 * before
+
+
+def test_the_encoder_reads_a_document_once_for_all_candidates() -> None:
+    """The shared encoding gives the loss that reading each candidate by itself gives."""
+    loaded = tiny()
+    loaded.model.eval()
+    tokens = tokens_of(loaded, DOCUMENTS[:2], REFERENCES[:2], 64, 16)
+    said = ["a cat", "a hen slept", "mat", "the old dog"]
+    candidates = tokens_of(loaded, [DOCUMENTS[0]] * 2 + [DOCUMENTS[1]] * 2, said, 64, 16)
+    objective = Calibrating(loaded, tokens, candidates.references, 2, 2, reference_weight=0.0)
+    from rote.models.training.objectives import logits_of
+
+    logits, labels = logits_of(loaded, candidates, candidates.batch(np.arange(4)))
+    scores = losses.lengthwise(logits, labels, 2.0).view(2, 2)
+    wanted = 10 * float(losses.ranking(scores, 0.001))
+    assert float(objective.loss(np.arange(2))) == pytest.approx(wanted, abs=1e-5)
+
+
+@pytest.mark.parametrize("make", [tiny, decoder])
+def test_summaries_do_not_depend_on_the_batch(make: Any) -> None:
+    loaded = make()
+    loaded.model.eval()
+    how = Searching(beams=3, max_tokens=6, longest=40)
+    some = [DOCUMENTS[0], "cat", DOCUMENTS[5] + " again and again"]
+    together = [own[0].text for own in write(loaded, some, how)]
+    alone = [write(loaded, [one], how)[0][0].text for one in some]
+    assert together == alone
+
+
+def test_diverse_candidates_are_penalized_as_defined() -> None:
+    """Group by group: what an earlier candidate takes at a place costs the later ones."""
+    loaded = tiny()
+    loaded.model.eval()
+    how = Searching(max_tokens=5, longest=40, candidates=4, diversity=2.0)
+    found = [one.text for one in write(loaded, DOCUMENTS[:1], how)[0]]
+    assert len(set(found)) > 1
+    tokenizer, model = loaded.tokenizer, loaded.model
+    given = {name: torch.tensor([row]) for name, row in tokenizer(DOCUMENTS[0]).items()
+             if name != "token_type_ids"}  # fmt: skip
+    rows: list[list[int]] = [[2] for _ in range(4)]
+    for place in range(5):
+        taken = np.zeros(len(tokenizer))
+        for row in rows:
+            if 2 in row[1:]:
+                continue
+            logits = model(**given, decoder_input_ids=torch.tensor([row])).logits[0, -1]
+            scores = twin.log_softmax(logits.detach().numpy().astype(float)) - 2.0 * taken
+            # At the last place the config forces the end.
+            token = 2 if place == 4 else int(scores.argmax())
+            row.append(token)
+            taken[int(scores.argmax())] += 1
+    wanted = [tokenizer.decode(row[1:], skip_special_tokens=True).strip() for row in rows]
+    assert found == wanted
+
+
+def test_from_config_starts_from_the_seed(tmp_path: Path) -> None:
+    one, other = (from_config("tiny", [*DOCUMENTS, *REFERENCES], seed, "cpu") for seed in (1, 1))
+    third = from_config("tiny", [*DOCUMENTS, *REFERENCES], 2, "cpu")
+    first, second, last = (
+        loaded.model.get_input_embeddings().weight for loaded in (one, other, third)
+    )
+    assert torch.equal(first, second)
+    assert not torch.equal(first, last)
+    assert one.tokenizer.decode(one.tokenizer("the cat")["input_ids"]) == "the cat</s>"
+    with pytest.raises(OptionError, match="takes tiny, small or a config"):
+        from_config("huge", DOCUMENTS, 0, "cpu")

@@ -1,0 +1,206 @@
+"""Fine-tuning, calibrating, summaries and the whole study, with a model that trains in seconds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rote
+from rote.core.errors import InputError, OptionError
+
+pytest.importorskip("torch", reason="training needs torch (extra `lm`)")
+pytest.importorskip("transformers", reason="training needs transformers (extra `lm`)")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+NAMES = ("Anna", "Paul", "Rome", "Berlin", "Mary", "Tom", "Paris", "Oslo")
+SHAPE = {
+    "model_type": "mbart", "d_model": 16, "encoder_layers": 1, "decoder_layers": 1,
+    "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2, "max_position_embeddings": 64, "vocab_size": 350,
+}  # fmt: skip
+
+
+def pair(number: int, split: str) -> dict[str, Any]:
+    name, other = NAMES[number % 8], NAMES[(number * 3 + 1) % 8]
+    often = "was seen in the old town today" if number % 3 else f"met {other} near bridge {number}"
+    document = f"In the news: {name} and {other}, item {number}. {name} {often}."
+    own = {"doc_id": f"{split}{number}", "split": split}
+    return own | {"document": document, "reference": f"{name} {often}."}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    records = [*(pair(n, "train") for n in range(60)), *(pair(n, "validation") for n in range(40))]
+    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    (tmp_path / "config.json").write_text(json.dumps(SHAPE))
+    return path
+
+
+def trained(pairs: Path, out: str = "models", **more: Any) -> Any:
+    given = {"from_config": pairs.parent / "config.json", "steps": 6, "learning_rate": 3e-3,
+             "tokens": 400, "longest": 60, "max_tokens": 12}  # fmt: skip
+    return rote.finetune(pairs, output=pairs.parent / out, **{**given, **more})
+
+
+def test_each_seed_gives_a_model_of_its_subset(pairs: Path) -> None:
+    folder = pairs.parent
+    rote.limit([pair(n, "train") for n in range(60)], most=(1,), seeds=2, text_field="document",
+               field="reference", output=folder / "limited", random=True)  # fmt: skip
+    made = trained(pairs, seeds=(0, 1), subset=folder / "limited", theta=1, kind="random")
+    rows = made.tables["models"]
+    assert [row["subset"] for row in rows] == [f"max-1.seed-{s}.random.jsonl" for s in (0, 1)]
+    assert all(0 < row["pairs"] < 60 for row in rows)
+    assert all(row["validation"] > 0 for row in rows)
+    again = trained(pairs, seeds=(0, 1), subset=folder / "limited", theta=1, kind="random")
+    assert again.tables["models"] == rows
+    with pytest.raises(OptionError, match=r"other settings .*pairs"):
+        trained(pairs)
+    with pytest.raises(OptionError, match="holds no subset of theta 7"):
+        trained(pairs, "other", subset=folder / "limited", theta=7)
+
+
+def test_ids_that_are_not_in_the_data_are_an_error(pairs: Path) -> None:
+    ids = pairs.parent / "ids.txt"
+    ids.write_text("train1\ntrain2\n")
+    made = trained(pairs, subset=ids)
+    assert made.tables["models"][0]["pairs"] == 2
+    ids.write_text("train1\nnobody\n")
+    with pytest.raises(InputError, match="1 of 2 ids are not in the data, such as 'nobody'"):
+        trained(pairs, "other", subset=ids)
+
+
+def test_an_empty_document_or_reference_is_an_error_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    for field in ("document", "reference"):
+        path.write_text(json.dumps(pair(0, "train")) + "\n" + json.dumps(
+            pair(1, "train") | {field: " "}))  # fmt: skip
+        with pytest.raises(InputError, match=r"line 2, field .*empty"):
+            rote.finetune(path, from_config="tiny", output=tmp_path / "m")
+
+
+def test_an_encoder_decoder_writes_what_other_commands_read(pairs: Path) -> None:
+    folder = pairs.parent
+    model = trained(pairs).tables["models"][0]["model"]
+    some = folder / "some.jsonl"
+    some.write_text("".join(json.dumps(pair(n, "validation")) + "\n" for n in range(6)))
+    made = rote.generate(str(some), model=f"m=transformers:{model}", beams=2, max_tokens=8,
+                         text_field="document", output=folder / "texts.jsonl")  # fmt: skip
+    assert made.about["texts"] == 6
+    records = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
+    assert records[0]["document"] == records[0]["prompt"] == pair(0, "validation")["document"]
+    assert records[0]["reference"] == pair(0, "validation")["reference"]
+    assert records[0]["beams"] == 2
+    (folder / "texts.jsonl").write_text(
+        "".join(json.dumps(r | {"text": r["text"] or "."}) + "\n" for r in records)
+    )
+    for name in ("rouge", "entity_scores"):
+        found = getattr(rote, name)(folder / "texts.jsonl", by="source", permutations=0)
+        assert found.sources["m"].texts == 6
+    with pytest.raises(OptionError, match="takes no --temperature"):
+        rote.generate(str(some), model=f"m=transformers:{model}", temperature=1.0,
+                      text_field="document", output=folder / "other.jsonl")  # fmt: skip
+
+
+def test_beams_are_refused_where_there_is_no_encoder(tmp_path: Path) -> None:
+    from tests.cli.calls import TABLE
+
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps(TABLE))
+    with pytest.raises(OptionError, match="no encoder-decoder"):
+        rote.generate("start:2", model=f"fake:{table}", beams=2, output=tmp_path / "t.jsonl")
+
+
+def test_calibration_ranks_candidates_and_goes_on(pairs: Path) -> None:
+    folder = pairs.parent
+    model = trained(pairs).tables["models"][0]["model"]
+    ids = folder / "ids.txt"
+    ids.write_text("".join(f"train{n}\n" for n in range(12)))
+    given = {"model": model, "subset": ids, "candidates": 3, "max_tokens": 8, "longest": 60,
+             "epochs": 2, "items": 4, "output": folder / "calibrated"}  # fmt: skip
+    made = rote.calibrate(pairs, **given).tables["models"][0]
+    assert made["updates"] == 6
+    assert made["best"] >= made["worst"]
+    path = folder / "calibrated" / "seed-0.candidates.jsonl"
+    held = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [len(one["candidates"]) for one in held] == [3] * 12
+    weights = (folder / "calibrated" / "seed-0" / "model.safetensors").read_bytes()
+    # Killed in the middle of the candidates: the rest is written, and all comes out the same.
+    given["output"] = folder / "again"
+    (folder / "again").mkdir()
+    half = b"".join(path.read_bytes().splitlines(keepends=True)[:5]) + b'{"id": "tr'
+    (folder / "again" / "seed-0.candidates.jsonl.partial").write_bytes(half)
+    rote.calibrate(pairs, **given)
+    assert (folder / "again" / "seed-0.candidates.jsonl").read_bytes() == path.read_bytes()
+    assert (folder / "again" / "seed-0" / "model.safetensors").read_bytes() == weights
+
+
+STUDY = {"theta": ("1", "all"), "seeds": (0, 1), "steps": 4, "learning_rate": 3e-3, "tokens": 400,
+         "longest": 60, "max_tokens": 10, "beams": 2, "most": 16, "placebo": 0.2,
+         "candidates": 3, "calibrated": 6}  # fmt: skip
+
+
+def study(pairs: Path, **more: Any) -> Any:
+    shape = pairs.parent / "config.json"
+    return rote.repetition_study(
+        pairs, from_config=shape, output=pairs.parent / "study", **{**STUDY, **more}
+    )
+
+
+def test_the_whole_study_runs_and_resumes(pairs: Path) -> None:
+    folder = pairs.parent / "study"
+    study(pairs)
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("models/*/seed-*/model.*")}
+    assert len(before) == 4
+    made = study(pairs, equal_size=True, without_neighbours=True, calibrate=True)
+    # What was there is not trained again.
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    arms = [row["source"] for row in made.tables["sizes"]]
+    assert arms == ["theta=1", "all", "random as theta=1", "most repeated as theta=1",
+                    "without neighbours", "BRIO-1", "BRIO-all"]  # fmt: skip
+    sizes = {row["source"]: row["pairs"] for row in made.tables["sizes"]}
+    assert sizes["theta=1"] == sizes["random as theta=1"] < sizes["all"] == 48
+    assert sizes["without neighbours"] < 48
+    averages = made.tables["averages"]
+    assert {row["score"] for row in averages} >= {"rouge_2", "entity_precision"}
+    assert all(0 <= row["mean"] <= 1 for row in averages if row["score"] == "rouge_1")
+    compared = {(row["source"], row["than"]) for row in made.tables["contrasts"]}
+    assert {("all", "theta=1"), ("random as theta=1", "theta=1"), ("BRIO-1", "all")} <= compared
+    assert {row["items"] for row in made.tables["neighbours"]} >= {"all"}
+    assert (folder / "figures" / "bins.svg").exists()
+    assert json.loads((folder / "overlap.json").read_text())["measure"] == "overlap"
+    with pytest.raises(OptionError, match=r"a study with other settings .*steps 4, not 5"):
+        study(pairs, steps=5)
+
+
+def test_no_test_split_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(pair(n, "train")) + "\n" for n in range(4)))
+    with pytest.raises(InputError, match="no pairs of the split test or validation"):
+        rote.repetition_study(path, from_config="tiny", output=tmp_path / "s")
+
+
+def test_summaries_of_edited_documents_are_counted(pairs: Path) -> None:
+    folder = pairs.parent
+    model = trained(pairs).tables["models"][0]["model"]
+    given = {"items": 5, "frequent": 8, "max_tokens": 8, "longest": 60}
+    models = (f"a={model}", f"a={model}", f"b={model}")
+    made = rote.intervene(pairs, model=models, output=folder / "e.jsonl", **given)
+    rows = [row for row in made.tables["outcomes"] if row["edit"] == "all"]
+    assert {row["source"] for row in rows} == {"a", "b"}
+    assert sum(row["share"] for row in rows if row["source"] == "a") == pytest.approx(1)
+    cases = {row["source"]: row["cases"] for row in rows}
+    assert cases["a"] == 2 * cases["b"] == 2 * made.about["edits"]

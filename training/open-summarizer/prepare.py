@@ -1,0 +1,114 @@
+# ruff: noqa: T201 - a command says what it does
+"""Pairs as numbers for `run.py`: a tokenizer, all pairs in 16 bits, and the subsets to train on.
+
+    python training/open-summarizer/prepare.py --data ../shared/data -o build/summarizer
+
+Needs rote and its extra `lm`; `run.py` then needs what this writes, torch and transformers alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rote.core.progress import Silent
+from rote.corpus import ReadOptions, open_corpus
+from rote.curate.limit import LimitOptions
+from rote.curate.limit_folder import limit
+from rote.curate.pairs import VALIDATION, Pair, PairOptions, of_split, read_pairs, sharing
+from rote.curate.reading import json_line
+from rote.models.training.starting import byte_pairs
+
+TARGET, BASE = "pairs_rss_headlines", ("pairs_acl_titles", "pairs_samsum", "pairs_dialogsum")
+LONGEST, MOST, SIZE, SEEDS, CALIBRATED = 160, 48, 12_000, 3, 3_072
+ALONE = 2_232
+"""Test items whose neighbours one arm leaves out of training."""
+
+
+def read(data: Path, name: str) -> list[Pair]:
+    corpus = open_corpus(data / name / "pairs.jsonl.zst", ReadOptions(text_field="document"))
+    return read_pairs(corpus, PairOptions(), Silent())
+
+
+def ragged(tokenizer: Any, texts: list[str], longest: int) -> dict[str, np.ndarray]:
+    found = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    rows = [[*row[: longest - 1], 2] for row in found]
+    lengths = np.array([len(row) for row in rows], np.int64)
+    return {"flat": np.concatenate([np.array(row, np.int16) for row in rows]), "lengths": lengths}
+
+
+def packed(tokenizer: Any, pairs: list[Pair]) -> dict[str, np.ndarray]:
+    documents = ragged(tokenizer, [one.document for one in pairs], LONGEST)
+    references = ragged(tokenizer, [one.reference for one in pairs], MOST)
+    return {
+        **{f"document_{name}": one for name, one in documents.items()},
+        **{f"reference_{name}": one for name, one in references.items()},
+    }
+
+
+def subsets(train: list[Pair], test: list[Pair], out: Path) -> dict[str, np.ndarray]:
+    """Row numbers of the training pairs of each arm and seed."""
+    place = {one.id: number for number, one in enumerate(train)}
+    file = out / "train.jsonl"
+    file.write_bytes(b"".join(json_line(one.record) for one in train))
+    made = limit(
+        open_corpus(file), out / "limited", LimitOptions(most=(2,), seeds=SEEDS, random=True)
+    )
+    found: dict[str, np.ndarray] = {}
+    for one in made.manifest["subsets"]:
+        with open(out / "limited" / one["file"], "rb") as lines:
+            rows = [place[json.loads(line)["doc_id"]] for line in lines]
+        name = {"limited": "theta2", "random": "random"}[one["kind"]]
+        found[f"{name}-{one['seed']}"] = np.array(rows, np.int32)
+    for seed in range(SEEDS):
+        random = np.random.default_rng([seed, 7])
+        apart = np.sort(random.choice(len(test), ALONE, replace=False))
+        near = sharing([one.reference for one in train], [test[i].reference for i in apart], 4)
+        found[f"apart-{seed}"] = np.flatnonzero(~near).astype(np.int32)
+        found[f"apart_items-{seed}"] = apart.astype(np.int32)
+        for arm, rows in (("all", np.arange(len(train))), ("theta2", found[f"theta2-{seed}"])):
+            some = random.choice(rows, CALIBRATED, replace=False)
+            found[f"calibrate_{arm}-{seed}"] = np.sort(some).astype(np.int32)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("-o", "--out", type=Path, default=Path("build/summarizer"))
+    parser.add_argument("--most", type=int, default=0, help="pairs of each set, for a trial")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    (carried := given.out / "carried").mkdir(exist_ok=True)
+    pairs = read(given.data, TARGET)
+    train, test = of_split(pairs, "train"), of_split(pairs, *VALIDATION)
+    base = [one for name in BASE for one in of_split(read(given.data, name), "train")]
+    if given.most:
+        train, test, base = (some[: given.most] for some in (train, test, base))
+    tokenizer = byte_pairs(
+        (text for one in (*train, *base) for text in (one.document, one.reference)), SIZE, 512
+    )
+    tokenizer.backend_tokenizer.save(str(carried / "tokenizer.json"))
+    for name, some in (("train", train), ("base", base)):
+        np.savez_compressed(carried / f"{name}.npz", **packed(tokenizer, some))
+    np.savez_compressed(carried / "subsets.npz", **subsets(train, test, given.out))
+    with gzip.open(carried / "documents.jsonl.gz", "wb") as file:
+        for one in test:
+            file.write(json_line({"id": one.id, "set": "test", "document": one.document}))
+        edited = given.out / "edited.jsonl"
+        for line in edited.read_bytes().splitlines() if edited.exists() else ():
+            record = json.loads(line)
+            own = {"id": record["id"], "set": "edited", "document": record["document"]}
+            file.write(json_line(own))
+    size = sum(path.stat().st_size for path in carried.iterdir())
+    print(f"{len(train):,} pairs, {len(base):,} to begin with, {len(test):,} to test: "
+          f"{size / 2**20:.1f} MiB in {carried}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
