@@ -8,15 +8,18 @@ import pytest
 
 from rote.annotate import annotators, store
 from rote.annotate.annotators.rote import Rote
+from rote.annotate.pieces import PieceWork
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.estimate import estimate
-from rote.index.folders.manifest import read_manifest, recipe_of
+from rote.index.folders.manifest import SEGMENTS, read_manifest, recipe_of
 from rote.index.folders.merge import merge_index
 from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions, choose, parse_memory
+from rote.index.folders.sealing import SealWork, Waiting
 from rote.index.folders.verify import verify_index
+from rote.index.folders.writing import PIECES
 from rote.index.opening import open_index
 from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
 
@@ -328,3 +331,22 @@ def test_options_are_read_as_people_write_them() -> None:
     for layers in ([], ["subwords"], ["subwords:a", "subwords:b"]):
         with pytest.raises(OptionError):
             choose(layers)
+
+
+def test_a_piece_and_a_segment_made_twice_are_made_once(tmp_path: Path) -> None:
+    """As by two attempts at one task, of which the first was thought lost."""
+    files, path = write_files(tmp_path / "in", 0, 4), tmp_path / "idx"
+    build_index(corpus(files[:1]), path, options())
+    manifest = read_manifest(path)
+    (path / PIECES).mkdir(exist_ok=True)
+    work = PieceWork(path / PIECES, recipe_of(path, manifest))
+    shards = list(corpus(files[1:]).shards())
+    pieces, again = ([work(shard) for shard in shards] for _ in range(2))
+    assert pieces == again
+    waiting = [
+        Waiting(path / PIECES / piece.file, piece.content, piece.words, piece.words, True)
+        for piece in pieces
+    ]
+    sealed = [SealWork(path, manifest, 1)(waiting) for _ in range(2)]
+    assert sealed[0][0] == sealed[1][0]
+    assert len(list((path / SEGMENTS).iterdir())) == 2

@@ -8,13 +8,19 @@ import signal
 import subprocess
 import sys
 import time
+import types
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import add
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rote
-from rote.core.errors import InputError, RoteError
+from rote.core import plugins
+from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.run import get
 
 
@@ -158,3 +164,42 @@ def _runs(process: int) -> bool:
     # A process that has ended but was not waited for is none any more.
     status = Path(f"/proc/{process}/stat")
     return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_another_package_offers_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("elsewhere")
+    made = get("serial")
+    module.engine = lambda where, jobs: made if (where, jobs) == ("here", 3) else None
+    monkeypatch.setitem(sys.modules, "elsewhere", module)
+    known = {**plugins.members("run"), "others": "elsewhere"}
+    monkeypatch.setattr(plugins, "members", lambda room: known)
+    assert get("others:here", 3) is made
+    assert get(made) is made
+    with pytest.raises(UnknownName, match="did you mean 'processes'"):
+        get("proceses")
+    with pytest.raises(OptionError, match="leave out ':x'"):
+        get("serial:x")
+
+
+def test_a_value_is_shared_with_processes() -> None:
+    engine = get(jobs=2)
+    shared = engine.share(list(range(5)))
+    assert list(engine.map(partial(item_of, shared), range(5))) == list(range(5))
+    assert shared.value == [0, 1, 2, 3, 4]
+
+
+def item_of(shared: Any, number: int) -> int:
+    return int(shared.value[number])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_groups_hold_every_key_once(jobs: int) -> None:
+    words = ["harbour", "", "gull", "ferry"] * 3
+    found = list(get(jobs=jobs).group(letters, words, add))
+    assert dict(found) == Counter("".join(words))
+    assert len(found) == len(set("".join(words)))
+    assert found == list(get().group(letters, words[::-1], add))
+
+
+def letters(word: str) -> list[tuple[str, int]]:
+    return [(letter, 1) for letter in word]

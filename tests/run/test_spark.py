@@ -38,6 +38,7 @@ from rote.index.spread import Spread
 from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.run import Engine, get
+from rote.run.spark import _by_value, _taken, _task
 from rote.search.trace.trace import trace
 from tests.index.folders import NOUNS, tree, write_files
 
@@ -61,7 +62,7 @@ def spark() -> Iterator[Engine]:
 
 
 @pytest.fixture(params=["serial", "processes", "spark"])
-def engine(request: pytest.FixtureRequest, spark: Engine) -> Engine:
+def engine(request: pytest.FixtureRequest, spark: Engine, kept_processes: None) -> Engine:
     return spark if request.param == "spark" else get(request.param, jobs=2)
 
 
@@ -175,11 +176,16 @@ MAKERS = [annotated, built, limited]
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_folders_are_the_same_bytes(
-    make: Callable[..., dict[str, bytes]], seed: int, spark: Engine, tmp_path: Path
+    make: Callable[..., dict[str, bytes]],
+    seed: int,
+    spark: Engine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    files = odd_files(tmp_path / "in", seed)
-    there = make(files, tmp_path / "spark", CLUSTER)
-    assert there == make(files, tmp_path / "serial", "serial")
+    monkeypatch.chdir(tmp_path)  # executors work in folders of their own
+    files = odd_files(Path("in"), seed)
+    there = make(files, Path("spark"), CLUSTER)
+    assert there == make(files, Path("serial"), "serial")
     assert len(there) > 2
 
 
@@ -273,12 +279,12 @@ def _executor(number: int) -> int:
 def test_a_killed_executor_changes_nothing(
     make: Callable[..., dict[str, bytes]], spark: Engine, tmp_path: Path
 ) -> None:
-    files = write_files(tmp_path / "in", 0, 24)
+    files = write_files(tmp_path / "in", 0, 30)
     expected = make(files, tmp_path / "serial", "serial")
     doomed = min(executors(spark))
 
     def kill() -> None:
-        time.sleep(1)
+        time.sleep(0.3)
         os.kill(doomed, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
@@ -311,7 +317,14 @@ def test_a_killed_driver_goes_on_where_it_was(spark: Engine, tmp_path: Path) -> 
     assert not [place for place in path.iterdir() if place.name.startswith(".")]
 
 
-def test_an_executor_without_rote_is_told_so(
+def test_an_executor_without_rote_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = _by_value(_task)("9.9", 1, b"")
+    monkeypatch.setitem(sys.modules, "rote.core.distribution", None)
+    with pytest.raises(OptionError, match=r"executor on \S+ has no rote .* needs rote 9\.9"):
+        list(_taken([task((0, b""))], "working", ""))
+
+
+def test_an_executor_with_another_rote_is_told_so(
     spark: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rote.run.spark.version", lambda: "9.9")

@@ -120,7 +120,7 @@ def _annotate(
     recipe = Recipe(annotator.name, annotator.signature, tuple(layers))
     files, documents, words = [], 0, 0
     seen: Counter[str] = Counter()
-    work = PieceWork(path, recipe)
+    work = PieceWork(path.absolute(), recipe)
     with reporter.stage("annotating", corpus.size, unit="B") as advance:
         for _, piece in pieces(corpus, work, engine):
             problems.add(piece.batch.problems)

@@ -321,7 +321,9 @@ def _part(found: Found, name: str, options: ReadOptions) -> Part:
     whole = found.reader == "text" and options.plain == "file" and found.in_folder
     label = found.path.absolute().parent.name if whole else name
     origin = Origin(str(found.where), name, label or name)
-    return Part(found.reader, found.where, origin, found.size, found.compression)
+    # In full: whoever reads it may work in another folder.
+    where = found.address or found.path.absolute()
+    return Part(found.reader, where, origin, found.size, found.compression)
 
 
 def _merged(parts: Sequence[Part]) -> Part:

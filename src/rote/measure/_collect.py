@@ -131,7 +131,8 @@ def collect(
     wanted = tuple(dict.fromkeys(needs))
     pieces: Iterator[Piece]
     if isinstance(texts, Store):
-        stored = StoredPreparation(texts, Preparation(wanted, words, fields, skip=False))
+        here = replace(texts, path=texts.path.absolute())
+        stored = StoredPreparation(here, Preparation(wanted, words, fields, skip=False))
         pieces = engine.map(stored, texts.files, doing="reading the store")
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")

@@ -171,7 +171,8 @@ def _segments(
         found = stored_pieces(source, means.engine, done, ids)
     else:
         size, title, home = source.size, "annotating", path / PIECES
-        work = PieceWork(home, recipe_of(path, manifest), level=_LEVEL)
+        recipe = recipe_of(path.absolute(), manifest)
+        work = PieceWork(home.absolute(), recipe, level=_LEVEL)
         found = new_pieces(source, work, means.engine, done, ids, problems)
     with Sealer(path, manifest, means.limit, means.jobs, means.engine) as sealer:
         with means.reporter.stage(title, size, unit="B") as advance:
@@ -179,7 +180,7 @@ def _segments(
                 piece = each.piece
                 if piece is not None and piece.documents:
                     places = places_of(piece, manifest.layers)
-                    file, temporary = home / piece.file, home == path / PIECES
+                    file, temporary = home.absolute() / piece.file, home == path / PIECES
                     sealer.add(Waiting(file, piece.content, piece.words, places, temporary))
                     seen += piece.seen
                 elif each.note == ALREADY:

@@ -161,7 +161,7 @@ def stored_orders(store: Store, done: Progress) -> Iterator[StoredOrder]:
 
 def stored_pieces(store: Store, engine: Engine, done: Progress, ids: KnownIds) -> Iterator[Next]:
     """Pieces of a store that the index does not hold; their ids must be new to it."""
-    orders, work = stored_orders(store, done), partial(_look, store.path)
+    orders, work = stored_orders(store, done), partial(_look, store.path.absolute())
     # Here, a piece is opened in less time than a process takes to start.
     found = engine.map(work, orders, doing="reading the store") if engine.remote else None
     for each in found or map(work, orders):

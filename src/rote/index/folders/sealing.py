@@ -91,7 +91,7 @@ class Sealer:
     def __init__(
         self, path: Path, manifest: Manifest, limit: int, threads: int, engine: Engine
     ) -> None:
-        self._work = SealWork(path, manifest, 1 if engine.remote else threads)
+        self._work = SealWork(path.absolute(), manifest, 1 if engine.remote else threads)
         self._limit, self._engine = limit, engine
         self._group: _Group | None = None
         self._places = 0
