@@ -177,6 +177,18 @@ def test_add_merge_and_add_layer(own: str, tmp_path: Path) -> None:
     assert done("index", "verify", own).stdout == f"{own}: whole\n"
 
 
+def test_a_compact_index_is_named_and_answers_alike(index: str, tmp_path: Path) -> None:
+    texts, folder = write(tmp_path / "texts.jsonl", DOCUMENTS), str(tmp_path / "idx")
+    done("index", "build", texts, "-o", folder, "--layers", "lower,pos", "--compact")
+    assert "2, compact, generation 1" in done("index", "info", folder).stdout
+    for asked in (("count", "the old dog"), ("search", '[pos="JJ"] "dog"'), ("top", "-n", "2")):
+        command, *rest = asked
+        said = [done(command, held, *rest, "--csv").stdout for held in (index, folder)]
+        assert said[0] == said[1] != ""
+    refused = invoke("index", "build", texts, "-o", folder, "--layers", "lower,pos")
+    assert isinstance(refused.exception, OptionError)
+
+
 def test_verify_names_what_is_damaged(own: str) -> None:
     file = next(iter(Path(own).glob("segments/*/lower/ids")))
     data = bytearray(file.read_bytes())

