@@ -31,8 +31,9 @@ demo: $(DEMO)
 	$(BIN)/python training/open-model/prepare.py bible -o rote-demo/open-model
 	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl
 
+# What Python compiles is kept, whatever the shell says: tests start many processes.
 test: check
-	$(BIN)/python -m pytest
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 # Property tests with new random examples, again and again; each round says its seed.
 MINUTES ?= 10

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ GOALS = (
 FAST = ("--permutations", "9", "--no-matched", "-q")
 
 
+@cache
 def commands() -> dict[str, click.Command]:
-    """All commands by the words that call them."""
+    """All commands by the words that call them; making them takes long."""
     return dict(_walk(rote, ()))
 
 
