@@ -68,6 +68,8 @@ def distinct(
 ) -> Numbers:
     """How many groups each range of the sorted suffixes touches; group -1 is not counted."""
     low, high = _fixed(low, np.int64), _fixed(high, np.int64)
+    if int((high - low).sum()) > len(column.ids):
+        column = column.plain()  # places of a chain are dear one by one
     widest = int((high - low).max(initial=0))
     # At most half full, whichever of the two bounds the number of groups in a range.
     slot_bits = max(1, 2 * min(groups, widest)).bit_length()
