@@ -1,4 +1,4 @@
-"""Kernels are cached by what they are made of, and the first use says that it compiles."""
+"""Kernels are cached by what they are made of."""
 
 from __future__ import annotations
 
@@ -11,33 +11,8 @@ from pathlib import Path
 import pytest
 
 from rote.core import compiling
-from rote.core.progress import Silent
 
 SOURCE = Path(compiling.__file__).resolve().parent.parent
-
-
-class Listener(Silent):
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.heard.append(line)
-
-
-def test_only_uncompiled_kernels_are_announced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiling, "_cache_root", lambda: tmp_path)
-    listener = Listener()
-    compiling.say_if_compiling(listener, "rote.annotate._tagger")
-    assert "compiling" in listener.heard[0]
-    folder = compiling.kernel_folder(SOURCE / "annotate" / "_tagger.py")
-    folder.mkdir(parents=True)
-    (folder / "_tagger.tag_tokens-1.py311.nbi").touch()
-    compiling.say_if_compiling(listener, "rote.annotate._tagger")
-    assert len(listener.heard) == 1
-    compiling.say_if_compiling(listener, "rote.annotate.words._batch")
-    assert len(listener.heard) == 2
 
 
 def test_a_file_is_locked_by_one_at_a_time(tmp_path: Path) -> None:
@@ -57,17 +32,6 @@ def test_every_kernel_file_uses_the_cache_that_knows_what_it_imports() -> None:
     assert len(kernels) > 40
     wrong = [str(path) for path in SOURCE.rglob("*.py") if numba_njit.search(path.read_text())]
     assert wrong == [str(SOURCE / "core" / "kernels.py")]
-
-
-def test_modules_named_before_their_kernels_are_compiled_exist() -> None:
-    named = re.compile(r'"(rote\.[\w.]+)"')
-    calls = re.compile(r"(?:say_if_compiling|opened)\(([^\n]*)\)")
-    found = set()
-    for path in SOURCE.rglob("*.py"):
-        for arguments in calls.findall(path.read_text()):
-            found |= set(named.findall(arguments))
-    assert len(found) > 8
-    assert not [name for name in found if not compiling._source_of(name).is_file()]
 
 
 def test_a_change_in_a_file_that_a_kernel_imports_compiles_it_again(tmp_path: Path) -> None:
@@ -104,5 +68,7 @@ def test_a_home_that_cannot_be_written_to_still_computes(
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
     root = compiling._cache_root.__wrapped__()
+    monkeypatch.setattr(compiling, "_cache_root", lambda: root)
+    assert not compiling.cache_lasts()
     assert root.is_dir()
     assert root.stat().st_mode & 0o077 == 0

@@ -60,8 +60,13 @@ class SectionedCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from rote.cli._places import check_places
+        from rote.cli._progress import TerminalReporter
+        from rote.run._ahead import compile_ahead
 
         check_places(self.params, ctx.params)
+        compile_ahead(
+            TerminalReporter(ctx.params.get("quiet", False)), ctx.command_path.partition(" ")[2]
+        )
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

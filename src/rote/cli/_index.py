@@ -32,21 +32,14 @@ def index_argument() -> click.Argument:
     return click.Argument(["idx"], metavar="IDX", type=click.Path(path_type=Path))
 
 
-def opened(
-    path: Path, reporter: TerminalReporter, kernels: str, engine: str | None = None
-) -> Index:
-    """The index at this path, asked by an engine where one is named; says so if `kernels` have to
-    be compiled for the first time."""
-    from rote.core.compiling import say_if_compiling
+def opened(path: Path, reporter: TerminalReporter, engine: str | None) -> Index:
+    """The index at this path, asked by an engine where one is named."""
     from rote.index.opening import open_index
     from rote.index.spread import Spread
     from rote.run import get
 
     index = open_index(path, reporter)
-    if engine is not None:
-        index = Spread(index, get(engine))
-    say_if_compiling(reporter, kernels)
-    return index
+    return index if engine is None else Spread(index, get(engine))
 
 
 def source_of(
@@ -109,12 +102,10 @@ def carry_out(
     plan: Plan | None = None,
 ) -> None:
     """Say what is expected, change the index at `path`, and say in a line what became of it."""
-    from rote.core.compiling import say_if_compiling
     from rote.index.folders.build import Written
 
     for line in plan.lines() if plan else ():
         reporter.say(line)
-    say_if_compiling(reporter, "rote.index.sorting.radix")
     start = time.monotonic()
     written, added = work(), None
     seconds = time.monotonic() - start

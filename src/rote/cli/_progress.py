@@ -24,6 +24,23 @@ def _rate(unit: str) -> list[Any]:
     return [Rate()] if unit else []
 
 
+def _compiling() -> list[Any]:
+    """A column that says how much is still to be compiled; none where all is."""
+    from rich import progress
+
+    from rote.run._ahead import how_far
+
+    class Compiling(progress.ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: progress.Task) -> Any:
+            from rich.text import Text
+
+            return Text(how_far(), style="dim")
+
+    return [Compiling()] if how_far() else []
+
+
 class TerminalReporter:
     """Shows stages as progress bars; remarks as dim lines."""
 
@@ -44,6 +61,7 @@ class TerminalReporter:
             progress.TimeElapsedColumn(),
             progress.TextColumn("left"),
             progress.TimeRemainingColumn(),
+            *_compiling(),
         ]
         # Bars go away when the work is done: what stays on the screen is the answer.
         hidden = not self._console.is_terminal

@@ -1,4 +1,4 @@
-"""Where compiled kernels are cached, and a word to the user before the first one is compiled.
+"""Where compiled kernels are cached, and which of them are there.
 
 numba compiles a kernel again when its own file changes, but not when a kernel or a constant that
 it takes from another file does. So each file's kernels lie in a folder that is named by a digest of
@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,25 +21,24 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rote.core.cache import user_folder
-from rote.core.progress import Reporter
 
-_ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
+ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
 _IMPORT = re.compile(r"^from (rote[\w.]*) import (?:\(([^)]*)\)|(.*))|^import (rote[\w.]*)", re.M)
-
-
-def say_if_compiling(reporter: Reporter, kernels: str) -> None:
-    """Tell the user, before the first kernel runs, that it has to be compiled.
-
-    `kernels` is the module that holds those needed first: `rote.annotate._tagger`.
-    """
-    folder = kernel_folder(_source_of(kernels))
-    if not folder.is_dir() or not any(folder.glob("*.nbi")):
-        reporter.say("first use: compiling the kernels, about half a minute, once")
 
 
 def kernel_folder(source: Path) -> Path:
     """Where the kernels of one file are cached."""
     return _cache_root() / f"{source.stem}-{source_digest(source)[:20]}"
+
+
+def compiled_kernels(module: str) -> list[str]:
+    """The kernels of a module that are in the cache, each as often as there are types for it."""
+    source = source_of(module)
+    folder = kernel_folder(source)
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    name = re.compile(rf"{re.escape(source.stem)}\.(\w+)-\d+\.{python}\w*\.\d+\.nbc")
+    files = os.listdir(folder) if folder.is_dir() else ()
+    return [found[1] for found in map(name.fullmatch, files) if found]
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def source_digest(source: Path) -> str:
     """A digest of a file and of every file of rote that it imports, at first or second hand."""
     digest = hashlib.sha256()
     for path in sorted(_closure(source)):
-        digest.update(f"{os.path.relpath(path, _ROOT)}\0".encode())
+        digest.update(f"{os.path.relpath(path, ROOT)}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -89,20 +89,23 @@ def _imports(source: Path) -> frozenset[Path]:
         modules |= {f"{package}.{name}" for name in re.findall(r"\w+", many or one)}
     if source.name == "kernels.py":
         modules.discard("rote.core.compiling")  # finds the cache, and changes no kernel
-    return frozenset(path for path in map(_source_of, modules) if path.is_file())
+    return frozenset(path for path in map(source_of, modules) if path.is_file())
 
 
-def _source_of(module: str) -> Path:
-    path = _ROOT.joinpath(*module.split("."))
+def source_of(module: str) -> Path:
+    path = ROOT.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_name(f"{path.name}.py")
+
+
+def cache_lasts() -> bool:
+    """Whether other processes find what this one compiles."""
+    return _cache_root() == _wanted_root()
 
 
 @cache
 def _cache_root() -> Path:
     """A folder of this user's that can be written to."""
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    wanted = Path(named) / "rote" if named else user_folder() / "kernels"
-    root = wanted / f"numba-{version('numba')}"
+    root = _wanted_root()
     try:
         root.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=root).close()
@@ -110,3 +113,9 @@ def _cache_root() -> Path:
         # No home, or one that is read-only: compiled anew by every process, but right.
         return Path(tempfile.mkdtemp(prefix="rote-kernels-"))
     return root
+
+
+def _wanted_root() -> Path:
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    wanted = Path(named) / "rote" if named else user_folder() / "kernels"
+    return wanted / f"numba-{version('numba')}"

@@ -16,7 +16,6 @@ from rote import run
 from rote.annotate import annotators, words
 from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store, is_store, open_store
-from rote.core.compiling import say_if_compiling
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.facets import is_input
 from rote.core.metric import Metric
@@ -109,10 +108,6 @@ def take(
     settings, reporter = policy.settings, policy.reporter
     needs, source = _needs(chosen), _words(settings)
     signatures = signatures_of(needs, source, texts)
-    say_if_compiling(
-        reporter,
-        "rote.annotate._tagger" if source.annotates(needs) else "rote.annotate.words._batch",
-    )
     collected = collect(
         texts,
         needs,

@@ -28,7 +28,6 @@ import numpy as np
 from rote.annotate import embeddings
 from rote.compare._resample import draws
 from rote.core.array_types import Flags, Integers
-from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.result import Result
@@ -158,7 +157,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     made = Rows(work.groups, work.reference, strata, found, cut_off, {})
     if work.reference is None:
         return made
-    say_if_compiling(work.reporter, "rote.measure._neighbours.ball_kernels")
     most, until = options.sentences, 0.0
     if "trees" in options.on:
         until = 0.3 if "meaning" in options.on else 1.0

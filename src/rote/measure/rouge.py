@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.array_types import Floats, Integers
-from rote.core.compiling import say_if_compiling
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.layer import Ids, Layer, Offsets
 from rote.core.metric import Metric, Progress, Value, Work, option
@@ -96,7 +95,6 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    say_if_compiling(work.reporter, "rote.measure._rouge_kernels")
     own, other, *_ = needs(options)
     text, field = sample.layer(own), sample.layer(other)
     if options.stemming:

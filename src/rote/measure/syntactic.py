@@ -23,7 +23,6 @@ import numpy as np
 
 from rote.compare.intervals import clustered_error, left_out_error, mean_similarity, shares
 from rote.core.array_types import Floats, Integers
-from rote.core.compiling import say_if_compiling
 from rote.core.errors import OptionError
 from rote.core.metric import (
     Comparison,
@@ -145,7 +144,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._trees.histograms import histograms
     from rote.measure._trees.sums import by_band, equal_lengths, text_sums
 
-    say_if_compiling(work.reporter, "rote.measure._trees.histograms")
     word, texts = sample.layer(WORD), len(sample)
     everything = sentences_of(word)
     complete = everything.chosen(whole(word, everything, options.drop_incomplete))

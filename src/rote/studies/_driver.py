@@ -26,6 +26,7 @@ from rote.corpus.items import ItemOptions, read_records
 from rote.curate.pairs import PairOptions
 from rote.curate.reading import write_lines
 from rote.measure import Settings
+from rote.run._ahead import compile_ahead
 
 
 def run(
@@ -33,6 +34,7 @@ def run(
 ) -> Result:
     """One command on some inputs; `given` are its options by name, those it shares included."""
     record, reporter = find(name), reporter or Silent()
+    compile_ahead(reporter, name)
     options = options_of(kinds(record), given)
     own = options[record.options]
     if isinstance(record, Metric):

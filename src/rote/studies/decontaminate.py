@@ -69,7 +69,6 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Look through the corpus, and write what is left."""
-    from rote.core.compiling import say_if_compiling
     from rote.corpus.items import read_items
     from rote.curate.decontaminate_folder import decontaminate
 
@@ -79,7 +78,6 @@ def run(call: Call) -> Findings:
     on_error = call.inputs.options.on_error
     paths = [Path(path) for path in named]
     items = list(read_items(paths, options.items, on_error=on_error, skipped=skipped))
-    say_if_compiling(call.reporter, "rote.curate._decontaminate_kernels")
     made = decontaminate(
         call.inputs,
         items,

@@ -51,11 +51,9 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Find what is repeated, and write what is left."""
-    from rote.core.compiling import say_if_compiling
     from rote.curate.dedup_folder import dedup
 
     options = call.options
-    say_if_compiling(call.reporter, "rote.curate._dedup_kernels")
     made = dedup(
         call.inputs,
         options.output,

@@ -50,12 +50,10 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Count, choose, and write what is not there yet."""
-    from rote.core.compiling import say_if_compiling
     from rote.curate.limit_folder import limit
 
     chosen, options = call.of(LimitOptions), call.options
     chosen.check()
-    say_if_compiling(call.reporter, "rote.curate._limit_kernels")
     made = limit(
         call.inputs,
         options.output,

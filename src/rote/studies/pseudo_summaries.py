@@ -42,11 +42,9 @@ class Options:
 
 
 def run(call: Call) -> Findings:
-    from rote.core.compiling import say_if_compiling
     from rote.curate.pseudo_summaries import pseudo_summaries
 
     options, reporter = call.options, call.reporter
-    say_if_compiling(reporter, "rote.curate._sentence_kernels")
     made = pseudo_summaries(
         call.inputs, options.output, jobs=options.jobs, engine=options.engine, reporter=reporter
     )

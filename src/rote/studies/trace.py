@@ -53,13 +53,11 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Match the texts, and list the best spans with their sources."""
-    from rote.core.compiling import say_if_compiling
     from rote.measure._against import open_against, signed_against
     from rote.search.trace.trace import trace
 
     options, texts = call.options, call.inputs
     index = open_against(options.against, ("lower", "lemma"), call.reporter)
-    say_if_compiling(call.reporter, "rote.index.counting.longest")
     traced = trace(
         index,
         texts,

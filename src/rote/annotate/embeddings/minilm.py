@@ -32,7 +32,6 @@ from rote.annotate.embeddings._batches import (
 )
 from rote.annotate.embeddings._encoder import Encoder, encoder
 from rote.annotate.embeddings._onnx import arrays
-from rote.core.compiling import say_if_compiling
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.progress import Reporter
 
@@ -119,7 +118,6 @@ class MiniLM:
         if not texts:
             return
         encode, encoded = _model(), _encoded(texts)
-        say_if_compiling(reporter, "rote.annotate.embeddings._encoder_kernels")
         cut = sum(bool(encoding.overflowing) for encoding in encoded)
         if cut:
             reporter.say(

@@ -46,7 +46,6 @@ def command(
     inputs: tuple[str, ...], options: AnnotateOptions, read: ReadOptions, reporter: TerminalReporter
 ) -> None:
     from rote.annotate import annotators, store
-    from rote.core.compiling import say_if_compiling
     from rote.corpus import open_corpus, place_of
     from rote.run import get
 
@@ -55,7 +54,6 @@ def command(
     corpus = open_corpus([place_of(name) for name in inputs], read)
     for line in corpus.guesses:
         reporter.say(line)
-    say_if_compiling(reporter, "rote.annotate._tagger")
     words = sum(_bytes(Path(name)) for name in inputs) / _BYTES_PER_WORD or None
     if words and options.annotator == annotators.DEFAULT:
         trees = any(name.startswith("dep") for name in options.layers)

@@ -67,7 +67,7 @@ def command(
     from rote.report.texts.concordance import count_table
     from rote.search.rows.counts import COUNT_COLUMNS
 
-    index = opened(idx, reporter, "rote.index.counting.lookup", options.engine)
+    index = opened(idx, reporter, options.engine)
     check_layers(index, options.layer)
     layers = options.layer or read_manifest(idx).sorted_layers
     asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument, opened
+from rote.cli._index import about, check_layers, index_argument
 from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
@@ -89,12 +89,13 @@ class SearchOptions:
 def command(
     idx: Path, query: str, options: SearchOptions, output: Output, reporter: TerminalReporter
 ) -> None:
+    from rote.index.opening import open_index
     from rote.index.query import is_plain, parse
     from rote.search.rows.matches import COLUMNS, look_up, row_of
 
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
-    index = opened(idx, reporter, "rote.index.query.match")
+    index = open_index(idx, reporter)
     asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*asked, *options.show])
     # Any order but that of the documents takes all matches.

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from rote.cli._flags import command_of, files_argument
 from rote.cli._output import printing_console
-from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 
@@ -32,7 +31,6 @@ class ShowOptions:
 @command_of(__doc__, files_argument())
 def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) -> None:
     from rote.annotate import annotators, store
-    from rote.core.compiling import say_if_compiling
     from rote.core.errors import InputError
     from rote.corpus import open_corpus
     from rote.report.terminal import harmless
@@ -45,7 +43,6 @@ def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) ->
     else:
         corpus = open_corpus([Path(name) for name in inputs], read)
         annotator = annotators.get(options.annotator)
-        say_if_compiling(TerminalReporter(), "rote.annotate._tagger")
         # One document at a time: a large file is not annotated to show its first text.
         pieces = (
             (batch, annotator(batch.documents, layers)) for batch in _single(corpus, options.id)

@@ -38,7 +38,7 @@ def command(idx: Path, options: TopOptions, output: Output, reporter: TerminalRe
     from rote.report.texts.concordance import frequent_table
     from rote.search.rows.counts import FREQUENT_COLUMNS, frequent
 
-    index = opened(idx, reporter, "rote.index.counting.top_keys", options.engine)
+    index = opened(idx, reporter, options.engine)
     check_layers(index, [options.layer])
     if options.examples and options.layer not in index.sorted_layers:
         reporter.say(f"no examples: the places of the layer '{options.layer}' are not sorted")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument, opened, several
+from rote.cli._index import about, check_layers, index_argument, several
 from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._places import LINES, STDOUT
 from rote.cli._progress import TerminalReporter
@@ -81,11 +81,11 @@ class OriginalsOptions:
 def command(
     idx: Path, options: OriginalsOptions, output: Output, reporter: TerminalReporter
 ) -> None:
+    from rote.index.opening import open_index
     from rote.search.originality.edges import rule_for
 
     _check(options)
-    kernels = "reach_kernels" if options.variant == "exact" else "algorithm1_kernels"
-    index = opened(idx, reporter, f"rote.search.originality.{kernels}")
+    index = open_index(idx, reporter)
     rule = options.edges or rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
     asked = {"layer": options.layer, "variant": options.variant, "edges": rule}

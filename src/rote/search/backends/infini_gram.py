@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.compiling import say_if_compiling
 from rote.core.errors import InputError
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
@@ -104,7 +103,6 @@ class InfiniGram:
         return self.ids.layer(texts)
 
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
-        say_if_compiling(reporter, "rote.search.backends._suffix_kernels")
         queries, sizes, known = self._queries(grams)
         total = np.zeros(len(grams), np.int64)
         ends = np.concatenate(([0], np.cumsum(sizes)))

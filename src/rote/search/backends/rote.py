@@ -9,7 +9,6 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
-from rote.core.compiling import say_if_compiling
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts
@@ -75,6 +74,5 @@ class RoteIndex:
         return self.held.layer_of(texts, self.layer)
 
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
-        say_if_compiling(reporter, "rote.index.counting.lookup")
         asked = self.held.document_counts if self.count == "documents" else self.held.counts
         return asked(grams, self.layer)
