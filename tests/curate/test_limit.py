@@ -21,6 +21,7 @@ from rote.curate.folder import MANIFEST
 from rote.curate.limit import LimitOptions, Repeats, choose, ranks, repeats, walked
 from rote.curate.limit_folder import limit
 from rote.curate.reading import Read
+from rote.run.serial import Serial
 
 Parts = list[list[int]]
 """A text: runs of words that no n-gram crosses."""
@@ -280,6 +281,31 @@ def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
     for jobs in (1, 2):
         limit(corpus, tmp_path / str(jobs), options, jobs=jobs)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+class Elsewhere(Serial):
+    """As an engine of other machines, which are here."""
+
+    remote = True
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"most": (1, 3), "most_repeated": True, "random": True, "sizes": (2,)},
+        {"most": (2,), "n": 2, "layer": "lower"},
+        {"most": (5000,), "n": 1},
+        {"most": (1,), "n": 400},
+    ],
+)
+def test_ngrams_counted_elsewhere_are_the_same(tmp_path: Path, options: dict[str, Any]) -> None:
+    files = [train(tmp_path), tmp_path / "more.jsonl"]
+    records = ['{"id": "0", "reference": ["a b c d e", "b c d e f"]}', '{"reference": "a A a A a"}']
+    files[1].write_text("\n".join(records * 2))
+    for folder, engine in (("here", None), ("elsewhere", Elsewhere())):
+        corpus = open_corpus(files, ReadOptions(on_error="skip"))
+        limit(corpus, tmp_path / folder, LimitOptions(**options), engine=engine)
+    assert contents(tmp_path / "here") == contents(tmp_path / "elsewhere")
 
 
 def test_the_order_of_the_texts_changes_nothing(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ line ends in quotes) is one task, which gives the results of all its shards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from rote.core.errors import InputError
@@ -20,6 +21,7 @@ from rote.corpus._shard import Shard, failure_of
 from rote.run import Engine
 
 Out = TypeVar("Out")
+Value = TypeVar("Value")
 Again = Callable[[Callable[[Shard], Out]], Out]
 """Applies another function to the shard that a result was made from."""
 
@@ -52,8 +54,7 @@ def map_again(
 
     def drawn() -> Iterator[_Task]:
         for task in _tasks(corpus, engine):
-            if given is not None:
-                task = replace(task, given=tuple(map(given, task.numbers)))
+            task = _with(task, given)
             tasks.append(task)
             yield task
 
@@ -61,6 +62,25 @@ def map_again(
         task = tasks.popleft()
         for place, result in enumerate(results):
             yield partial(_again, engine, task, place, doing), result
+
+
+def group_shards(
+    work: Callable[[Any], Iterable[tuple[Any, Value]]],
+    corpus: Corpus,
+    engine: Engine,
+    fold: Callable[[Value, Value], Value],
+    *,
+    doing: str,
+    given: Callable[[int], Any] | None = None,
+    keep: Callable[[Value], bool] | None = None,
+) -> Iterator[tuple[Any, Value]]:
+    """What the work on all shards gives, grouped by key; `given` as above."""
+    tasks = (_with(task, given) for task in _tasks(corpus, engine))
+    return engine.group(_Pairs(work), tasks, fold, keep=keep, doing=doing)
+
+
+def _with(task: _Task, given: Callable[[int], Any] | None) -> _Task:
+    return task if given is None else replace(task, given=tuple(map(given, task.numbers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +119,14 @@ class _Each:
         if not task.given:
             return [self.work(shard) for shard in task.shards()]
         return [self.work((shard, own)) for shard, own in zip(task.shards(), task.given)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    work: Callable[[Any], Iterable[tuple[Any, Any]]]
+
+    def __call__(self, task: _Task) -> Iterator[tuple[Any, Any]]:
+        return chain.from_iterable(_Each(self.work)(task))
 
 
 @dataclass(frozen=True, slots=True)

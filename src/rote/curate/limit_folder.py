@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, map_shards
 from rote.curate.folder import manifest_before, new_folder, refuse_other_input, write_manifest
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
+from rote.curate.limit_elsewhere import repeats_elsewhere
 from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, read
 
 SCHEMA = 1
@@ -61,7 +62,7 @@ def limit(
     reporter.say(_expected(first, options, works.jobs))
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
-    found = read(corpus, work, engine=works, reporter=reporter)
+    found = read(corpus, replace(work, bare=works.remote), engine=works, reporter=reporter)
     if not len(found):
         raise InputError("the input holds no text that can be used")
     if before is not None:
@@ -72,7 +73,10 @@ def limit(
             f"--sizes asks for {max(options.sizes):,} texts, and the input has {len(found):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
-        counted = repeats(found, options.n, min(options.most), _steps(advance))
+        if works.remote:
+            found, counted = repeats_elsewhere(corpus, work, found, options, works)
+        else:
+            counted = repeats(found, options.n, min(options.most), _steps(advance))
     with reporter.stage("choosing texts", 1.0) as advance:
         subsets = choose(counted, found.keys, options, threads=jobs, progress=_steps(advance))
     # As large as their share of the input, unless that is packed.
@@ -163,7 +167,7 @@ def _manifest(
         "input": {
             "fingerprint": found.fingerprint,
             "texts": len(found),
-            "words": len(found.ids),
+            "words": int(lengths.sum()),
             "shorter_than_n": int(np.count_nonzero(counted.everywhere == 0)),
             "largest_frequency": int(counted.everywhere.max()),
             "skipped": len(found.problems),

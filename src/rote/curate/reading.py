@@ -172,6 +172,8 @@ class Tokenizing:
     beside: tuple[str, ...] = ()
     """Fields whose values are kept beside the words."""
     sentences: bool = False
+    bare: bool = False
+    """Whether how many words there are is enough: then they stay where they were read."""
 
     def __call__(self, shard: Shard) -> Piece:
         own = self.field is None or self.field == shard.fields.text
@@ -190,7 +192,7 @@ class Tokenizing:
         return Piece(
             batch=replace(batch, documents=[Document(d.id, "") for d in batch.documents]),
             size=shard.size,
-            layer=_without_spans(layers.derive(word, self.layer)),
+            layer=_without_spans(layers.derive(word, self.layer), self.bare),
             counts=np.fromiter(map(len, parts), np.int64, len(parts)),
             digests=digests,
             beside={n: [d.meta.get(n) for d in batch.documents] for n in self.beside},
@@ -294,7 +296,7 @@ def read(
             problems.add(batch.problems)
             lines.append(np.array(batch.lines, np.int64))
             labels += [batch.label] * len(batch.lines)
-            piece = _kept(piece, np.isin(piece.batch.lines, batch.lines))
+            piece = kept(piece, np.isin(piece.batch.lines, batch.lines))
             table = [numbers.setdefault(entry, len(numbers)) for entry in piece.layer.vocabulary]
             ids.append(np.array(table, np.int32)[piece.layer.ids] if table else piece.layer.ids)
             part_ends.append(piece.layer.text_ends + items)
@@ -303,7 +305,7 @@ def read(
                 sentence_ends.append(piece.layer.sentence_ends + items)
             for name, values in piece.beside.items():
                 beside[name] += values
-            items += len(piece.layer.ids)
+            items += int(piece.layer.text_ends[-1]) if len(piece.layer.text_ends) else 0
             digests.append(b"".join(piece.digests))
             fingerprint.add(piece.digests)
             advance(piece.size)
@@ -322,7 +324,7 @@ def read(
     )
 
 
-def _kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
+def kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
     """The piece without texts whose id came before."""
     if kept.all():
         return piece
@@ -334,7 +336,7 @@ def _kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
         piece,
         layer=replace(
             piece.layer,
-            ids=piece.layer.ids[words],
+            ids=piece.layer.ids[words] if len(piece.layer.ids) else piece.layer.ids,
             text_ends=np.cumsum(lengths[parts]),
             # A sentence is within one text, so the word before its end tells whether it stays.
             sentence_ends=None
@@ -347,7 +349,8 @@ def _kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
     )
 
 
-def _without_spans(layer: Layer) -> Layer:
+def _without_spans(layer: Layer, bare: bool) -> Layer:
     # Twice the size of the words, and nobody asks where they stand.
     nothing = np.empty(0, np.int32)
-    return replace(layer, starts=nothing, ends=nothing)
+    layer = replace(layer, starts=nothing, ends=nothing)
+    return replace(layer, ids=nothing, vocabulary=()) if bare else layer

@@ -86,6 +86,7 @@ class Spark:
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
+        keep: Callable[[Value], bool] | None = None,
         doing: str = "working",
     ) -> Iterator[tuple[Any, Value]]:
         # All references at once: a shuffle begins when every piece has given its pairs.
@@ -97,7 +98,7 @@ class Spark:
         pairs = self._tasks(partial(_folded, function, fold), every).flatMap(_pairs)
         joined = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
         try:
-            for found in joined.mapPartitions(_sorted).toLocalIterator(True):
+            for found in joined.mapPartitions(partial(_sorted, keep)).toLocalIterator(True):
                 yield from _taken([found], doing, "")
         except Exception as error:
             raise _told(error, doing, "") from error
@@ -192,11 +193,14 @@ def _part(width: int, key: Any) -> int:
     return 0 if isinstance(key, _Failed) else place(key) // width
 
 
-def _sorted(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+def _sorted(
+    keep: Callable[[Any], bool] | None, pairs: Iterable[tuple[Any, Any]]
+) -> Iterator[tuple[Any, Any]]:
     """The pairs of a part in order, as results."""
     held = list(pairs)
     yield from ((key.status, key.error) for key, _ in held if isinstance(key, _Failed))
-    yield from (("", pair) for pair in in_order([p for p in held if not isinstance(p[0], _Failed)]))
+    whole = (pair for pair in held if not isinstance(pair[0], _Failed))
+    yield from (("", pair) for pair in in_order(whole, keep))
 
 
 def _by_value(function: Callable[..., Any]) -> Callable[..., Any]:
