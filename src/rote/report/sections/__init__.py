@@ -22,7 +22,8 @@ def sections(study: Report) -> list[Section]:
     own = [one for one in study.results if one.measure not in _ALONE]
     repetition = [one for one in own if results.section(one) == "corpus"]
     items = [one for one in own if results.section(one) == "items"]
-    further = [o for o in own if o not in (*repetition, *items) and not results.in_panel(o)]
+    elsewhere = ("corpus", "items")
+    further = [o for o in own if results.section(o) not in elsewhere and not results.in_panel(o)]
     found = (
         about.summary(study),
         results.panel(study.results),
