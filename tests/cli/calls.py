@@ -122,11 +122,12 @@ class World:
             [
                 {
                     "judge": judge, "doc_id": str(n), "source": name, "highlights": 3,
-                    "covered": (n + place) % 4, "made_up": (n * place + (judge == "b")) % 3,
+                    "covered": (n + place + (changed == "answers")) % 4,
+                    "made_up": (n * place + (judge == "b")) % 3,
                 }
                 for judge in "ab"
                 for n in range(4)
-                for place, name in enumerate(NAMES[:3])
+                for place, name in enumerate(NAMES)
             ],
         )  # fmt: skip
         rise = 9 * (changed == "quality")
@@ -208,6 +209,8 @@ class World:
                 *("--min-words", "3", "--min-bits", "1", "--kinds", "verbatim"),
             ),
             "agreement": (self.answers,),
+            "intervene": (self.texts,),
+            "repetition-study": (self.texts, "--from-config", "tiny"),
             "count": (self.index, "the tin", "a mat"),
             "search": (self.index, "the"),
             "top": (self.index, "-n", "2"),

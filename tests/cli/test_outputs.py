@@ -74,6 +74,7 @@ def refused(arguments: list[str]) -> str:
 def test_every_command_that_writes_is_known() -> None:
     kinds = {
         *RESULTS, *writing("report"), *writing("folder"), *writing("names"), *writing(LINES),
+        *writing((".html",)),
     }  # fmt: skip
     assert kinds == {
         name
@@ -203,6 +204,7 @@ CHANGES = {
     "perplexity": ("sources", "texts", "model"),
     "style-memorization": ("sources", "texts", "model"),
     "trace": ("texts", "corpus"),
+    "agreement": ("answers",),
     "correlate": ("results", "quality"),
     "factors": ("results",),
     "popularity": ("answers", "corpus"),

@@ -38,7 +38,8 @@ class Fit:
         """What the weights depend on."""
         names = ("model", "from_config", "tokens", "smoothing", "longest", "max_tokens")
         own = {name: getattr(self, name) for name in names}
-        kept = {k: v for k, v in asdict(self.training).items() if k != "save_every"}
+        how = self.training.settled(random=bool(self.from_config))
+        kept = {k: v for k, v in asdict(how).items() if k != "save_every"}
         return {"finetune": VERSION, **own, **kept, "seed": seed}
 
 
@@ -91,6 +92,5 @@ def fit(
 
     fitting = objective(some, wanted.smoothing)
     look = objective(held_out, 0.0).held_out if held_out else None
-    return train(
-        loaded, fitting, folder, wanted.training, seed, reporter, settings=settings, held_out=look
-    )
+    how = wanted.training.settled(random=bool(wanted.from_config))
+    return train(loaded, fitting, folder, how, seed, reporter, settings=settings, held_out=look)

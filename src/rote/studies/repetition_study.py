@@ -173,9 +173,11 @@ STUDY = Study(
             "contrasts",
             "What repetition adds",
             (Column("source"), Column("than"), Column("score"), _named("in_nov"), _named("in_sim"),
-             _named("more_in_sim"), _named("more_in_placebo")),
+             _named("more_in_sim"), Column("between_seeds", kind="number", optional=True),
+             _named("more_in_placebo")),
             said="the difference of two systems on the same items in T_nov and in T_sim, and how "
-            "much larger it is in T_sim; the same with bins by the placebo",
+            "much larger it is in T_sim (between seeds: its standard deviation); the same with "
+            "bins by the placebo",
             limit=1000,
         ),
         Table(

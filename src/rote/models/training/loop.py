@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,7 +32,10 @@ class TrainOptions:
     SECTION: ClassVar[str] = "Training"
     epochs: int = option(3, "Times that all pairs are seen at most", least=1)
     steps: int = option(0, "Updates in all, in place of epochs; 0: as the epochs say", least=0)
-    learning_rate: float = option(5e-5, "Learning rate after the warm-up; it falls to 0", above=0)
+    learning_rate: float = option(
+        0.0, "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5, or 2e-3 and 100 "
+        "updates of warm-up with random weights", least=0,
+    )  # fmt: skip
     warmup: int = option(0, "Updates in which the rate rises to it", least=0)
     decay: float = option(0.0, "Weight decay of AdamW", least=0)
     clip: float = option(1.0, "Norm that gradients are cut to; 0: they are not", least=0)
@@ -47,6 +50,14 @@ class TrainOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    def settled(self, *, random: bool) -> TrainOptions:
+        """With a learning rate; weights that are random need a larger one."""
+        if self.learning_rate:
+            return self
+        if random:
+            return replace(self, learning_rate=2e-3, warmup=self.warmup or 100)
+        return replace(self, learning_rate=5e-5)
 
 
 @dataclass(slots=True)
@@ -78,7 +89,7 @@ def train(
 
     A folder of the same settings is left as it is; its checkpoint stands beside it until then.
     """
-    settings = json.loads(json.dumps(settings))
+    settings, options = json.loads(json.dumps(settings)), options.settled(random=False)
     if (done := finished(folder, settings)) is not None:
         return done
     checkpoint = folder.with_name(f"{folder.name}.checkpoint")

@@ -41,12 +41,12 @@ def scored(
     other = Items(beside, made) if beside is not None else None
     tables = {
         "sizes": _sizes(made),
-        "averages": list(_averages(first, table, made)),
+        "averages": list(averages(first, table, made)),
         "contrasts": [
             row for a, b in _compared(made)
-            for row in _contrast(a, b, table, other, level)
+            for row in contrast(a, b, table, other, level)
         ],
-        "neighbours": list(_neighbours(table, made, level)) if made.apart else [],
+        "neighbours": list(neighbours(table, made, level)) if made.apart else [],
     }  # fmt: skip
     notes = list(dict.fromkeys(note for one in first.sources.values() for note in one.notes))
     return tables, first.sources, notes
@@ -119,7 +119,7 @@ def _sizes(made: Trained) -> list[dict[str, Any]]:
     return rows
 
 
-def _averages(result: Result, table: Items, made: Trained) -> Any:
+def averages(result: Result, table: Items, made: Trained) -> Any:
     """All items, T_nov and T_sim of each arm, and how far the seeds are apart."""
     held = {(row["source"], row["score"], row["bin"]): row for row in result.tables["bins"]}
     for arm in made.arms:
@@ -148,7 +148,7 @@ def _compared(made: Trained) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
-def _contrast(a: str, b: str, table: Items, beside: Items | None, level: float) -> Any:
+def contrast(a: str, b: str, table: Items, beside: Items | None, level: float) -> Any:
     for score in SCORES:
         row: dict[str, Any] = {"source": a, "than": b, "score": score}
         for name, items in (("sim", table), ("placebo", beside)):
@@ -158,18 +158,30 @@ def _contrast(a: str, b: str, table: Items, beside: Items | None, level: float) 
             similar = items.difference(a, b, score, items.bin == items.last)
             if name == "sim":
                 row |= _estimate("in_nov", novel, level) | _estimate("in_sim", similar, level)
+                row["between_seeds"] = _between(items, a, b, score)
             row |= _estimate(f"more_in_{name}", similar - novel, level)
         yield row
 
 
-def _neighbours(table: Items, made: Trained, level: float) -> Any:
+def _between(items: Items, a: str, b: str, score: str) -> float | None:
+    """How far the seeds are apart in how much more is gained in T_sim: a standard deviation."""
+    apart = items.scores[a][score] - items.scores[b][score]
+    found = []
+    for own in apart:
+        ends = [own[(items.bin == bin) & ~np.isnan(own)] for bin in (items.last, 0)]
+        if all(map(len, ends)):
+            found.append(float(ends[0].mean() - ends[1].mean()))
+    return float(np.std(found, ddof=1)) if len(found) > 1 else None
+
+
+def neighbours(table: Items, made: Trained, level: float, arm: str = "without neighbours") -> Any:
     """What items lose without their neighbours, and what the others lose; by bin."""
     treated = np.zeros((len(table.seeds), table.count), bool)
     for row, seed in enumerate(table.seeds):
         treated[row, made.apart[seed]] = True
     for name, chosen in _groups(table):
         for score in SCORES:
-            lost = table.scores["all"][score] - table.scores["without neighbours"][score]
+            lost = table.scores["all"][score] - table.scores[arm][score]
             both = np.broadcast_to(chosen, lost.shape)
             own = _mean(lost, treated & both, table.count)
             others = _mean(lost, ~treated & both, table.count)

@@ -114,7 +114,7 @@ class RunForm:
 
 def offered() -> list[str]:
     """The records that give values to look at; a data set is written on the shell, to a place that
-    no request may name."""
+    no request may name, and so are files of a form of their own named there."""
     return [name for name in names() if _shown(find(name))]
 
 
@@ -126,7 +126,7 @@ def record_of(name: str) -> Metric | Study:
 
 
 def _shown(record: Metric | Study) -> bool:
-    return getattr(record, "output", "result") == "result"
+    return getattr(record, "output", "result") == "result" and takes_of(record) != "prompts"
 
 
 def takes_of(record: Metric | Study) -> str:

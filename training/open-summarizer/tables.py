@@ -1,0 +1,85 @@
+# ruff: noqa: T201 - a command says what it does
+"""Score what `run.py` wrote: bins, averages, contrasts, the neighbours' effect, interventions.
+
+python training/open-summarizer/tables.py build/summarizer texts.jsonl.gz -o tables.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rote.core.progress import Silent
+from rote.core.result import plain
+from rote.curate.pairs import Pair
+from rote.curate.reading import json_line
+from rote.studies._driver import run
+from rote.studies._repetition.arms import EMPTY, Arm, Trained
+from rote.studies._repetition.tables import Items, averages, contrast, neighbours
+
+ARMS = {"theta2": Arm("theta2", "limited", 2), "all": Arm("all", "all"),
+        "random": Arm("random", "random", 2), "apart": Arm("apart", "apart"),
+        "brio_theta2": Arm("brio_theta2", "limited", 2, True),
+        "brio_all": Arm("brio_all", "all", 0, True)}  # fmt: skip
+COMPARED = (("all", "theta2"), ("random", "theta2"), ("all", "random"), ("brio_all", "all"),
+            ("brio_theta2", "all"), ("brio_theta2", "brio_all"))  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("texts", type=Path)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("-o", "--out", type=Path, default=Path("tables.json"))
+    given = parser.parse_args()
+    from prepare import TARGET, VALIDATION, of_split, read
+
+    pairs = read(given.data, TARGET)
+    test = of_split(pairs, *VALIDATION)
+    by_id = {one.id: one for one in test}
+    scored, edited = given.folder / "scored.jsonl", defaultdict(list)
+    texts: dict[tuple[str, int], Path] = {}
+    with gzip.open(given.texts, "rt", encoding="utf-8") as lines, scored.open("wb") as out:
+        for line in lines:
+            one = json.loads(line)
+            if one["set"] == "edited":
+                edited[one["source"]].append(one)
+                continue
+            pair: Pair = by_id[one["id"]]
+            own = {"id": f"{pair.id}/{one['source']}/{one['seed']}", "doc_id": pair.id,
+                   "text": one["text"] or EMPTY, "source": one["source"], "seed": one["seed"],
+                   "document": pair.document, "reference": pair.reference}  # fmt: skip
+            texts[one["source"], one["seed"]] = scored
+            out.write(json_line(own))
+    made = Trained(given.folder, [ARMS[n] for n in ARMS if (n, 0) in texts], test, [], "", texts)
+    held = np.load(given.folder / "carried" / "subsets.npz")
+    made.apart = {s: held[f"apart_items-{s}"] for s in sorted({seed for _, seed in texts})}
+    options: dict[str, Any] = {
+        "train": str(given.folder / "train.jsonl"), "by": "source", "scores": ("rouge", "entities"),
+        "permutations": 0, "matched": False, "normalize_to": "theta2", "control": "theta2",
+    }  # fmt: skip
+    found = run("overlap", scored, options, reporter=Silent())
+    table = Items(found, made)
+    rows = {
+        "sizes": {name: len(held[name]) for name in held.files},
+        "partition": found.tables["partition"],
+        "bins": found.tables["bins"],
+        "trends": found.tables["trends"],
+        "averages": list(averages(found, table, made)),
+        "contrasts": [r for a, b in COMPARED if a in table.scores and b in table.scores
+                      for r in contrast(a, b, table, None, 0.95)],
+        "neighbours": [r for arm in ("apart",) if arm in table.scores
+                       for r in neighbours(table, made, 0.95, arm)],
+    }  # fmt: skip
+    given.out.write_text(json.dumps(plain(rows), indent=1))
+    print(f"{given.out}: {', '.join(f'{name} {len(own)}' for name, own in rows.items())}")
+
+
+if __name__ == "__main__":
+    main()
