@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rote.core.errors import OptionError, RoteError
+from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.progress import Silent
 from tests.models import losses_twin as twin
 
@@ -18,7 +19,7 @@ torch = pytest.importorskip("torch", reason="training needs torch (extra `lm`)")
 pytest.importorskip("transformers", reason="training needs transformers (extra `lm`)")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
-from rote.models.training import losses  # noqa: E402
+from rote.models.training import loop, losses  # noqa: E402
 from rote.models.training.loop import TrainOptions, train  # noqa: E402
 from rote.models.training.objectives import Calibrating, Fitting  # noqa: E402
 from rote.models.training.pairs import Ragged, batches, tokens_of  # noqa: E402
@@ -218,6 +219,34 @@ def test_a_pair_that_never_fits_is_an_error(tmp_path: Path) -> None:
     loaded.model.forward = forward
     with pytest.raises(RoteError, match="one pair alone does not fit"):
         fitted(tmp_path / "m", loaded)
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a checkpoint is written, and while the model is: the next run goes on."""
+    fitted(tmp_path / "whole", tiny())
+    real, writes = loop.write_atomically, 0
+
+    def full(path: Path, data: bytes) -> None:
+        nonlocal writes
+        writes += 1
+        if writes == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        real(path, data)
+
+    monkeypatch.setattr(loop, "write_atomically", full)
+    with pytest.raises(InputError, match=r"No space left.*finished work is kept"):
+        fitted(tmp_path / "m", tiny())
+    loaded = tiny()
+
+    def save(path: Path) -> None:
+        raise RuntimeError("I/O error: No space left on device (os error 28)")
+
+    loaded.model.save_pretrained = save
+    with pytest.raises(InputError, match="Make room, then run the same command again"):
+        fitted(tmp_path / "m", loaded)
+    assert not (tmp_path / "m").exists()
+    fitted(tmp_path / "m", tiny())
+    assert weights(tmp_path / "m") == weights(tmp_path / "whole")
 
 
 def test_training_stops_when_the_validation_loss_does_not_fall(tmp_path: Path) -> None:

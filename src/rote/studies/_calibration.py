@@ -60,7 +60,7 @@ def calibrate(
     settings = {"calibrate": VERSION, "model": loaded.signature, "pairs": fingerprint(pairs),
                 **own, **how, "seed": seed}  # fmt: skip
     path = folder.with_name(f"{folder.name}.candidates.jsonl")
-    with clear_errors(folder, "the calibration"):
+    with clear_errors(folder.parent, "the calibration"):
         found = candidates(loaded, wanted, pairs, path, reporter)
     references = [one.reference for one in pairs]
     scored = ranks(found, references)

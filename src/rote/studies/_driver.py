@@ -165,7 +165,7 @@ _READERS: Mapping[str, Callable[[Any, Mapping[type, Any], Reporter], Any]] = {
     "results": _results,
     "index": _index,
     "prompts": lambda inputs, options, reporter: (
-        (inputs,) if isinstance(inputs, str) else tuple(map(str, inputs))
+        (str(inputs),) if isinstance(inputs, (str, Path)) else tuple(map(str, inputs))
     ),
 }
 

@@ -3,6 +3,7 @@ every step draws from a generator of its own, a checkpoint holds all that the re
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -93,7 +94,7 @@ def train(
     if (done := finished(folder, settings)) is not None:
         return done
     checkpoint = folder.with_name(f"{folder.name}.checkpoint")
-    with clear_errors(folder, "the training"):
+    with clear_errors(folder.parent, "the training"):
         return _train(
             loaded, objective, folder, checkpoint, options, seed, reporter, settings, held_out
         )
@@ -288,8 +289,10 @@ def _written(
             loaded.tokenizer.save_pretrained(partial)
         (partial / ACCOUNT).write_text(json.dumps(account), "utf-8")
         os.rename(partial, folder)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
+        if "No space left" in str(error):  # safetensors has an error of its own for it
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         raise
     checkpoint.unlink(missing_ok=True)
     return account
