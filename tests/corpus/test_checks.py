@@ -51,7 +51,7 @@ def test_duplicates_are_found_across_batches(batches):
 
 
 def test_ids_that_share_a_hash_are_no_duplicates(monkeypatch):
-    monkeypatch.setattr(_checks, "hash_id", lambda identity: len(identity) % 2)
+    monkeypatch.setattr(_checks, "hash_of", lambda identity: len(identity) % 2)
     check = DuplicateIds("skip")
     for line, ids in ((1, ["a", "bb", "c"]), (4, ["d", "bb", "e"]), (7, ["f", "a", "f"])):
         lines = list(range(line, line + 3))

@@ -209,7 +209,7 @@ class PieceWork:
         if self.out:
             places = {i for i, line in enumerate(batch.lines) if line in self.out}
             batch = batch.without(places, [])
-        ids = replace(batch, documents=[Document(d.id, "") for d in batch.documents])
+        ids = batch.bare()
         if not batch.documents:
             return Piece("", "", 0, 0, shard.size, [], Counter(), batch=ids)
         digests = [digest(document) for document in batch.documents]

@@ -7,10 +7,10 @@ processes. A file in this folder whose name does not begin with `_` is a reader.
 
 from __future__ import annotations
 
-from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest, hash_id
+from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest
 from rote.corpus._open import Corpus, Input, open_corpus
 from rote.corpus._paths import is_address, place_of
-from rote.corpus._shard import Batch, ReadOptions, Shard
+from rote.corpus._shard import Batch, ReadOptions, Shard, hash_id, hash_of
 from rote.corpus._tasks import Again, group_shards, map_again, map_shards
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "digest",
     "group_shards",
     "hash_id",
+    "hash_of",
     "is_address",
     "map_again",
     "map_shards",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._shard import Batch
+from rote.corpus._shard import Batch, hash_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 _IN_MEMORY = 64 * 2**20
 _LENGTH = 4  # bytes in front of each id in the file
-
-
-def hash_id(identity: bytes) -> int:
-    return int.from_bytes(blake2b(identity, digest_size=8).digest(), "big")
 
 
 class SeenIds:
@@ -40,7 +36,9 @@ class SeenIds:
         self._file.truncate()
         self._runs = []
 
-    def take(self, ids: Sequence[str], marks: Sequence[int]) -> dict[int, int]:
+    def take(
+        self, ids: Sequence[str], marks: Sequence[int], hashed: Sequence[int] = ()
+    ) -> dict[int, int]:
         """Which of these ids came before, here or earlier: their numbers, and the first's mark."""
         import numpy as np
 
@@ -48,7 +46,8 @@ class SeenIds:
         for number, identity in enumerate(ids):
             own.setdefault(identity, number)
         data = {identity: identity.encode("utf-8", "surrogatepass") for identity in own}
-        hashes = np.array(list(map(hash_id, data.values())), np.uint64)
+        made = [hashed[number] for number in own.values()] if hashed else map(hash_of, own)
+        hashes = np.array(list(made), np.uint64)
         before = self._look_up(data, hashes)
         new = np.array([identity not in before for identity in own], bool)
         firsts = np.array([marks[number] for number in own.values()], np.int64)
@@ -176,7 +175,8 @@ class DuplicateIds:
         if batch.file != self._file:
             self._file = batch.file
             self._seen.clear()
-        again = self._seen.take([document.id for document in batch.documents], batch.lines)
+        ids = [document.id for document in batch.documents]
+        again = self._seen.take(ids, batch.lines, batch.hashes)
         return self._without(batch, again) if again else batch
 
     def _without(self, batch: Batch, seen: dict[int, int]) -> Batch:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from typing import Any, ClassVar, Literal, Protocol
 
 from rote.core.document import Document
@@ -297,6 +298,15 @@ class Part:
     plain: str | None = None
 
 
+def hash_of(identity: str) -> int:
+    """64 bits that stand for an id, the same in every process."""
+    return hash_id(identity.encode("utf-8", "surrogatepass"))
+
+
+def hash_id(identity: bytes) -> int:
+    return int.from_bytes(blake2b(identity, digest_size=8).digest(), "big")
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The Documents of one shard, and what could not be used."""
@@ -307,6 +317,15 @@ class Batch:
     lines: list[int]
     problems: list[InputError]
     id_field: str | None = None
+    hashes: Sequence[int] = ()
+    """Of the ids, where they were made with the batch."""
+
+    def bare(self) -> Batch:
+        """Ids and lines, and the hashes by which ids are compared: all that travels back."""
+        ids = [document.id for document in self.documents]
+        return replace(
+            self, documents=[Document(each, "") for each in ids], hashes=list(map(hash_of, ids))
+        )
 
     def without(self, numbers: Container[int], problems: list[InputError]) -> Batch:
         """The batch without some of its documents, and what was wrong with them."""
@@ -316,6 +335,7 @@ class Batch:
             documents=[self.documents[i] for i in kept],
             lines=[self.lines[i] for i in kept],
             problems=[*self.problems, *problems],
+            hashes=[self.hashes[i] for i in kept] if self.hashes else (),
         )
 
 

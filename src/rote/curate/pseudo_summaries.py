@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -126,7 +126,7 @@ def summarized(shard: Shard) -> Piece:
     batch = shard.read()
     found = pairs([document.text for document in batch.documents])
     return Piece(
-        batch=replace(batch, documents=[Document(d.id, "") for d in batch.documents]),
+        batch=batch.bare(),
         size=shard.size,
         lines=[
             json_line(_record(document, pair)) if isinstance(pair, Pair) else pair

@@ -190,7 +190,7 @@ class Tokenizing:
                 for found, several in zip(digests, parts)
             ]
         return Piece(
-            batch=replace(batch, documents=[Document(d.id, "") for d in batch.documents]),
+            batch=batch.bare(),
             size=shard.size,
             layer=_without_spans(layers.derive(word, self.layer), self.bare),
             counts=np.fromiter(map(len, parts), np.int64, len(parts)),

@@ -121,7 +121,7 @@ class Preparation:
                 seen = glance([document.text for document in documents])
             annotation = annotators.get(self.words.annotator)(documents, own_layers(self.needs))
         return Piece(
-            batch=replace(batch, documents=[Document(d.id, "") for d in documents]),
+            batch=batch.bare(),
             size=size,
             sample=self._sample(documents, annotation),
             groups=[_group(document, self.fields.by, batch.label) for document in documents],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
-from rote.corpus import Batch, SeenIds, hash_id
+from rote.corpus import Batch, SeenIds, hash_of
 from rote.index.segments.documents import Documents
 
 
@@ -38,9 +38,11 @@ class KnownIds:
         if not batch.documents:
             return batch
         ids = [document.id for document in batch.documents]
-        in_index = self._in_index(ids)
+        hashes = batch.hashes or list(map(hash_of, ids))
+        in_index = self._in_index(ids, hashes)
         new = np.flatnonzero(~in_index).tolist()
-        again = self._seen.take([ids[i] for i in new], [batch.lines[i] for i in new])
+        lines, hashed = ([values[i] for i in new] for values in (batch.lines, hashes))
+        again = self._seen.take([ids[i] for i in new], lines, hashed)
         there = in_index.copy()
         there[[new[i] for i in again]] = True
         if not there.any():
@@ -63,9 +65,8 @@ class KnownIds:
             raise problems[0]
         return batch.without(set(np.flatnonzero(there).tolist()), problems)
 
-    def _in_index(self, ids: list[str]) -> NDArray[np.bool_]:
-        hashed = [hash_id(each.encode("utf-8", "surrogatepass")) for each in ids]
-        there = _among(self._hashes, np.array(hashed, np.uint64))
+    def _in_index(self, ids: list[str], hashes: Sequence[int]) -> NDArray[np.bool_]:
+        there = _among(self._hashes, np.array(hashes, np.uint64))
         # Two ids may share a hash: only the id itself decides.
         for i in np.flatnonzero(there).tolist():
             there[i] = any(held.find(ids[i]) is not None for held in self._held)

@@ -24,7 +24,6 @@ from rote.annotate.pieces import (
     read_piece,
 )
 from rote.annotate.store import Store
-from rote.core.document import Document
 from rote.corpus import Corpus, Problems, digest
 from rote.index.folders.ids import KnownIds
 from rote.index.folders.origin import Origin
@@ -184,7 +183,7 @@ def _look(path: Path, order: StoredOrder) -> Next:
         digests=[],
         seen=Counter(),
         items=tuple((name, len(layer.ids)) for name, layer in annotation.trees.items()),
-        batch=replace(batch, documents=[Document(d.id, "") for d in batch.documents]),
+        batch=batch.bare(),
     )
     return Next(order.size, piece, order.note, order.sealed)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus import hash_id
+from rote.corpus import hash_id, hash_of
 from rote.index.columns.packed import Bytes
 from rote.index.columns.parts import Vocabulary, decoded
 from rote.index.segments.part import RESTORE, Part
@@ -68,7 +68,7 @@ class Documents:
 
     def find(self, identity: str) -> int | None:
         """The number of the document with this id, the first if there are several."""
-        wanted = hash_id(identity.encode("utf-8", "surrogatepass"))
+        wanted = hash_of(identity)
         at = int(np.searchsorted(self._hashes, np.uint64(wanted)))
         while at < len(self) and int(self._hashes[at]) == wanted:
             number = int(self._hashed[at])

@@ -185,8 +185,7 @@ class _Work:
         index = _opened(*self.state) if self.state else self.index
         assert index is not None
         parts = [_traced(index, part, self.options) for part in _cut(batch)]
-        ids = [Document(document.id, "") for document in batch.documents]
-        return shard.size, replace(batch, documents=ids), parts
+        return shard.size, batch.bare(), parts
 
 
 @lru_cache(maxsize=1)
