@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rote
-from tests.e2e.watching import expect
+from tests.e2e.serving import serving
+from tests.e2e.watching import expect, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -88,3 +89,18 @@ def test_a_judge_marks_answers_stops_and_goes_on(browser: Browser, tmp_path: Pat
     found = rote.agreement(tmp_path / "ann.jsonl", key=tmp_path / "page.key.json")
     assert {name: one.texts for name, one in found.sources.items()} == {"all": 2, "few": 2}
     assert sum(2 * one.values["made_up"] for one in found.sources.values()) == 3
+
+
+def test_the_page_runs_in_the_app(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "summaries.jsonl"
+    record = {"id": "1", "doc_id": "d", "source": "all", "text": "A miller.",
+              "document": "The miller lost a lamp."}  # fmt: skip
+    file.write_text(json.dumps(record) + "\n")
+    with serving(tmp_path / "store", file) as app, watched(browser) as (page, _):
+        page.goto(app.at("/"))
+        page.get_by_role("link", name="judge its summaries").click()
+        page.locator("#judge").fill("bob")
+        page.locator("#begin").click()
+        mark(page)
+        assert say(page, 0) == "A miller."
+        expect(page.locator("h2")).to_have_text("Done")
