@@ -17,11 +17,13 @@ import numpy as np
 
 from rote.core.progress import Silent
 from rote.core.result import plain
+from rote.curate.interventions import Edit
 from rote.curate.pairs import Pair
 from rote.curate.reading import json_line
 from rote.studies._driver import run
 from rote.studies._repetition.arms import EMPTY, Arm, Trained
 from rote.studies._repetition.tables import Items, averages, contrast, neighbours
+from rote.studies.intervene import outcomes
 
 ARMS = {"theta2": Arm("theta2", "limited", 2), "all": Arm("all", "all"),
         "random": Arm("random", "random", 2), "apart": Arm("apart", "apart"),
@@ -29,6 +31,24 @@ ARMS = {"theta2": Arm("theta2", "limited", 2), "all": Arm("all", "all"),
         "brio_all": Arm("brio_all", "all", 0, True)}  # fmt: skip
 COMPARED = (("all", "theta2"), ("random", "theta2"), ("all", "random"), ("brio_all", "all"),
             ("brio_theta2", "all"), ("brio_theta2", "brio_all"))  # fmt: skip
+
+
+def changed(path: Path, made: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """What becomes of changed facts, by arm; the models of all seeds together."""
+    if not path.exists():
+        return []
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    edits = [
+        Edit(Pair(one["doc_id"], "", ""), 0, one["how"], one["type"], one["old"], one["new"], "")
+        for one in records
+    ]
+    place = {one["id"]: number for number, one in enumerate(records)}
+    texts: dict[str, list[list[str]]] = {}
+    for arm, own in made.items():
+        texts[arm] = [[] for _ in edits]
+        for one in own:
+            texts[arm][place[one["id"]]].append(one["text"])
+    return outcomes(edits, texts, 0.95)
 
 
 def main() -> None:
@@ -43,7 +63,7 @@ def main() -> None:
     pairs = read(given.data, TARGET)
     test = of_split(pairs, *VALIDATION)
     by_id = {one.id: one for one in test}
-    scored, edited = given.folder / "scored.jsonl", defaultdict(list)
+    scored, edited = given.folder / "scored.jsonl", defaultdict[str, list[dict[str, Any]]](list)
     texts: dict[tuple[str, int], Path] = {}
     with gzip.open(given.texts, "rt", encoding="utf-8") as lines, scored.open("wb") as out:
         for line in lines:
@@ -76,6 +96,7 @@ def main() -> None:
                       for r in contrast(a, b, table, None, 0.95)],
         "neighbours": [r for arm in ("apart",) if arm in table.scores
                        for r in neighbours(table, made, 0.95, arm)],
+        "outcomes": changed(given.folder / "edited.jsonl", edited),
     }  # fmt: skip
     given.out.write_text(json.dumps(plain(rows), indent=1))
     print(f"{given.out}: {', '.join(f'{name} {len(own)}' for name, own in rows.items())}")
