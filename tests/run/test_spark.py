@@ -318,10 +318,10 @@ def test_a_killed_driver_goes_on_where_it_was(spark: Engine, tmp_path: Path) -> 
 
 
 def test_an_executor_without_rote_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = _by_value(_task)("9.9", 1, b"")
+    task = _by_value(_task)("9.9", 1, b"", False)
     monkeypatch.setitem(sys.modules, "rote.core.distribution", None)
     with pytest.raises(OptionError, match=r"executor on \S+ has no rote .* needs rote 9\.9"):
-        list(_taken([task((0, b""))], "working", ""))
+        list(_taken(list(task((0, b""))), "working", ""))
 
 
 def test_an_executor_with_another_rote_is_told_so(

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any, TypeVar
 
 from rote.core.errors import InputError
@@ -126,7 +125,8 @@ class _Pairs:
     work: Callable[[Any], Iterable[tuple[Any, Any]]]
 
     def __call__(self, task: _Task) -> Iterator[tuple[Any, Any]]:
-        return chain.from_iterable(_Each(self.work)(task))
+        for number, shard in enumerate(task.shards()):
+            yield from self.work((shard, task.given[number]) if task.given else shard)
 
 
 @dataclass(frozen=True, slots=True)

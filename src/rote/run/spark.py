@@ -19,11 +19,11 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from rote.core.distribution import version
 from rote.core.errors import InputError, MissingExtra, OptionError, RoteError
-from rote.run.serial import PLACES, folded, in_order, place
+from rote.run.serial import PLACES, in_order, place
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -32,6 +32,7 @@ Value = TypeVar("Value")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]")
 # While the last tasks of one window run, cores that are free work on the next.
 _WINDOWS = 3
+_FAILED = "\0failed\0"
 # What so many shards give to a shuffle is about as much as one process should hold.
 _SHARDS_A_PART = 8
 
@@ -95,7 +96,8 @@ class Spark:
             return
         parts = max(self.jobs, len(every) // _SHARDS_A_PART)
         self._context.setJobGroup(uuid.uuid4().hex, doing)
-        pairs = self._tasks(partial(_folded, function, fold), every).flatMap(_pairs)
+        # Spark folds pairs as they come, and moves them to disk when they get many.
+        pairs = self._tasks(function, every, stream=True).map(_pair)
         joined = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
         try:
             for found in joined.mapPartitions(partial(_sorted, keep)).toLocalIterator(True):
@@ -106,14 +108,16 @@ class Spark:
     def share(self, value: Value) -> Any:
         return self._context.broadcast(value)
 
-    def _tasks(self, function: Callable[..., Any], numbered: list[tuple[int, Any]]) -> Any:
+    def _tasks(
+        self, function: Callable[..., Any], numbered: list[tuple[int, Any]], stream: bool = False
+    ) -> Any:
         """One task for each item; items travel as bytes, as rote may be missing over there."""
         from pyspark import cloudpickle
 
         dumps: Any = cloudpickle.dumps
         held = [(number, pickle.dumps(item, protocol=-1)) for number, item in numbered]
-        task = _by_value(_task)(version(), self._tries, dumps(function))
-        return self._context.parallelize(held, len(held)).map(task)
+        task = _by_value(_task)(version(), self._tries, dumps(function), stream)
+        return self._context.parallelize(held, len(held)).flatMap(task)
 
     def _results(
         self,
@@ -172,25 +176,18 @@ def _nothing(item: object) -> None:
     return None
 
 
-def _folded(function: Callable[[Any], Any], fold: Callable[[Any, Any], Any], item: Any) -> Any:
-    """Folded where the pairs are made, so that each key of a piece travels once."""
-    return list(folded(function(item), fold).items())
-
-
-class _Failed(NamedTuple):
-    """What went wrong in a task, in the place of a key."""
-
-    status: Any
-    error: Any
-
-
-def _pairs(found: tuple[Any, Any]) -> Any:
-    return found[1] if not found[0] else [(_Failed(*found), None)]
+def _pair(found: tuple[Any, Any]) -> tuple[Any, Any]:
+    """A pair that a task gave; what went wrong there travels like one."""
+    return found[1] if not found[0] else ((_FAILED, found[0]), found[1])
 
 
 def _part(width: int, key: Any) -> int:
     """What went wrong is in the first part, so that nothing is given out before it is raised."""
-    return 0 if isinstance(key, _Failed) else place(key) // width
+    return 0 if _is_failure(key) else place(key) // width
+
+
+def _is_failure(key: Any) -> bool:
+    return isinstance(key, tuple) and len(key) == 2 and bool(key[0] == _FAILED)
 
 
 def _sorted(
@@ -198,8 +195,8 @@ def _sorted(
 ) -> Iterator[tuple[Any, Any]]:
     """The pairs of a part in order, as results."""
     held = list(pairs)
-    yield from ((key.status, key.error) for key, _ in held if isinstance(key, _Failed))
-    whole = (pair for pair in held if not isinstance(pair[0], _Failed))
+    yield from ((key[1], error) for key, error in held if _is_failure(key))
+    whole = (pair for pair in held if not _is_failure(pair[0]))
     yield from (("", pair) for pair in in_order(whole, keep))
 
 
@@ -210,14 +207,17 @@ def _by_value(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-def _task(own: str, tries: int, pickled: bytes) -> Callable[[tuple[int, bytes]], tuple[Any, Any]]:
+def _task(
+    own: str, tries: int, pickled: bytes, stream: bool
+) -> Callable[[tuple[int, bytes]], Iterator[tuple[Any, Any]]]:
     """What an executor runs for one item; gives ("", result), or what went wrong and where.
 
-    What may be the machine's fault is raised, so that Spark tries it elsewhere; the last time it
-    is told. Sent by value: whatever it needs it imports itself.
+    A `stream` is a result that is given out bit by bit. What may be the machine's fault is raised,
+    so that Spark tries it elsewhere; the last time it is told. Sent by value: whatever it needs it
+    imports itself.
     """
 
-    def run(item: tuple[int, bytes]) -> tuple[Any, Any]:
+    def run(item: tuple[int, bytes]) -> Iterator[tuple[Any, Any]]:
         import pickle
         import socket
 
@@ -232,20 +232,24 @@ def _task(own: str, tries: int, pickled: bytes) -> Callable[[tuple[int, bytes]],
 
             there = version()
         except ImportError as error:
-            return ("missing", where), (own, str(error))
+            yield ("missing", where), (own, str(error))
+            return
         if there != own:
-            return ("version", where), (own, there)
+            yield ("version", where), (own, there)
+            return
         try:
-            return "", pickle.loads(pickled)(pickle.loads(held))
+            found = pickle.loads(pickled)(pickle.loads(held))
+            for each in found if stream else (found,):
+                yield "", each
         except Exception as error:
             machine = (OSError, MemoryError)
             outer = error.__cause__ or error.__context__
             if not isinstance(error, machine) and not isinstance(outer, machine):
-                return ("error", where), error
-            if not last:
+                yield ("error", where), error
+            elif not last:
                 raise
-            shown = error if isinstance(error, (OSError, MemoryError)) else str(error)
-            return ("machine", where), shown
+            else:
+                yield ("machine", where), error if isinstance(error, machine) else str(error)
 
     return run
 
