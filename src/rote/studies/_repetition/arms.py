@@ -25,6 +25,7 @@ from rote.models.training.loop import TrainOptions
 from rote.studies._calibration import Calibration, calibrate, write_resumed
 from rote.studies._training import Fit, fit, opened
 
+_STEPS = 400
 EMPTY = "."
 """What stands for a summary without a word: records hold texts, and it scores nothing."""
 
@@ -82,6 +83,10 @@ def trained(
 ) -> Trained:
     """Make what is missing: subsets, models, texts."""
     train, kept, test = _parts(options, every)
+    if options.from_config and not training.steps:
+        # Epochs of a small subset are too few updates for random weights to learn anything.
+        training = replace(training, steps=_STEPS)
+        reporter.say(f"random weights: {_STEPS} updates for every model; --steps gives others")
     folder: Path = options.output
     with clear_errors(folder, "the study"):
         _begin(folder, options, training, every)
