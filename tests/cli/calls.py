@@ -209,6 +209,7 @@ class World:
                 *("--min-words", "3", "--min-bits", "1", "--kinds", "verbatim"),
             ),
             "agreement": (self.answers,),
+            "decontaminate": (self.texts, "--against", self.texts, "--items", "texts"),
             "intervene": (self.texts,),
             "repetition-study": (self.texts, "--from-config", "tiny"),
             "count": (self.index, "the tin", "a mat"),

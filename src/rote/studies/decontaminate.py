@@ -49,7 +49,7 @@ class Options:
         "texts  [default: known by its fields]",
         metavar="NAME",
     )
-    interval: float = option(0.95, "level of intervals; 0: none", least=0, most=0.999)
+    interval: float = option(0.95, "level of intervals; 0 for none", least=0)
     output: Path = option(
         Path("rote-decontaminate"),
         "The folder; a new one, or one of the same run",
