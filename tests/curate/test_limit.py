@@ -298,7 +298,10 @@ class Elsewhere(Serial):
         {"most": (1,), "n": 400},
     ],
 )
-def test_ngrams_counted_elsewhere_are_the_same(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_ngrams_counted_elsewhere_are_the_same(
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rote.curate.limit_folder._room", lambda: 0.0)
     files = [train(tmp_path), tmp_path / "more.jsonl"]
     records = ['{"id": "0", "reference": ["a b c d e", "b c d e f"]}', '{"reference": "a A a A a"}']
     files[1].write_text("\n".join(records * 2))

@@ -6,6 +6,7 @@ the folder's place, which it gets when it is whole.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -62,7 +63,9 @@ def limit(
     reporter.say(_expected(first, options, works.jobs))
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
-    found = read(corpus, replace(work, bare=works.remote), engine=works, reporter=reporter)
+    # A shuffle takes far longer than numbering what fits here, so it is for what does not.
+    elsewhere = works.remote and first.words * _MEMORY > _room()
+    found = read(corpus, replace(work, bare=elsewhere), engine=works, reporter=reporter)
     if not len(found):
         raise InputError("the input holds no text that can be used")
     if before is not None:
@@ -73,7 +76,7 @@ def limit(
             f"--sizes asks for {max(options.sizes):,} texts, and the input has {len(found):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
-        if works.remote:
+        if elsewhere:
             found, counted = repeats_elsewhere(corpus, work, found, options, works)
         else:
             counted = repeats(found, options.n, min(options.most), _steps(advance))
@@ -89,6 +92,11 @@ def limit(
         manifest = _manifest(settings, options, found, counted, subsets, partial)
         write_manifest(partial, manifest)
     return Made(manifest, found.problems, new=True)
+
+
+def _room() -> float:
+    """Bytes that n-grams may take in this process."""
+    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _expected(first: Look, options: LimitOptions, jobs: int) -> str:
