@@ -39,6 +39,7 @@ from rote.measure._collect import collect
 from rote.measure._compute import compute
 from rote.measure._matched import matched
 from rote.measure._prepare import Fields, Words
+from rote.run import get
 
 SEEN = 0.005
 SURE = 4
@@ -162,7 +163,7 @@ def measured_moves(
         metric.needs(options),
         words=Words("ud", "rote"),
         fields=Fields((), None, None),
-        jobs=1,
+        engine=get(),
         reporter=Silent(),
     )
     count = len(texts)

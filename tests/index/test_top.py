@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.index.columns.packed import bits_for, pack
+from rote.index.columns.packed import Stream, bits_for, pack
 from rote.index.columns.parts import Column, Vocabulary
 from rote.index.counting import frequent as top
 from rote.index.counting import top_keys
@@ -59,7 +59,8 @@ def without_suffixes(texts: twins.Texts) -> Column:
     vocabulary = Vocabulary.of(sorted({item for text in texts for item in text}))
     ids = twins.stream(texts, vocabulary)
     ends = twins.read_only(np.flatnonzero(ids == 0).astype(np.int64))
-    return Column("lower", pack(ids, bits_for(len(vocabulary) - 1)), vocabulary, None, ends)
+    packed = Stream(pack(ids, bits_for(len(vocabulary) - 1)))
+    return Column("lower", packed, vocabulary, None, ends)
 
 
 @given(short_texts, lengths, st.integers(1, 4), st.none() | st.integers(0, 20))

@@ -173,6 +173,7 @@ def benchmarks() -> dict[str, list[dict[str, Any]]]:
             | {"arguments": [[first, " never at all"], [first, f" {rest}"]]}
         )
         found["piqa"].append({**name, "goal": first, "sol1": "no", "sol2": rest, "label": 1})
+        found["questions"].append({**name, "question": first, "answer": rest})
         found["texts"].append({**name, "text": text})
         found["winogrande"].append(
             {**name, "sentence": gap, "option1": "No", "option2": words[7], "answer": 2}

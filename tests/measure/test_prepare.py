@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rote import run
 from rote.annotate.annotators import get
 from rote.annotate.trees import head_distances, head_layer
 from rote.core.document import Document
@@ -28,7 +29,7 @@ def collected(path: Path, *needs: Need, on_error: Any = "stop") -> Collected:
         needs,
         words=Words("ud", "rote"),
         fields=Fields(),
-        jobs=1,
+        engine=run.get(),
         reporter=Silent(),
     )
 

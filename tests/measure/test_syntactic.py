@@ -26,6 +26,7 @@ from rote.measure._sentences import sentences_of
 from rote.measure._trees.edit_distance import distances_from, trees_of
 from rote.measure._trees.histograms import histograms
 from rote.measure.syntactic import HEAD, UPOS, WORD, Options
+from rote.run import get
 
 from .trees import Tree, conllu, grown, layers_of, trees
 
@@ -253,7 +254,8 @@ def edit_twin(one: Tree, other: Tree) -> int:
 
 def edit_distance(one: Tree, other: Tree) -> float:
     upos, head = layers_of([[one], [other]])
-    (found,) = distances_from(trees_of(upos, head, sentences_of(upos)), (0, 2))
+    trees = get().share(trees_of(upos, head, sentences_of(upos)))
+    (found,) = distances_from(trees, (0, 2))
     return found
 
 

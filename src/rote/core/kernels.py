@@ -27,7 +27,7 @@ _Dispatcher: Any = import_module("numba.core.registry").CPUDispatcher
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def _njit(*, cache: bool = False, **options: Any) -> Any:
+def _njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
     """As numba's: compile a function for the types that it is called with, when it is called."""
     given = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, **options}
 
@@ -37,7 +37,7 @@ def _njit(*, cache: bool = False, **options: Any) -> Any:
             kernel.enable_caching()
         return kernel
 
-    return made
+    return made if function is None else made(function)
 
 
 if TYPE_CHECKING:
