@@ -245,6 +245,14 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
     assert set(left) <= {"lock"}  # killed when all was done but to remove it
 
 
+def test_an_error_before_anything_is_finished_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text("no record\n")
+    with pytest.raises(InputError):
+        made(path, tmp_path / "out")
+    assert [each.name for each in tmp_path.iterdir()] == ["broken.jsonl"]
+
+
 def test_what_is_finished_is_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,12 @@ def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, P
         with locked(partial, command):
             for folder in (made, notes):
                 remove_halves(folder, lambda _: True)
-            yield made, notes
+            try:
+                yield made, notes
+            except BaseException:
+                if not any(notes.iterdir()):  # nothing to go on with
+                    shutil.rmtree(partial)
+                raise
             shutil.rmtree(notes)
             os.rename(made, path)
             shutil.rmtree(partial)
