@@ -21,7 +21,6 @@ from rote.curate.folder import MANIFEST
 from rote.curate.limit import LimitOptions, Repeats, choose, ranks, repeats, walked
 from rote.curate.limit_folder import limit
 from rote.curate.reading import Read
-from rote.run.serial import Serial
 
 Parts = list[list[int]]
 """A text: runs of words that no n-gram crosses."""
@@ -283,12 +282,6 @@ def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
-class Elsewhere(Serial):
-    """As an engine of other machines, which are here."""
-
-    remote = True
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -298,17 +291,18 @@ class Elsewhere(Serial):
         {"most": (1,), "n": 400},
     ],
 )
-def test_ngrams_counted_elsewhere_are_the_same(
+def test_ngrams_without_room_for_all_are_the_same(
     tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rote.curate.limit_folder._room", lambda: 0.0)
     files = [train(tmp_path), tmp_path / "more.jsonl"]
     records = ['{"id": "0", "reference": ["a b c d e", "b c d e f"]}', '{"reference": "a A a A a"}']
     files[1].write_text("\n".join(records * 2))
-    for folder, engine in (("here", None), ("elsewhere", Elsewhere())):
+    for folder in ("room", "little"):
         corpus = open_corpus(files, ReadOptions(on_error="skip"))
-        limit(corpus, tmp_path / folder, LimitOptions(**options), engine=engine)
-    assert contents(tmp_path / "here") == contents(tmp_path / "elsewhere")
+        limit(corpus, tmp_path / folder, LimitOptions(**options))
+        monkeypatch.setattr("rote.measure._ngram_kernels.room", lambda: 5_000.0)
+        monkeypatch.setattr("rote.core.column.room", lambda: 5_000.0)
+    assert contents(tmp_path / "room") == contents(tmp_path / "little")
 
 
 def test_the_order_of_the_texts_changes_nothing(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
         assert sorted(known) == list(range(repeated))
         assert len(set(known.values())) == repeated
     own, shared, counts, shared_ends, shared_kinds = _ngram_kernels.shared_sets(
-        numbers, starts, ends, longest, repeated
+        numbers, starts, ends, longest, repeated, counted=True
     )
 
     sets = [Counter(ngrams(text, longest)) for text in texts]
@@ -241,3 +241,27 @@ def test_ngram_table_grows_without_losing_any() -> None:
         every = Counter(gram for text in both for gram in ngrams(text, n))
         assert repeated == sum(count > 1 for count in every.values())
         assert once == len(every) - repeated
+
+
+@pytest.mark.parametrize("bytes_free", [400, 20_000, 500_000])
+def test_ngrams_that_do_not_fit_are_numbered_alike(
+    bytes_free: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    ids = rng.integers(0, 60, 20_000).astype(np.int32)
+    ends = np.sort(rng.integers(0, len(ids), 40))
+    ends[-1] = len(ids)
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))
+
+    def found() -> list[object]:
+        made = []
+        for n, numbers, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 60, 5):
+            held = [numbers[a : max(a, b - n + 1)].tolist() for a, b in zip(starts, ends)]
+            sets = _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated, counted=True)
+            made.append((n, held, repeated, once, [np.asarray(part).tolist() for part in sets]))
+        return made
+
+    whole = found()
+    monkeypatch.setattr(_ngram_kernels, "room", lambda: bytes_free)
+    monkeypatch.setattr("rote.core.column.room", lambda: bytes_free)
+    assert found() == whole

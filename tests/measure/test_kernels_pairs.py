@@ -97,7 +97,7 @@ def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
     ids, starts, ends = columns(texts)
     chosen = np.array(take, np.int64)
     sets = [
-        _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated)
+        _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated, counted=True)
         for n, numbers, repeated, _ in _ngram_kernels.number_ngrams(ids, starts, ends, 4, 4)
     ]
     some = [texts[text] for text in take]

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from operator import add
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -167,9 +166,7 @@ def built(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, 
 
 def limited(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
     options = LimitOptions(n=2, most=(3,), seeds=2)
-    # As if there were no room for the n-grams here, so that they are counted by a shuffle.
-    with mock.patch("rote.curate.limit_folder._room", return_value=0.0):
-        limit(open_corpus(files, ReadOptions(**read)), path, options, engine=engine)
+    limit(open_corpus(files, ReadOptions(**read)), path, options, engine=engine)
     return tree(path)
 
 

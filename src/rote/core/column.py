@@ -7,6 +7,7 @@ a measure over a corpus of any size sees a plain numpy array.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from typing import Any
 
@@ -14,6 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 256 * 1024 * 1024
+_OF_ROOM = 8
+
+
+def room() -> float:
+    """Bytes of memory that work on a corpus may take: half of what the machine has."""
+    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def empty(size: int, dtype: Any) -> NDArray[Any]:
+    """An array to be written from its start to its end; a large one is in a temporary file."""
+    if size * np.dtype(dtype).itemsize * _OF_ROOM <= room():
+        return np.empty(size, dtype)
+    with tempfile.TemporaryFile(prefix="rote-") as file:
+        return np.memmap(file, dtype=dtype, mode="w+", shape=(size,)).view(np.ndarray)
 
 
 class Column:

@@ -9,7 +9,7 @@ line ends in quotes) is one task, which gives the results of all its shards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -20,7 +20,6 @@ from rote.corpus._shard import Shard, failure_of
 from rote.run import Engine
 
 Out = TypeVar("Out")
-Value = TypeVar("Value")
 Again = Callable[[Callable[[Shard], Out]], Out]
 """Applies another function to the shard that a result was made from."""
 
@@ -63,21 +62,6 @@ def map_again(
             yield partial(_again, engine, task, place, doing), result
 
 
-def group_shards(
-    work: Callable[[Any], Iterable[tuple[Any, Value]]],
-    corpus: Corpus,
-    engine: Engine,
-    fold: Callable[[Value, Value], Value],
-    *,
-    doing: str,
-    given: Callable[[int], Any] | None = None,
-    keep: Callable[[Value], bool] | None = None,
-) -> Iterator[tuple[Any, Value]]:
-    """What the work on all shards gives, grouped by key; `given` as above."""
-    tasks = (_with(task, given) for task in _tasks(corpus, engine))
-    return engine.group(_Pairs(work), tasks, fold, keep=keep, doing=doing)
-
-
 def _with(task: _Task, given: Callable[[int], Any] | None) -> _Task:
     return task if given is None else replace(task, given=tuple(map(given, task.numbers)))
 
@@ -118,15 +102,6 @@ class _Each:
         if not task.given:
             return [self.work(shard) for shard in task.shards()]
         return [self.work((shard, own)) for shard, own in zip(task.shards(), task.given)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    work: Callable[[Any], Iterable[tuple[Any, Any]]]
-
-    def __call__(self, task: _Task) -> Iterator[tuple[Any, Any]]:
-        for number, shard in enumerate(task.shards()):
-            yield from self.work((shard, task.given[number]) if task.given else shard)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,21 +69,19 @@ def above(
     n: int,
     frequency: Array,
     least: int,
-) -> tuple[Array, Array, Array]:
+    grams: Array,
+) -> tuple[Array, Array]:
     """The n-grams that stand more than `least` times, text by text and numbered anew.
 
-    The others can never reach a limit of `least` or more. Gives the numbers one after another,
-    where each text ends among them, and for each number the place where it first stands.
+    The others can never reach a limit of `least` or more. Writes the numbers one after another;
+    gives where each text ends among them, and for each number the place where it first stands.
     """
     renumbered = np.full(len(frequency), ONCE, np.int32)
     kept = 0
-    total = 0
     for number in range(len(frequency)):
         if frequency[number] > least:
             renumbered[number] = kept
             kept += 1
-            total += frequency[number]
-    grams = np.empty(total, np.int32)
     text_ends = np.empty(len(last_parts), np.int64)
     places = np.full(kept, -1, np.int64)
     filled = 0
@@ -101,7 +99,7 @@ def above(
                         places[number] = place
         first = last_parts[text]
         text_ends[text] = filled
-    return grams, text_ends, places
+    return text_ends, places
 
 
 @njit(cache=True, nogil=True)

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.column import empty
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Progress, check_options, option
@@ -120,19 +121,17 @@ def repeats(read: Read, n: int, least: int, progress: Progress = lambda share: N
     from rote.curate._limit_kernels import above, frequencies, most_frequent
     from rote.measure._ngram_kernels import number_ngrams
 
-    if len(read.ids) >= 2**31:
-        raise OptionError(
-            f"there are {len(read.ids):,} words, and n-grams of at most 2,147,483,647 can be "
-            "numbered: give fewer texts"
-        )
     starts, ends = read.part_starts, read.part_ends
     *_, (_, numbers, kinds, _) = number_ngrams(read.ids, starts, ends, len(read.vocabulary), n)
     progress(0.8)
     frequency = frequencies(numbers, starts, ends, kinds, n)
     everywhere, inside = most_frequent(numbers, starts, ends, read.last_parts, n, frequency)
-    grams, text_ends, places = above(numbers, starts, ends, read.last_parts, n, frequency, least)
+    high = frequency[frequency > least]
+    grams = empty(int(high.sum()), np.int32)
+    parts = (starts, ends, read.last_parts)
+    text_ends, places = above(numbers, *parts, n, frequency, least, grams)
     progress(1.0)
-    return Repeats(grams, text_ends, frequency[frequency > least], places, everywhere, inside)
+    return Repeats(grams, text_ends, high, places, everywhere, inside)
 
 
 def choose(

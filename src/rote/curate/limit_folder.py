@@ -6,10 +6,9 @@ the folder's place, which it gets when it is whole.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, map_shards
 from rote.curate.folder import manifest_before, new_folder, refuse_other_input, write_manifest
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
-from rote.curate.limit_elsewhere import repeats_elsewhere
 from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, read
 
 SCHEMA = 1
@@ -63,9 +61,7 @@ def limit(
     reporter.say(_expected(first, options, works.jobs))
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
-    # A shuffle takes far longer than numbering what fits here, so it is for what does not.
-    elsewhere = works.remote and first.words * _MEMORY > _room()
-    found = read(corpus, replace(work, bare=elsewhere), engine=works, reporter=reporter)
+    found = read(corpus, work, engine=works, reporter=reporter)
     if not len(found):
         raise InputError("the input holds no text that can be used")
     if before is not None:
@@ -76,10 +72,7 @@ def limit(
             f"--sizes asks for {max(options.sizes):,} texts, and the input has {len(found):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
-        if elsewhere:
-            found, counted = repeats_elsewhere(corpus, work, found, options, works)
-        else:
-            counted = repeats(found, options.n, min(options.most), _steps(advance))
+        counted = repeats(found, options.n, min(options.most), _steps(advance))
     with reporter.stage("choosing texts", 1.0) as advance:
         subsets = choose(counted, found.keys, options, threads=jobs, progress=_steps(advance))
     # As large as their share of the input, unless that is packed.
@@ -92,11 +85,6 @@ def limit(
         manifest = _manifest(settings, options, found, counted, subsets, partial)
         write_manifest(partial, manifest)
     return Made(manifest, found.problems, new=True)
-
-
-def _room() -> float:
-    """Bytes that n-grams may take in this process."""
-    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _expected(first: Look, options: LimitOptions, jobs: int) -> str:

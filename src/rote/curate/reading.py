@@ -172,8 +172,6 @@ class Tokenizing:
     beside: tuple[str, ...] = ()
     """Fields whose values are kept beside the words."""
     sentences: bool = False
-    bare: bool = False
-    """Whether how many words there are is enough: then they stay where they were read."""
 
     def __call__(self, shard: Shard) -> Piece:
         own = self.field is None or self.field == shard.fields.text
@@ -192,7 +190,7 @@ class Tokenizing:
         return Piece(
             batch=batch.bare(),
             size=shard.size,
-            layer=_without_spans(layers.derive(word, self.layer), self.bare),
+            layer=_without_spans(layers.derive(word, self.layer)),
             counts=np.fromiter(map(len, parts), np.int64, len(parts)),
             digests=digests,
             beside={n: [d.meta.get(n) for d in batch.documents] for n in self.beside},
@@ -336,7 +334,7 @@ def kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
         piece,
         layer=replace(
             piece.layer,
-            ids=piece.layer.ids[words] if len(piece.layer.ids) else piece.layer.ids,
+            ids=piece.layer.ids[words],
             text_ends=np.cumsum(lengths[parts]),
             # A sentence is within one text, so the word before its end tells whether it stays.
             sentence_ends=None
@@ -349,8 +347,7 @@ def kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
     )
 
 
-def _without_spans(layer: Layer, bare: bool) -> Layer:
+def _without_spans(layer: Layer) -> Layer:
     # Twice the size of the words, and nobody asks where they stand.
     nothing = np.empty(0, np.int32)
-    layer = replace(layer, starts=nothing, ends=nothing)
-    return replace(layer, ids=nothing, vocabulary=()) if bare else layer
+    return replace(layer, starts=nothing, ends=nothing)

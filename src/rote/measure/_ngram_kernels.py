@@ -8,21 +8,27 @@ texts the large majority, are a count per text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from rote.core.array_types import Array
+from rote.core.column import empty, room
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 
 Integer: TypeAlias = int | np.integer[Any]
 
+BYTES = 36
+"""Of memory for each n-gram, while those of a text are numbered."""
+MOST_PARTS = 1 << 12
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 EMPTY = -1
 ONCE = -1
 AHEAD = 256
+MOST = 2**31 - 1 - AHEAD
 
 
 def number_ngrams(
@@ -31,31 +37,55 @@ def number_ngrams(
     """For n = 1, 2, ... `longest`: n, numbers by place, how many there are, how many stand once.
 
     `numbers[p]` belongs to the n-gram that starts at p: ONCE if it stands nowhere
-    else, without meaning where a text holds no such n-gram. It is the same array
-    each time, overwritten for the next n.
+    else, without meaning where a text holds no such n-gram. They follow the order in which n-grams
+    first stand. It is the same array each time, overwritten for the next n.
     """
-    check_countable(ids)
-    numbers, repeated, once = number_words(ids, kinds)
+    numbers = empty(len(ids), np.int32)
+    repeated, once = number_words(ids, kinds, numbers)
     yield 1, numbers, repeated, once
     for n in range(2, longest + 1):
-        repeated, once = lengthen(numbers, starts, ends, n)
+        repeated, once = _longer(numbers, starts, ends, n)
         yield n, numbers, repeated, once
 
 
-def check_countable(ids: Array) -> None:
-    """Numbers of n-grams are 32-bit: refuse what would overflow instead of miscounting."""
-    if len(ids) >= 2**31:
-        raise OptionError(
-            "exact sets of n-grams hold at most 2,147,483,647 words: take fewer texts, "
-            "or leave the measure out (for lexical: ngram_max 0)"
-        )
+def _longer(numbers: Array, starts: Array, ends: Array, n: int) -> tuple[int, int]:
+    """The numbers of (n-1)-grams become those of n-grams, in place: how many stand more than once,
+    and how many only once. Where there is no room for a table of all, it is done in parts."""
+    parts = min(MOST_PARTS, max(1, math.ceil(len(numbers) * BYTES / room())))
+    before = numbers
+    if parts > 1:
+        before = empty(len(numbers), np.int32)
+        before[:] = numbers
+    repeated = once = 0
+    for part in range(parts):
+        repeated, alone = lengthen(before, numbers, starts, ends, n, parts, part, repeated)
+        once += alone
+        if repeated < 0:
+            raise OptionError(
+                "more than 2,147,483,647 different n-grams cannot be numbered: take fewer texts, "
+                "or leave the measure out (for lexical: ngram_max 0)"
+            )
+    if parts > 1:
+        put_in_order(numbers, starts, ends, n, repeated)
+    return repeated, once
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _spread(key: Integer) -> Any:
+    spread = np.uint64(key) * GOLDEN
+    spread ^= spread >> np.uint64(32)
+    return spread * GOLDEN
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _slot(key: Integer, size: int) -> Integer:
-    spread = np.uint64(key) * GOLDEN
-    spread ^= spread >> np.uint64(32)
-    return np.int64((spread * GOLDEN) >> np.uint64(20)) & (size - 1)
+    return np.int64(_spread(key) >> np.uint64(20)) & (size - 1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _part(key: Integer, parts: int) -> Integer:
+    """By the highest bits, which no table is large enough for."""
+    return np.int64((_spread(key) >> np.uint64(52)) * np.uint64(parts) >> np.uint64(12))
 
 
 @njit(cache=True, nogil=True)
@@ -74,8 +104,8 @@ def _grown(table: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def number_words(ids: Array, kinds: int) -> tuple[Array, int, int]:
-    """Numbers of the words that stand more than once; how many do, and how many do not."""
+def number_words(ids: Array, kinds: int, numbers: Array) -> tuple[int, int]:
+    """Number the words that stand more than once; how many do, and how many do not."""
     counts = np.zeros(kinds, np.int64)
     for word in ids:
         counts[word] += 1
@@ -88,17 +118,22 @@ def number_words(ids: Array, kinds: int) -> tuple[Array, int, int]:
             repeated += 1
         else:
             once += counts[word]
-    numbers = np.empty(len(ids), np.int32)
     for place in range(len(ids)):
         numbers[place] = renumbered[ids[place]]
-    return numbers, repeated, once
+    return repeated, once
 
 
 @njit(cache=True, nogil=True)
 def _look_up(
-    table: Array, kinds: int, keys: Array, places: Array, numbers: Array, again: Array
+    table: Array,
+    first: int,
+    kinds: int,
+    keys: Array,
+    places: Array,
+    numbers: Array,
+    again: Array,
 ) -> int:
-    """Number the n-grams with these keys, new ones from `kinds` on; the next free number."""
+    """Number the n-grams with these keys from `first` on; how many there are then."""
     size = len(table)
     # All first slots are read before any is acted on, so that memory is waited for once.
     slots = np.empty(len(keys), np.int64)
@@ -119,49 +154,62 @@ def _look_up(
             kinds += 1
         else:
             again[table[slot, 1]] = True
-        numbers[places[step]] = table[slot, 1]
+        numbers[places[step]] = first + table[slot, 1]
     return kinds
 
 
 @njit(cache=True, nogil=True)
-def lengthen(numbers: Array, starts: Array, ends: Array, n: int) -> tuple[int, int]:
-    """Turn the numbers of (n-1)-grams into those of n-grams, in place.
+def lengthen(
+    before: Array,
+    numbers: Array,
+    starts: Array,
+    ends: Array,
+    n: int,
+    parts: int,
+    part: int,
+    first: int,
+) -> tuple[int, int]:
+    """Number the n-grams of a part from `first` on, by the numbers of (n-1)-grams from `before`.
 
-    Gives how many n-grams stand more than once, and how many only once.
+    Gives the next number, negative where there is none left, and how many stand only once. With
+    one part `before` may be `numbers` itself.
     """
-    candidates = 0
-    once = 0
-    for text in range(len(starts)):
-        for place in range(starts[text], ends[text] - n + 1):
-            if numbers[place] != ONCE and numbers[place + 1] != ONCE:
-                candidates += 1
-            else:
-                once += 1
-
     table = np.full((1 << 16, 2), EMPTY, np.int64)
-    again = np.empty(candidates, np.bool_)
+    again = np.empty(len(table), np.bool_)
     keys = np.empty(AHEAD, np.int64)
     places = np.empty(AHEAD, np.int64)
     kinds = 0
+    once = 0
     waiting = 0
     for text in range(len(starts)):
         for place in range(starts[text], ends[text] - n + 1):
             # Writing at a place is safe: only the place before it reads it, and has done so.
-            if numbers[place] == ONCE or numbers[place + 1] == ONCE:
+            if before[place] == ONCE or before[place + 1] == ONCE:
                 numbers[place] = ONCE
+                once += part == 0
                 continue
-            keys[waiting] = (np.int64(numbers[place]) << 32) | np.int64(numbers[place + 1])
+            key = (np.int64(before[place]) << 32) | np.int64(before[place + 1])
+            if parts > 1 and _part(key, parts) != part:
+                if part == 0:
+                    numbers[place] = ONCE
+                continue
+            keys[waiting] = key
             places[waiting] = place
             waiting += 1
             if waiting == AHEAD:
-                kinds = _look_up(table, kinds, keys, places, numbers, again)
+                kinds = _look_up(table, first, kinds, keys, places, numbers, again)
                 waiting = 0
+                if first + kinds > MOST:
+                    return -1, 0
                 if 3 * (kinds + AHEAD) > 2 * len(table):
                     table = _grown(table)
-    kinds = _look_up(table, kinds, keys[:waiting], places[:waiting], numbers, again)
+                    more = np.empty(len(table), np.bool_)
+                    more[:kinds] = again[:kinds]
+                    again = more
+    kinds = _look_up(table, first, kinds, keys[:waiting], places[:waiting], numbers, again)
 
     renumbered = np.full(kinds, ONCE, np.int32)
-    repeated = 0
+    repeated = first
     for number in range(kinds):
         if again[number]:
             renumbered[number] = repeated
@@ -170,21 +218,48 @@ def lengthen(numbers: Array, starts: Array, ends: Array, n: int) -> tuple[int, i
             once += 1
     for text in range(len(starts)):
         for place in range(starts[text], ends[text] - n + 1):
-            if numbers[place] != ONCE:
-                numbers[place] = renumbered[numbers[place]]
+            if numbers[place] >= first:
+                numbers[place] = renumbered[numbers[place] - first]
     return repeated, once
 
 
 @njit(cache=True, nogil=True)
+def put_in_order(numbers: Array, starts: Array, ends: Array, n: int, kinds: int) -> None:
+    """Number n-grams anew, in the order in which they first stand."""
+    renumbered = np.full(kinds, ONCE, np.int32)
+    known = 0
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text] - n + 1):
+            number = numbers[place]
+            if number != ONCE:
+                if renumbered[number] == ONCE:
+                    renumbered[number] = known
+                    known += 1
+                numbers[place] = renumbered[number]
+
+
 def shared_sets(
-    numbers: Array, starts: Array, ends: Array, n: int, kinds: int
+    numbers: Array, starts: Array, ends: Array, n: int, kinds: int, *, counted: bool = False
 ) -> tuple[Array, Array, Array, Array, int]:
     """Each text's set of n-grams, split by whether another text holds the n-gram too.
 
     Gives: how many n-grams of its own each text has; the shared ones, renumbered,
-    text after text, with their counts in the text; where each text ends there;
-    how many shared ones there are.
+    text after text, with their counts in the text if they are `counted`; where each text ends
+    there; how many shared ones there are.
     """
+    own, renumbered, shared_kinds, most = _shared(numbers, starts, ends, n, kinds)
+    shared, counts = empty(most, np.int32), empty(most if counted else 0, np.int32)
+    shared_ends = _fill(numbers, starts, ends, n, renumbered, shared_kinds, shared, counts)
+    filled = int(shared_ends[-1]) if len(shared_ends) else 0
+    return own, shared[:filled], counts[:filled], shared_ends, shared_kinds
+
+
+@njit(cache=True, nogil=True)
+def _shared(
+    numbers: Array, starts: Array, ends: Array, n: int, kinds: int
+) -> tuple[Array, Array, int, int]:
+    """How many n-grams only one text holds, by text; the others numbered anew, and how many those
+    are; how often they stand in all."""
     several = -2
     own = np.zeros(len(starts), np.int64)
     owner = np.full(kinds, -1, np.int32)
@@ -197,22 +272,33 @@ def shared_sets(
                 owner[number] = text
             elif owner[number] != text:
                 owner[number] = several
-
-    renumbered = np.full(kinds, -1, np.int32)
     shared_kinds = 0
-    for number in range(kinds):
+    for number in range(kinds):  # in place: owners become numbers
         if owner[number] == several:
-            renumbered[number] = shared_kinds
+            owner[number] = shared_kinds
             shared_kinds += 1
         elif owner[number] >= 0:
             own[owner[number]] += 1
-
+            owner[number] = -1
     most = 0
     for text in range(len(starts)):
         for place in range(starts[text], ends[text] - n + 1):
-            most += numbers[place] != ONCE and renumbered[numbers[place]] >= 0
-    shared = np.empty(most, np.int32)
-    counts = np.empty(most, np.int32)
+            most += numbers[place] != ONCE and owner[numbers[place]] >= 0
+    return own, owner, shared_kinds, most
+
+
+@njit(cache=True, nogil=True)
+def _fill(
+    numbers: Array,
+    starts: Array,
+    ends: Array,
+    n: int,
+    renumbered: Array,
+    shared_kinds: int,
+    shared: Array,
+    counts: Array,
+) -> Array:
+    """Write each text's shared n-grams; where each text ends there."""
     shared_ends = np.empty(len(starts), np.int64)
     entry = np.full(shared_kinds, -1, np.int64)
     filled = 0
@@ -225,14 +311,16 @@ def shared_sets(
             if number < 0:
                 continue
             if entry[number] >= begin:
-                counts[entry[number]] += 1
+                if len(counts):
+                    counts[entry[number]] += 1
             else:
                 entry[number] = filled
                 shared[filled] = number
-                counts[filled] = 1
+                if len(counts):
+                    counts[filled] = 1
                 filled += 1
         shared_ends[text] = filled
-    return own, shared[:filled].copy(), counts[:filled].copy(), shared_ends, shared_kinds
+    return shared_ends
 
 
 @njit(cache=True, nogil=True)

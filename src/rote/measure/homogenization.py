@@ -210,7 +210,7 @@ def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngram
     from rote.measure._pair_kernels import BLEU_LENGTHS
 
     return tuple(
-        shared_sets(numbers, starts, ends, n, repeated)[1:]
+        shared_sets(numbers, starts, ends, n, repeated, counted=True)[1:]
         for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, BLEU_LENGTHS)
     )
 

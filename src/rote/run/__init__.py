@@ -60,13 +60,12 @@ class Engine(Protocol):
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
-        keep: Callable[[Value], bool] | None = None,
         doing: str = "working",
     ) -> Iterator[tuple[Any, Value]]:
         """All keys that the function gives, each with its values folded into one.
 
-        Nothing is left out but what, when all is folded, is not to `keep`. The order is that of a
-        hash of the keys, on every engine. Values are folded in any order: `fold` must not mind.
+        Nothing is left out. The order is that of a hash of the keys, on every engine. Values are
+        folded in any order: `fold` must not mind.
         """
         ...
 

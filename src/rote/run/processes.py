@@ -85,10 +85,9 @@ class Processes:
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
-        keep: Callable[[Value], bool] | None = None,
         doing: str = "working",
     ) -> Iterator[tuple[Any, Value]]:
-        return all_in_order(self.map(_Folding(function, fold), items, doing=doing), fold, keep)
+        return all_in_order(self.map(_Folding(function, fold), items, doing=doing), fold)
 
     def share(self, value: Value) -> _InFile[Value]:
         return _InFile(value)

@@ -51,10 +51,9 @@ class Serial:
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
-        keep: Callable[[Value], bool] | None = None,
         doing: str = "working",
     ) -> Iterator[tuple[Any, Value]]:
-        return all_in_order(map(function, items), fold, keep)
+        return all_in_order(map(function, items), fold)
 
     def share(self, value: Value) -> Here[Value]:
         return Here(value)
@@ -73,18 +72,14 @@ def folded(
 def all_in_order(
     several: Iterable[Iterable[tuple[Any, Value]]],
     fold: Callable[[Value, Value], Value],
-    keep: Callable[[Value], bool] | None,
 ) -> Iterator[tuple[Any, Value]]:
     """All of it as one, in order."""
-    yield from in_order(folded((pair for pairs in several for pair in pairs), fold).items(), keep)
+    yield from in_order(folded((pair for pairs in several for pair in pairs), fold).items())
 
 
-def in_order(
-    pairs: Iterable[tuple[Any, Value]], keep: Callable[[Value], bool] | None
-) -> list[tuple[Any, Value]]:
-    """Pairs by the place of their key, and by the key itself; those alone that are to be kept."""
-    kept = (pair for pair in pairs if keep is None or keep(pair[1]))
-    return sorted(kept, key=lambda pair: (place(pair[0]), pair[0]))
+def in_order(pairs: Iterable[tuple[Any, Value]]) -> list[tuple[Any, Value]]:
+    """Pairs by the place of their key, and by the key itself."""
+    return sorted(pairs, key=lambda pair: (place(pair[0]), pair[0]))
 
 
 def place(key: Any) -> int:

@@ -87,7 +87,6 @@ class Spark:
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
-        keep: Callable[[Value], bool] | None = None,
         doing: str = "working",
     ) -> Iterator[tuple[Any, Value]]:
         # All references at once: a shuffle begins when every piece has given its pairs.
@@ -100,7 +99,7 @@ class Spark:
         pairs = self._tasks(function, every, stream=True).map(_pair)
         joined = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
         try:
-            for found in joined.mapPartitions(partial(_sorted, keep)).toLocalIterator(True):
+            for found in joined.mapPartitions(_sorted).toLocalIterator(True):
                 yield from _taken([found], doing, "")
         except Exception as error:
             raise _told(error, doing, "") from error
@@ -190,14 +189,12 @@ def _is_failure(key: Any) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and bool(key[0] == _FAILED)
 
 
-def _sorted(
-    keep: Callable[[Any], bool] | None, pairs: Iterable[tuple[Any, Any]]
-) -> Iterator[tuple[Any, Any]]:
+def _sorted(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
     """The pairs of a part in order, as results."""
     held = list(pairs)
     yield from ((key[1], error) for key, error in held if _is_failure(key))
     whole = (pair for pair in held if not _is_failure(pair[0]))
-    yield from (("", pair) for pair in in_order(whole, keep))
+    yield from (("", pair) for pair in in_order(whole))
 
 
 def _by_value(function: Callable[..., Any]) -> Callable[..., Any]:

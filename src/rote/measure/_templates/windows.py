@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.array_types import Array, Flags, Integers
+from rote.core.column import empty
 from rote.core.kernels import njit
-from rote.core.layer import Layer, Offsets, items_of, n_gram_starts, starts_of
+from rote.core.layer import Layer, Offsets, items_of, starts_of
 from rote.core.sample import Take
 from rote.measure._ngram_kernels import ONCE, number_ngrams
 
@@ -140,33 +141,25 @@ def windows_by_length(layer: Layer, lengths: Sequence[int], *, singles: bool) ->
         ):
             if n in lengths:
                 # What follows overwrites the numbers, and the next length needs them.
-                own = numbers if n == last else numbers.copy()
+                own = numbers
+                if n < last:
+                    own = empty(len(numbers), np.int32)
+                    own[:] = numbers
                 yield _numbered(layer, own, kinds, n, singles)
 
 
 def _numbered(
     layer: Layer, numbers: NDArray[np.int32], kinds: int, n: int, singles: bool
 ) -> Windows:
-    begins = np.zeros(len(numbers), np.bool_)
-    begins[n_gram_starts(layer, n)] = True
-    numbers[~begins] = ONCE
-    if singles:
-        alone = np.flatnonzero(begins & (numbers == ONCE))
-        numbers[alone] = np.arange(kinds, kinds + len(alone))
-        kinds += len(alone)
-    held = np.flatnonzero(numbers != ONCE)
-    counts = np.bincount(numbers[held], minlength=kinds)
-    first = np.empty(kinds, np.int64)
-    first[numbers[held][::-1]] = held[::-1]  # the last that is written is the first that stands
+    counts, first = _stand(numbers, layer.text_starts, layer.text_ends, n, kinds, singles)
     order = _in_order(layer, first, n)
-    rank = np.empty(kinds, np.int32)
-    rank[order] = np.arange(kinds, dtype=np.int32)
-    numbers[held] = rank[numbers[held]]
-    counts, first = counts[order], first[order]
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    _rename(numbers, rank)
     everything = np.ones(len(layer), np.bool_)
     where = (layer.text_starts, layer.text_ends, everything)
-    every = _listing(numbers, *where, kinds, np.arange(kinds))
-    return Windows(n, numbers, counts, first, every)
+    every = _listing(numbers, *where, len(order), np.arange(len(order)))
+    return Windows(n, numbers, counts[order], first[order], every)
 
 
 def _listing(
@@ -180,7 +173,8 @@ def _listing(
     """The chosen n-grams, numbers ascending, in the texts that are wanted."""
     rank = np.full(kinds + 1, ONCE, np.int32)  # the last is that of ONCE
     rank[chosen] = np.arange(len(chosen), dtype=np.int32)
-    return Listing(*_listed(numbers, starts, ends, wanted, rank), len(chosen))
+    grams = empty(_size(numbers, starts, ends, wanted, rank), np.int32)
+    return Listing(grams, _listed(numbers, starts, ends, wanted, rank, grams), len(chosen))
 
 
 def _most_frequent(counts: Integers, top: int, min_count: int) -> Chosen:
@@ -196,25 +190,62 @@ def _in_order(layer: Layer, first: Integers, n: int) -> Integers:
     """The n-grams sorted by the strings of their items."""
     rank = np.empty(len(layer.vocabulary), np.int64)
     rank[np.argsort(np.array(layer.vocabulary, dtype=object))] = np.arange(len(rank))
-    columns = [rank[layer.ids[first + i]] for i in range(n)]
+    columns = (rank[layer.ids[first + i]] for i in range(n))
     bits = max(1, len(rank).bit_length())
     if n * bits <= 63:
         key = np.zeros(len(first), np.int64)
         for column in columns:
             key = (key << bits) | column
         return np.argsort(key, kind="stable")
-    return np.lexsort(columns[::-1])
+    return np.lexsort(list(columns)[::-1])
 
 
 @njit(cache=True, nogil=True)
-def _listed(
-    numbers: Array, starts: Array, ends: Array, wanted: Array, rank: Array
+def _stand(
+    numbers: Array, starts: Array, ends: Array, n: int, kinds: int, singles: bool
 ) -> tuple[Array, Array]:
+    """How often each n-gram stands, and where first. Where none begins the number becomes ONCE;
+    `singles`: those that stand once get numbers too."""
+    every = kinds
+    for text in range(len(ends)):
+        for place in range(max(starts[text], ends[text] - n + 1), ends[text]):
+            numbers[place] = ONCE
+        for place in range(starts[text], ends[text] - n + 1 if singles else starts[text]):
+            if numbers[place] == ONCE:
+                numbers[place] = every
+                every += 1
+    counts = np.zeros(every, np.int64)
+    first = np.empty(every, np.int64)
+    for text in range(len(ends)):
+        for place in range(starts[text], ends[text] - n + 1):
+            number = numbers[place]
+            if number != ONCE:
+                if counts[number] == 0:
+                    first[number] = place
+                counts[number] += 1
+    return counts, first
+
+
+@njit(cache=True, nogil=True)
+def _rename(numbers: Array, rank: Array) -> None:
+    for place in range(len(numbers)):
+        if numbers[place] != ONCE:
+            numbers[place] = rank[numbers[place]]
+
+
+@njit(cache=True, nogil=True)
+def _size(numbers: Array, starts: Array, ends: Array, wanted: Array, rank: Array) -> int:
     size = 0
     for text in range(len(ends)):
         for place in range(starts[text], ends[text] if wanted[text] else starts[text]):
             size += int(rank[numbers[place]] != ONCE)
-    grams = np.empty(size, np.int32)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _listed(
+    numbers: Array, starts: Array, ends: Array, wanted: Array, rank: Array, grams: Array
+) -> Array:
     found = np.empty(len(ends), np.int64)
     filled = 0
     for text in range(len(ends)):
@@ -224,7 +255,7 @@ def _listed(
                     grams[filled] = rank[numbers[place]]
                     filled += 1
         found[text] = filled
-    return grams, found
+    return found
 
 
 @njit(cache=True, nogil=True)
