@@ -214,6 +214,7 @@ class World:
             "repetition-study": (self.texts, "--from-config", "tiny"),
             "count": (self.index, "the tin", "a mat"),
             "search": (self.index, "the"),
+            "table": (self.swept,),
             "top": (self.index, "-n", "2"),
             "index originals": (self.index,),
             "novelty": self._measured("--against", self.corpus),

@@ -17,7 +17,7 @@ from tests.cli.calls import commands
 
 READ = {
     "authors",
-    *("files", "idx", "inputs", "prompts", "results"),
+    *("files", "idx", "inputs", "join", "prompts", "result", "results"),
     *("about", "against", "bertscore", "corpus", "deciles", "judge", "key", "model"),
     *("passages", "perturbed", "phrases_from", "placebo", "quality", "subset", "tokenizer"),
     "train",

@@ -18,6 +18,7 @@ from tests.golden.wider import ANSWERS, FEW, WIDER
 Case = Callable[[World], Sections]
 NOT_HERE = {
     "annotators": "lists what is installed",
+    "completion": "click's own text",
     "demo": "takes minutes and texts that are no part of the base install; its parts are here",
     "serve": "waits for a browser; its pages are here",
     "calibrate": "needs torch",

@@ -204,6 +204,8 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
     declaration, kind = [flag, field.name], _click_type(hint)
     if hint is bool and field.default is True:
         declaration[0] = f"{flag}/--no-{flag[2:]}"
+    if "also" in field.metadata:
+        declaration.insert(1, field.metadata["also"])
     if "short" in field.metadata:
         declaration.insert(0, field.metadata["short"])
     default, help = field.default, field.metadata["help"]
@@ -213,11 +215,15 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
     if field.name == "jobs":
         # Not in Python: a script must guard `__main__` before it may start processes.
         default, shown = cores(), "all cores"
+    repeated = bool(field.metadata.get("repeated"))
+    if isinstance(default, tuple) and not repeated:
+        default = ",".join(map(str, default))
     return SectionedOption(
         declaration,
         section=section,
-        type=None if hint is bool else kind,
-        default=",".join(map(str, default)) if isinstance(default, tuple) else default,
+        type=kind.item if repeated else None if hint is bool else kind,
+        default=default,
+        multiple=repeated,
         help=help[0].upper() + help[1:],
         show_default=shown,
         is_flag=hint is bool,

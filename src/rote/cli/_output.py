@@ -18,9 +18,9 @@ from rote.core.metric import option
 from rote.core.result import Result, panel_to_json
 
 FIGURES = (".png", ".svg", ".html", ".json")
-_ENDINGS = {".json": "json", ".csv": "csv", ".tex": "latex", ".txt": "table"}
+_ENDINGS = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "md", ".txt": "table"}
 _PAGES = {".html": "html", ".htm": "html"}
-_FLAGS = ("json", "csv", "latex")
+_FLAGS = ("json", "csv", "latex", "md")
 ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _UNKNOWN = "\ufffd"
 
@@ -33,9 +33,10 @@ class Output:
     json: bool = option(False, "Print JSON, unrounded")
     csv: bool = option(False, "Print CSV, unrounded: every table, named in the first column")
     latex: bool = option(False, "Print LaTeX tables")
+    md: bool = option(False, "Print Markdown tables")
     output: Path | None = option(
         None,
-        "Write there: .json, .csv, .tex or .txt; - is standard output",
+        "Write there: .json, .csv, .tex, .md or .txt; - is standard output",
         short="-o",
         metavar="FILE",
         writes="result",
@@ -48,7 +49,7 @@ class Output:
         return None if self.output == STDOUT else self.output
 
     def form(self, *, page: bool = False) -> str:
-        """`table`, `json`, `csv` or `latex`, `html` where there is such a page.
+        """`table`, `json`, `csv`, `latex` or `md`, `html` where there is such a page.
 
         Called before the work, so that nothing is measured in vain.
         """
@@ -147,13 +148,14 @@ def deliver(
 ) -> None:
     """Print or write the results of measures; `show` where more than their tables is shown."""
     from rote.report.tables import results as tables
-    from rote.report.tables.written import as_csv, as_latex
+    from rote.report.tables.written import as_csv, as_latex, as_markdown
 
     draw(results, output, panel=panel)
     forms = {
         "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
         "csv": lambda: as_csv(results),
         "latex": lambda: as_latex(results),
+        "md": lambda: as_markdown(results),
     }
     if highlighted := results[0].tables.get("highlight"):
         _mark(highlighted[0], output, forms)
@@ -246,12 +248,13 @@ def deliver_rows(
     page: Callable[[], str] | None = None,
 ) -> None:
     """Print or write the rows; `draw` prints the table to a rich console, `page` makes HTML."""
-    from rote.report.tables.written import rows_as_latex
+    from rote.report.tables.written import rows_as_latex, rows_as_markdown
 
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: as_json({**listing.about, listing.name: list(listing.rows)}),
         "csv": lambda: as_csv(listing),
         "latex": lambda: rows_as_latex(listing.columns, listing.rows),
+        "md": lambda: rows_as_markdown(listing.name, listing.columns, listing.rows),
     }
     emit(output, draw, {**forms, **({"html": page} if page else {})}, page=page is not None)
 

@@ -156,6 +156,10 @@ def _command(
                 deliver(results, output, panel=panel)
 
     once = {option.name: option for option in reversed([*shown, *flags(further.output, "Output")])}
+    main = {option.opts[0] for option in once.values()}
+    for option in once.values():
+        # A second name of a flag gives way to another's first (--on of precision-recall).
+        option.opts = [option.opts[0], *(name for name in option.opts[1:] if name not in main)]
     return SectionedCommand(
         name,
         callback=run,

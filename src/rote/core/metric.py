@@ -273,8 +273,9 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     `sign`: what the signature says of the value, where that is not the value itself; None
     leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
     `writes`: what is written to the place that it names, see `cli/_places.py`. `opened`: from
-    Python what it names may be given itself, as an opened index or a model. `least`, `above`,
-    `most`, `below`: bounds of a number, or of each in a tuple.
+    Python what it names may be given itself, as an opened index or a model. `also`: another name
+    of the flag. `repeated`: it may be given several times. `least`, `above`, `most`, `below`:
+    bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
 

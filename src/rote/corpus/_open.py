@@ -17,6 +17,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
 from rote.corpus._paths import Found, find_addresses, find_files, is_address, short_names, suffixes
+from rote.corpus._select import joined
 from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard
 from rote.corpus._streams import MAGIC, check_encoding, raw_pieces
 from rote.corpus.memory import Frame, length, rows_of
@@ -187,11 +188,29 @@ def open_corpus(inputs: Input, options: ReadOptions | None = None) -> Corpus:
     try:
         for source, value in sources.items():
             opening.add(value, source)
-        return opening.corpus()
+        corpus = opening.corpus()
+        if options.join:
+            joined(options.join, options.join_on)  # what is wrong with it is said before the work
+        if options.where:
+            _check_where(corpus)
+        return corpus
     except BaseException:
         for path in opening.temporary:
             path.unlink()
         raise
+
+
+def _check_where(corpus: Corpus) -> None:
+    """Refuse conditions that no record fulfils; reads up to the first that does."""
+    if any(shard.read().documents for shard in corpus.shards()):
+        return
+    everything = Corpus(corpus.parts, replace(corpus.options, where=()))
+    fields = next((", ".join(document.meta) for document in everything), "none")
+    raise InputError(
+        f"no record fulfils {' and '.join(corpus.options.where)} (fields: {fields})",
+        file=_several([part.origin.file for part in corpus.parts]),
+        remedy="Change --where, or leave it out",
+    )
 
 
 class _Opening:

@@ -148,6 +148,10 @@ def opened(inputs: Input, read: ReadOptions) -> Corpus | Store:
     """A store if that is what the one path names, else a corpus."""
     only = inputs[0] if isinstance(inputs, list) and len(inputs) == 1 else inputs
     if isinstance(only, (str, Path)) and is_store(Path(only)):
+        if read.where or read.join:
+            raise OptionError(
+                f"{only} is a store: give --where and --join to `rote annotate`, which makes it"
+            )
         return open_store(Path(only))
     return open_corpus(inputs, read)
 

@@ -22,7 +22,7 @@ from rote.core.result import Interval, Result
 from rote.core.saved import read_results
 from rote.core.signature import Signature, option_settings
 from rote.corpus import Corpus, ReadOptions, open_corpus
-from rote.corpus.items import ItemOptions, read_records
+from rote.corpus.items import ItemOptions, fulfilling, read_records
 from rote.curate.pairs import PairOptions
 from rote.curate.reading import write_lines
 from rote.measure import Settings
@@ -84,7 +84,9 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
     kind, _ = bare(hint)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
-        if isinstance(value, str):
+        if isinstance(value, str) and field.metadata.get("repeated"):
+            value = (value,)
+        elif isinstance(value, str):
             parts = [part.strip() for part in value.split(",") if part.strip()]
             try:
                 value = tuple(item(part) if item in (int, float) else part for part in parts)
@@ -130,6 +132,7 @@ def _items(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> list
     skipped: list[InputError] = []
     chosen: ItemOptions = options[ItemOptions]
     found = list(read_records(inputs, chosen.items, on_error=chosen.on_error, skipped=skipped))
+    found = fulfilling(found, chosen.where)
     for problem in skipped:
         reporter.say(f"skipped: {problem}")
     if not found:

@@ -18,7 +18,15 @@ from typing import Literal
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.sample import SEVERAL
-from rote.corpus.items._read import Item, ItemOptions, Record, fingerprint, read_items, read_records
+from rote.corpus.items._read import (
+    Item,
+    ItemOptions,
+    Record,
+    fingerprint,
+    fulfilling,
+    read_items,
+    read_records,
+)
 
 __all__ = [
     "Item",
@@ -27,6 +35,7 @@ __all__ = [
     "as_documents",
     "fingerprint",
     "form_of",
+    "fulfilling",
     "read_items",
     "read_records",
 ]

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, cast
 
 from rote.core import plugins
+from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.metric import check_options, option
 from rote.corpus._open import Input, are_names, open_corpus
+from rote.corpus._select import conditions, where_option
 from rote.corpus._shard import Origin, ReadOptions
 
 
@@ -134,9 +136,11 @@ class ItemOptions:
     on_error: Literal["stop", "skip"] = option(
         "stop", "Stop at a bad record, or skip it and list what was skipped"
     )
+    where: tuple[str, ...] = where_option()
 
     def __post_init__(self) -> None:
         check_options(self)
+        conditions(self.where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,23 @@ def read_records(
                     raise
                 if skipped is not None:
                     skipped.append(problem)
+
+
+def fulfilling(records: list[Record], where: tuple[str, ...]) -> list[Record]:
+    """The records that `--where` asks for."""
+    asked = conditions(where)
+    found = [
+        record
+        for record in records
+        if all(each.holds(Document(record.item.id, "", record.fields)) for each in asked)
+    ]
+    if records and not found:
+        fields = ", ".join(map(str, records[0].fields))
+        raise InputError(
+            f"no record fulfils {' and '.join(where)} (fields: {fields})",
+            remedy="Change --where, or leave it out",
+        )
+    return found
 
 
 def _logs(path: Path) -> list[Path]:

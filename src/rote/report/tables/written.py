@@ -252,9 +252,17 @@ def sheet_as_latex(shown: Sheet, title: str = "") -> str:
 
 def rows_as_latex(columns: Sequence[str], rows: Rows) -> str:
     """Rows as they are, rounded for the eye."""
+    return sheet_as_latex(_sheet("", columns, rows))
+
+
+def rows_as_markdown(title: str, columns: Sequence[str], rows: Rows) -> str:
+    return "\n".join(sheet_as_markdown(_sheet(title, columns, rows), 3))
+
+
+def _sheet(title: str, columns: Sequence[str], rows: Rows) -> Sheet:
     known = {column.field: column for column in columns_of(rows)}
     heads = [known.get(name, Column(name)) for name in columns]
-    return sheet_as_latex(of_rows("", "", heads, rows, limit=LIMIT))
+    return of_rows("", title, heads, rows, limit=LIMIT)
 
 
 def escaped(text: str) -> str:
@@ -315,18 +323,19 @@ def as_markdown(results: Sequence[Result]) -> str:
     """The tables of results, each under a heading, with what must be known of them."""
     lines: list[str] = []
     for result in results:
-        for sheet in shown_tables(result):
+        for sheet in shown_tables(result, [one for _, one in further(result)]):
             lines += sheet_as_markdown(sheet, 3)
         lines += (f"- {plain(note)}" for note in result.notes)
         lines += ["", code(str(result.signature)), ""]
     return "\n".join(lines)
 
 
-def shown_tables(result: Result) -> list[Sheet]:
-    """The tables of a result on a page by itself: values, further tables, tests."""
+def shown_tables(result: Result, others: Sequence[Sheet] | None = None) -> list[Sheet]:
+    """The tables of a result by itself: values, further tables (those of a page), tests."""
     tests = comparisons_table([result], f"tests-{result.measure}")
     values = [values_table(result)] if result.sources else []
-    return [*values, *on_page(result), *([tests] if tests else [])]
+    others = on_page(result) if others is None else others
+    return [*values, *others, *([tests] if tests else [])]
 
 
 def sheet_as_markdown(sheet: Sheet, level: int) -> Iterator[str]:

@@ -1,0 +1,114 @@
+"""Which fields of the records of a file hold text, id and prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rote.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rote.corpus._shard import ReadOptions
+
+_TEXT = (
+    *("text", "content", "output", "completion", "generation", "response", "answer", "summary"),
+    *("generated_text", "prediction", "story", "body", "sentence", "abstract"),
+)
+_ID = ("id", "uid", "_id", "key")
+_PROMPT = ("prompt", "instruction", "question", "input")
+# Fields that say something about a text; never taken for the text itself.
+_ABOUT = frozenset(
+    ("source", "model", "author", "doc_id", "lang", "language", "split", "title", "url", "date")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields that hold text, id and prompt; `remark` says what was guessed."""
+
+    text: str = "text"
+    id: str | None = None
+    prompt: str | None = None
+    id_required: bool = False
+    remark: str = ""
+
+
+def find_fields(
+    records: Sequence[Mapping[str, Any]], options: ReadOptions, file: str, note: str = ""
+) -> Fields:
+    """Choose the fields from the first records of a file, and say what was guessed."""
+    text = options.text_field or _guess_text(records, file)
+    id_field = options.id_field or next(
+        (name for name in _ID if name != text and any(name in record for record in records)), None
+    )
+    prompt = options.prompt_field
+    if prompt is None and options.strip_prompt:
+        prompt = next((n for n in _PROMPT if n != text and any(n in r for r in records)), None)
+        if prompt is None and records:
+            raise InputError(
+                f"no field holds the prompt that is to be removed (fields: {_names(records)})",
+                file=file,
+                remedy="Name the field with --prompt-field, or leave out --strip-prompt",
+            )
+    remark = note
+    if records:
+        remark = "; ".join(filter(None, (note, _remark(text, id_field, prompt, options))))
+    return Fields(text, id_field, prompt, options.id_field is not None, remark)
+
+
+def _remark(text: str, id_field: str | None, prompt: str | None, options: ReadOptions) -> str:
+    said, flags = [], []
+    if options.text_field is None:
+        said.append(f"texts are in '{text}'")
+        flags.append("--text-field")
+    if options.id_field is None:
+        said.append(f"ids in '{id_field}'" if id_field else "ids are FILE:LINE")
+        flags.append("--id-field")
+    if options.prompt_field is None and prompt is not None:
+        said.append(f"prompts in '{prompt}'")
+        flags.append("--prompt-field")
+    if not said:
+        return ""
+    others = "others" if len(flags) > 1 else "another"
+    verb = "choose" if len(flags) > 1 else "chooses"
+    return f"{', '.join(said)} (guessed; {' and '.join(flags)} {verb} {others})"
+
+
+def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
+    if not records:
+        return "text"
+    for name in _TEXT:
+        if any(_is_text(record.get(name)) for record in records):
+            return name
+    lengths: dict[str, float] = {}
+    for name in dict.fromkeys(name for record in records for name in record):
+        values = [record.get(name) for record in records]
+        if name not in _ABOUT and name not in _ID and any(map(_is_text, values)):
+            lengths[name] = sum(len(v) for v in values if isinstance(v, str)) / len(records)
+    ranked = sorted(lengths, key=lambda name: -lengths[name])
+    # Twice as long as any other field: a title beside an abstract does not make it unclear.
+    if len(ranked) == 1 or (ranked and lengths[ranked[0]] >= 2 * lengths[ranked[1]]):
+        return ranked[0]
+    problem = "it is not clear which field holds the text" if ranked else "no field holds text"
+    raise InputError(
+        f"{problem} (fields: {_names(records)})",
+        file=file,
+        remedy="Name the field with --text-field",
+    )
+
+
+def _is_text(value: object) -> bool:
+    """Strings that are not numbers; a CSV file holds its numbers as strings too."""
+    if not isinstance(value, str) or not value.strip():
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
+def _names(records: Sequence[Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(str(name) for record in records for name in record))
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

@@ -1,0 +1,155 @@
+"""Which records are taken (`--where`), and what other files say of them (`--join`)."""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rote.core.document import Document
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import option
+
+SKIP = "--on-error skip leaves such records out"
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_CONDITION = re.compile(r"\s*([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+
+
+def where_option() -> Any:
+    """Which records of the input are taken."""
+    return option(
+        (),
+        "take only records with FIELD=VALUE (or !=, <, <=, >, >=; a|b is any of several values); "
+        "may be given again, and all must hold",
+        metavar="FIELD=VALUE",
+        repeated=True,
+        form=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A field, a comparison, and what the field is compared with: any of several values."""
+
+    field: str
+    sign: str
+    values: tuple[str, ...]
+
+    def holds(self, document: Document) -> bool:
+        found = value_of(document, self.field)
+        if self.sign in _COMPARE:
+            number = _number(found)
+            return number is not None and _COMPARE[self.sign](number, float(self.values[0]))
+        return any(_equal(found, value) for value in self.values) == (self.sign == "=")
+
+
+@lru_cache(maxsize=64)
+def conditions(where: tuple[str, ...]) -> tuple[Condition, ...]:
+    """`year>=1900` and the like; all of them have to hold."""
+    return tuple(map(_condition, where))
+
+
+def _condition(text: str) -> Condition:
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise OptionError(
+            f"--where {text!r}: write FIELD=VALUE, FIELD!=VALUE, or a number behind <, <=, > or "
+            ">=; '|' separates several values"
+        )
+    field, sign, value = found.groups()
+    if sign in _COMPARE and _number(value) is None:
+        raise OptionError(f"--where {text!r}: {sign} compares with a number, not with {value!r}")
+    return Condition(field, sign, (value,) if sign in _COMPARE else tuple(value.split("|")))
+
+
+def value_of(document: Document, field: str) -> Any:
+    """A field of a record; `id` is the id, wherever the file has it."""
+    found = document.meta.get(field)
+    return document.id if found is None and field == "id" else found
+
+
+def _equal(found: Any, value: str) -> bool:
+    if found is None:
+        return value == ""
+    if isinstance(found, bool):
+        return value.lower() == str(found).lower()
+    number = _number(value) if isinstance(found, (int, float)) else None
+    return found == number if number is not None else str(found) == value
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Records of other files by the value of a field, to be added to those that share it."""
+
+    field: str
+    files: str
+    records: Mapping[str, Mapping[str, Any]]
+
+    def add(self, document: Document, refuse: Callable[..., InputError]) -> Document:
+        """The document with the other file's fields behind its own; `refuse` makes the error."""
+        key = value_of(document, self.field)
+        more = None if key is None else self.records.get(str(key))
+        if more is None:
+            problem = f"no record of {self.files} has {self.field} '{key}'"
+            if key is None:
+                problem = f"the field is missing, by which {self.files} is joined"
+            remedy = f"Name the field that both share with --join-on; {SKIP}"
+            raise refuse(problem, field=self.field, remedy=remedy)
+        return Document(document.id, document.text, {**more, **document.meta})
+
+
+def joined(files: Sequence[str], field: str) -> Joined:
+    """The records of some files; read once in each process, and again when a file changes."""
+    return _joined(tuple(files), field, tuple(map(_changed, files)))
+
+
+def _changed(file: str) -> int:
+    return os.stat(file).st_mtime_ns if os.path.exists(file) else 0
+
+
+@lru_cache(maxsize=4)
+def _joined(files: tuple[str, ...], field: str, changed: tuple[int, ...]) -> Joined:
+    from rote.corpus._open import open_corpus
+    from rote.corpus._paths import place_of
+    from rote.corpus._shard import ReadOptions
+
+    found: dict[str, dict[str, Any]] = {}
+    # Records are taken as they are; a field for the text is named so that none is guessed.
+    named = ReadOptions(text_field=field)
+    for shard in open_corpus([place_of(file) for file in files], named).shards():
+        for number, record in shard.records():
+            if isinstance(record, InputError):
+                raise record
+            if not isinstance(record, dict) or record.get(field) is None:
+                raise shard.origin.error(
+                    "the record cannot be joined: the field is missing",
+                    number,
+                    field=field,
+                    remedy="Name the field that both files share with --join-on",
+                )
+            if found.setdefault(str(record[field]), record) is not record:
+                raise shard.origin.error(
+                    f"the second record with the value '{record[field]}'",
+                    number,
+                    field=field,
+                    remedy="Leave one of them out: a record is joined with one other",
+                )
+    return Joined(field, " and ".join(files), found)
