@@ -1,15 +1,50 @@
-"""Which fields of the records of a file hold text, id and prompt."""
+"""How files are read, and which fields of their records hold text, id and prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Literal
 
 from rote.core.errors import InputError
+from rote.core.metric import check_options, option
+from rote.corpus._select import conditions, where_option
 
-if TYPE_CHECKING:
-    from rote.corpus._shard import ReadOptions
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The flags of reading; the help texts are those of the command line."""
+
+    SECTION: ClassVar[str] = "Reading"
+    text_field: str | None = option(None, "field that holds the text (guessed when not given)")
+    id_field: str | None = option(None, "field that holds the id (guessed when not given)")
+    prompt_field: str | None = option(None, "field that holds the prompt; kept as meta 'prompt'")
+    format: str | None = option(None, "reader by name, e.g. jsonl or text (else by suffix)")
+    plain: Literal["file", "line", "paragraph"] = option(
+        "file", "plain text: one document per file, line or paragraph"
+    )
+    strip_prompt: bool = option(False, "remove an echoed prompt from the start of each text")
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "stop at bad input, or skip it and list what was skipped"
+    )
+    encoding: str = option("utf-8", "encoding of text, JSON and CSV")
+    where: tuple[str, ...] = where_option()
+    join: tuple[str, ...] = option(
+        (),
+        "add the fields of this file's records (references, documents, scores) to the records "
+        "that share the field --join-on names; may be given again",
+        metavar="FILE",
+        repeated=True,
+        form=False,
+    )
+    join_on: str = option(
+        "doc_id", "field that --join goes by", metavar="FIELD", form=False, also="--on"
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        conditions(self.where)
+
 
 _TEXT = (
     *("text", "content", "output", "completion", "generation", "response", "answer", "summary"),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
-import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -16,10 +15,18 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
-from rote.corpus._paths import Found, find_addresses, find_files, is_address, short_names, suffixes
-from rote.corpus._select import joined
+from rote.corpus._paths import (
+    Found,
+    find_addresses,
+    find_files,
+    is_address,
+    place_of,
+    short_names,
+    suffixes,
+)
+from rote.corpus._select import Joined
 from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard
-from rote.corpus._streams import MAGIC, check_encoding, raw_pieces
+from rote.corpus._streams import STDIN, check_encoding, raw_pieces, sniff, spool, spool_stdin
 from rote.corpus.memory import Frame, length, rows_of
 
 if TYPE_CHECKING:
@@ -110,7 +117,11 @@ class File:
     options: ReadOptions
 
     def shards(self) -> Iterator[Shard]:
-        return _reader(self.part).shards(self.part, self.fields, self.options)
+        found = _reader(self.part).shards(self.part, self.fields, self.options)
+        if not self.options.join:
+            return found
+        other = partial(joined, self.options.join, self.options.join_on)
+        return (replace(shard, joined=other) for shard in found)
 
 
 def _reader(part: Part) -> Reader:
@@ -121,47 +132,6 @@ def _several(names: list[str]) -> str:
     if len(names) <= 2:
         return " and ".join(names)
     return f"{names[0]} and {len(names) - 1} other files"
-
-
-STDIN = "standard input"
-
-
-def spool(pieces: Iterable[bytes]) -> Path:
-    """Write pieces to a temporary file, which the caller has to remove."""
-    handle, name = tempfile.mkstemp(prefix="rote-")
-    try:
-        with os.fdopen(handle, "wb") as copy:
-            for piece in pieces:
-                copy.write(piece)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return Path(name)
-
-
-def spool_stdin() -> Path:
-    """All of standard input in a file, so that it can be read twice."""
-    return spool(iter(lambda: sys.stdin.buffer.read(2**20), b""))
-
-
-def sniff(path: Path) -> tuple[str, str]:
-    """Reader and compression of a file without a name, by its first bytes."""
-    with open(path, "rb") as raw:
-        magic = raw.read(4)
-    compression = next((kind for kind, start in MAGIC.items() if magic.startswith(start)), "")
-    start = b""
-    try:
-        for piece, _ in raw_pieces(path, compression, STDIN):
-            start += piece
-            if len(start) > 64 and not start.isspace():
-                break
-    except InputError:
-        pass  # reported when it is read
-    if start.startswith(b"PAR1"):
-        return "parquet", compression
-    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    readers = {b"{": "jsonl", b"[": "json"}
-    return readers.get(start[:1], "text"), compression
 
 
 Name: TypeAlias = "str | Path"
@@ -211,6 +181,41 @@ def _check_where(corpus: Corpus) -> None:
         file=_several([part.origin.file for part in corpus.parts]),
         remedy="Change --where, or leave it out",
     )
+
+
+def joined(files: Sequence[str], field: str) -> Joined:
+    """The records of some files; read once in each process, and again when a file changes."""
+    return _joined(tuple(files), field, tuple(map(_changed, files)))
+
+
+def _changed(file: str) -> int:
+    return os.stat(file).st_mtime_ns if os.path.exists(file) else 0
+
+
+@lru_cache(maxsize=4)
+def _joined(files: tuple[str, ...], field: str, changed: tuple[int, ...]) -> Joined:
+    found: dict[str, dict[str, Any]] = {}
+    # Records are taken as they are; a field for the text is named so that none is guessed.
+    named = ReadOptions(text_field=field)
+    for shard in open_corpus([place_of(file) for file in files], named).shards():
+        for number, record in shard.records():
+            if isinstance(record, InputError):
+                raise record
+            if not isinstance(record, dict) or record.get(field) is None:
+                raise shard.origin.error(
+                    "the record cannot be joined: the field is missing",
+                    number,
+                    field=field,
+                    remedy="Name the field that both files share with --join-on",
+                )
+            if found.setdefault(str(record[field]), record) is not record:
+                raise shard.origin.error(
+                    f"the second record with the value '{record[field]}'",
+                    number,
+                    field=field,
+                    remedy="Leave one of them out: a record is joined with one other",
+                )
+    return Joined(field, " and ".join(files), found)
 
 
 class _Opening:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -114,42 +113,3 @@ class Joined:
             remedy = f"Name the field that both share with --join-on; {SKIP}"
             raise refuse(problem, field=self.field, remedy=remedy)
         return Document(document.id, document.text, {**more, **document.meta})
-
-
-def joined(files: Sequence[str], field: str) -> Joined:
-    """The records of some files; read once in each process, and again when a file changes."""
-    return _joined(tuple(files), field, tuple(map(_changed, files)))
-
-
-def _changed(file: str) -> int:
-    return os.stat(file).st_mtime_ns if os.path.exists(file) else 0
-
-
-@lru_cache(maxsize=4)
-def _joined(files: tuple[str, ...], field: str, changed: tuple[int, ...]) -> Joined:
-    from rote.corpus._open import open_corpus
-    from rote.corpus._paths import place_of
-    from rote.corpus._shard import ReadOptions
-
-    found: dict[str, dict[str, Any]] = {}
-    # Records are taken as they are; a field for the text is named so that none is guessed.
-    named = ReadOptions(text_field=field)
-    for shard in open_corpus([place_of(file) for file in files], named).shards():
-        for number, record in shard.records():
-            if isinstance(record, InputError):
-                raise record
-            if not isinstance(record, dict) or record.get(field) is None:
-                raise shard.origin.error(
-                    "the record cannot be joined: the field is missing",
-                    number,
-                    field=field,
-                    remedy="Name the field that both files share with --join-on",
-                )
-            if found.setdefault(str(record[field]), record) is not record:
-                raise shard.origin.error(
-                    f"the second record with the value '{record[field]}'",
-                    number,
-                    field=field,
-                    remedy="Leave one of them out: a record is joined with one other",
-                )
-    return Joined(field, " and ".join(files), found)

@@ -10,50 +10,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Protocol
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.core.metric import check_options, option
 from rote.corpus._fields import Fields as Fields
+from rote.corpus._fields import ReadOptions as ReadOptions
 from rote.corpus._fields import find_fields as find_fields
 from rote.corpus._select import SKIP as SKIP
-from rote.corpus._select import conditions, joined, where_option
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """The flags of reading; the help texts are those of the command line."""
-
-    SECTION: ClassVar[str] = "Reading"
-    text_field: str | None = option(None, "field that holds the text (guessed when not given)")
-    id_field: str | None = option(None, "field that holds the id (guessed when not given)")
-    prompt_field: str | None = option(None, "field that holds the prompt; kept as meta 'prompt'")
-    format: str | None = option(None, "reader by name, e.g. jsonl or text (else by suffix)")
-    plain: Literal["file", "line", "paragraph"] = option(
-        "file", "plain text: one document per file, line or paragraph"
-    )
-    strip_prompt: bool = option(False, "remove an echoed prompt from the start of each text")
-    on_error: Literal["stop", "skip"] = option(
-        "stop", "stop at bad input, or skip it and list what was skipped"
-    )
-    encoding: str = option("utf-8", "encoding of text, JSON and CSV")
-    where: tuple[str, ...] = where_option()
-    join: tuple[str, ...] = option(
-        (),
-        "add the fields of this file's records (references, documents, scores) to the records "
-        "that share the field --join-on names; may be given again",
-        metavar="FILE",
-        repeated=True,
-        form=False,
-    )
-    join_on: str = option(
-        "doc_id", "field that --join goes by", metavar="FIELD", form=False, also="--on"
-    )
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        conditions(self.where)
+from rote.corpus._select import Joined, conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +222,8 @@ class Shard:
 
     `size` is the number of bytes of the input that it stands for, so that the
     sizes of all shards add up to the size of the corpus. One that `refers` to its place in a
-    file holds no text itself. `number` counts the shards of a corpus.
+    file holds no text itself. `number` counts the shards of a corpus. `joined` gives what other
+    files say of its records.
     """
 
     origin: Origin
@@ -267,6 +233,7 @@ class Shard:
     records: Callable[[], Iterable[Numbered]]
     refers: bool = False
     number: int = 0
+    joined: Callable[[], Joined] | None = None
 
     def read(self) -> Batch:
         """Parse the piece; with `on_error="stop"` the first problem is raised."""
@@ -275,7 +242,7 @@ class Shard:
         problems: list[InputError] = []
         origin, fields, strip = self.origin, self.fields, self.options.strip_prompt
         where = conditions(self.options.where)
-        other = joined(self.options.join, self.options.join_on) if self.options.join else None
+        other = self.joined() if self.joined is not None else None
         for number, item in self.records():
             try:
                 if isinstance(item, dict):
