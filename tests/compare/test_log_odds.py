@@ -125,6 +125,8 @@ def test_correction_by_hand() -> None:
     assert corrected[0] == 0.01
     assert math.isnan(corrected[1])
     assert len(benjamini_hochberg(np.array([]))) == 0
+    many = np.random.default_rng(0).random(200).round(2)
+    assert benjamini_hochberg(many).tolist() == false_discovery_control(many).tolist()
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu
 
 from rote.compare.exact_tests import mann_whitney
 from rote.compare.intervals import wilson
@@ -48,6 +49,14 @@ def test_u_counts_pairs(a: list[int], b: list[int]) -> None:
     other, same = mann_whitney(b, a)
     assert other == len(a) * len(b) - u
     assert same == pytest.approx(p)
+
+
+@given(numbers, numbers)
+def test_mann_whitney_is_that_of_scipy(a: list[int], b: list[int]) -> None:
+    if len({*a, *b}) == 1:
+        return  # scipy divides by a variance of nothing
+    theirs = mannwhitneyu(a, b, alternative="two-sided", method="auto")
+    assert mann_whitney(a, b) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-12)
 
 
 def test_wilson_interval() -> None:

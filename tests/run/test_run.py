@@ -22,6 +22,7 @@ import rote
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.run import get
+from rote.run.processes import kept
 
 
 def square(number: int) -> int:
@@ -46,6 +47,24 @@ def this_process(_: int) -> int:
 def test_one_piece_starts_no_process() -> None:
     assert list(get(jobs=2).map(this_process, range(1))) == [os.getpid()]
     assert os.getpid() not in set(get(jobs=2).map(this_process, range(2)))
+
+
+def test_processes_are_kept_for_several_maps_and_for_other_work() -> None:
+    with kept(2) as later:
+        asked = later("asking", this_process, 0)
+        first, second = (set(get(jobs=2).map(this_process, range(20))) for _ in range(2))
+        with pytest.raises(InputError):
+            list(get(jobs=2).map(fail_on_three, range(10)))
+        assert list(get(jobs=2).map(square, range(5))) == [0, 1, 4, 9, 16]
+        other = set(get(jobs=3).map(this_process, range(20)))
+    assert len(first | second | {asked()}) <= 2
+    assert other.isdisjoint(first | second)
+    assert set(get(jobs=2).map(this_process, range(2))).isdisjoint(first | second)
+
+
+def test_with_one_job_work_is_done_when_it_is_asked_for() -> None:
+    with kept(1) as later:
+        assert later("asking", this_process, 0)() == os.getpid()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

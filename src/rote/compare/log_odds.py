@@ -183,10 +183,10 @@ def benjamini_hochberg(p: Numbers) -> Floats:
 
     Benjamini and Hochberg (1995). Undefined p-values stay undefined and do not count.
     """
-    from scipy.stats import false_discovery_control
-
     corrected = np.array(p, np.float64)
-    defined = ~np.isnan(corrected)
-    if defined.any():
-        corrected[defined] = false_discovery_control(corrected[defined])
+    (defined,) = np.nonzero(~np.isnan(corrected))
+    order = defined[np.argsort(corrected[defined])]
+    # The k-th smallest of m is m / k times as large, and none larger than one behind it.
+    scaled = corrected[order] * (len(order) / np.arange(1, len(order) + 1))
+    corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return corrected

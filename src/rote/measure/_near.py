@@ -8,7 +8,8 @@ stand there in the same order says how near they are (longest common subsequence
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -51,24 +52,19 @@ def nearest(index: Index, layer: Layer, texts: Integers) -> dict[int, Passage]:
     """Of some texts of a layer the passage that comes nearest, where there is any."""
     words = [folded_word(word) for word in layer.vocabulary]
     found: dict[int, Passage] = {}
+    folded: dict[int, dict[int, str]] = defaultdict(dict)
     for first in range(0, len(texts), _TEXTS_AT_ONCE):
         part = texts[first : first + _TEXTS_AT_ONCE]
         chosen = some_texts(layer, part)
         shared = shared_runs(index.lookups(layer.name), chosen, SEED, _MOST)
-        candidates: list[tuple[int, int, int, int, int]] = []
-        for segment, runs in enumerate(shared):
-            candidates += _candidates(index, chosen, segment, runs)
-        # By text, the most words first; of equal ones by place, so that the answer is one.
-        candidates.sort(key=lambda one: (one[0], -one[1], *one[2:]))
-        looked = 0
-        previous = -1
-        for text, _, segment, low, high in candidates:
-            looked = looked + 1 if text == previous else 1
-            previous = text
-            if looked > _CANDIDATES:
-                continue
+        stretches = [
+            _candidates(index, chosen, segment, runs)
+            for segment, runs in enumerate(shared)
+            if len(runs)
+        ]
+        for text, _, segment, low, high in _best(stretches):
             own = [words[i] for i in chosen.ids[chosen.slice(text)].tolist() if words[i]]
-            passage = _aligned(index, layer.name, own, segment, low, high)
+            passage = _aligned(index, layer.name, own, segment, low, high, folded[segment])
             number = int(part[text])
             if passage and (number not in found or passage.share > found[number].share):
                 found[number] = passage
@@ -93,15 +89,24 @@ def common(a: Sequence[str], b: Sequence[str]) -> int:
     return len(a) - row.bit_count()
 
 
-def _candidates(
-    index: Index, layer: Layer, segment: int, runs: Runs
-) -> Iterator[tuple[int, int, int, int, int]]:
-    """Text, words in runs, segment, first and last place of stretches of documents.
+def _best(stretches: Sequence[Integers]) -> list[list[int]]:
+    """By text, the most words first; of equal ones by place, so that the answer is one."""
+    if not stretches:
+        return []
+    every = np.concatenate(stretches, axis=1)
+    text, count, *place = every
+    ordered = every[:, np.lexsort((*reversed(place), -count, text))]
+    # Of each text those that come first.
+    begin = np.searchsorted(ordered[0], ordered[0])
+    kept: list[list[int]] = ordered[:, np.arange(len(begin)) - begin < _CANDIDATES].T.tolist()
+    return kept
+
+
+def _candidates(index: Index, layer: Layer, segment: int, runs: Runs) -> Integers:
+    """Rows of text, words in runs, segment, first and last place of stretches of documents.
 
     Runs of one text and one document, whose diagonals are near each other, make a stretch.
     """
-    if not len(runs):
-        return
     texts = np.searchsorted(layer.text_ends, runs.first, side="right")
     documents = index.segments[segment].frame_of(layer.name).document_of(runs.place)
     diagonal = runs.place - (runs.first - layer.text_starts[texts])
@@ -116,24 +121,30 @@ def _candidates(
     high = np.maximum.reduceat(diagonal, starts) + sizes[starts]
     # Never into another document.
     frame = index.segments[segment].frame_of(layer.name)
-    for text, count, document, begin, end in zip(
-        *(column.tolist() for column in (texts[starts], total, documents[starts], low, high))
-    ):
-        slack = _SLACK + (end - begin) // 8
-        first = max(begin - slack, frame.start_of(document))
-        yield text, count, segment, first, min(end + slack, int(frame.document_ends[document]))
+    own, slack = documents[starts], _SLACK + (high - low) // 8
+    begins = np.where(own > 0, frame.document_ends[own - 1] + 1, 0)
+    first = np.maximum(low - slack, begins)
+    last = np.minimum(high + slack, frame.document_ends[own])
+    found = (texts[starts], total, np.full(len(starts), segment), first, last)
+    return np.stack(found).astype(np.int64)
 
 
 def _aligned(
-    index: Index, layer: str, own: Sequence[str], segment: int, low: int, high: int
+    index: Index,
+    layer: str,
+    own: Sequence[str],
+    segment: int,
+    low: int,
+    high: int,
+    folded_words: dict[int, str],
 ) -> Passage | None:
+    """`folded_words` are those of the segment's vocabulary that were asked for so far."""
     column = index.segments[segment].columns[layer]
-    ids = column.ids.slice(low, high)
-    different, inverse = np.unique(ids, return_inverse=True)
-    folded_words = [folded_word(column.vocabulary[number]) for number in different.tolist()]
-    kept = np.array([bool(word) for word in folded_words], bool)[inverse]
-    there = [folded_words[number] for number in inverse[kept].tolist()]
-    places = (low + np.flatnonzero(kept)).tolist()
+    ids = column.ids.slice(low, high).tolist()
+    for number in set(ids) - folded_words.keys():
+        folded_words[number] = folded_word(column.vocabulary[number])
+    held_words = [(place, word) for place, i in enumerate(ids, low) if (word := folded_words[i])]
+    places, there = [place for place, _ in held_words], [word for _, word in held_words]
     if not own or not there:
         return None
     share = common(own, there) / len(own)

@@ -60,7 +60,7 @@ def png(spec: str) -> bytes:
     """The figure as a picture on white, fine enough for print."""
     import vl_convert
 
-    made: bytes = vl_convert.vegalite_to_png(json.loads(spec), scale=_SCALE)
+    made: bytes = vl_convert.svg_to_png(svg_file(spec), scale=_SCALE)
     return made
 
 

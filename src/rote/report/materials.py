@@ -179,9 +179,9 @@ def _maker(signature: str) -> Tool:
     """Whoever made words and what hangs on them."""
     kind, _, rest = signature.partition("/")
     if kind == "rote-en":
-        from rote.annotate import annotators
+        from rote.annotate.annotators import rote as own
 
-        (entry,) = (entry for entry in annotators.entries() if entry.name == "rote")
+        (entry,) = own.entries()
         licence = f"{OWN} (code); weights: {entry.licence}"
         use = "words, sentences, tags, trees, entities"
         return Tool("rote's English models", rest, licence, use)

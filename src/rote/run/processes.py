@@ -13,7 +13,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import lru_cache
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +31,44 @@ _IN_FLIGHT_PER_JOB = 2
 # So few pieces are done before the processes have started.
 _FEW = 1
 _LESS = "Try fewer jobs (--jobs 1), or less text at once"
+
+
+_kept: ContextVar[tuple[int, ProcessPoolExecutor] | None] = ContextVar("_kept", default=None)
+"""How many processes are kept for the whole of a command, and those."""
+Later = Callable[..., Callable[[], Any]]
+"""Takes what is done, in words, a function and what it is called with."""
+
+
+@contextmanager
+def kept(jobs: int) -> Iterator[Later]:
+    """Processes for all that is mapped inside with so many jobs: each takes seconds to import and
+    to load models, which is then done once. What is given out gives a function that waits for
+    it; with one job nothing is started, and it is done when it is asked for."""
+    if jobs < 2:
+        yield lambda doing, function, *given: partial(function, *given)
+        return
+    pool = _started(jobs)
+    before = _kept.set((jobs, pool))
+    try:
+        yield lambda doing, function, *given: partial(
+            _awaited, pool.submit(function, *given), doing
+        )
+    finally:
+        _kept.reset(before)
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _awaited(future: Future[Out], doing: str) -> Out:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise _died(doing, 0, "") from None
+
+
+def _started(jobs: int) -> ProcessPoolExecutor:
+    # Started afresh rather than forked: a fork copies locks held by other libraries' threads.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
 
 
 def engine(where: str, jobs: int) -> Processes:
@@ -55,9 +95,9 @@ class Processes:
         if len(first) <= _FEW:
             yield from map(function, first)
             return
-        # Started afresh rather than forked: a fork copies locks held by other libraries' threads.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_end_with_parent)
+        held = _kept.get()
+        own = held is None or held[0] != self.jobs
+        pool = _started(self.jobs) if held is None or own else held[1]
         pending: deque[Future[Out]] = deque()
         done = 0
         try:
@@ -77,7 +117,10 @@ class Processes:
             raise RoteError(f"{problem}. {_LESS}{_and(kept)}") from None
         finally:
             # Also reached when the consumer stops early or a piece fails.
-            pool.shutdown(wait=True, cancel_futures=True)
+            for future in pending:
+                future.cancel()
+            if own:
+                pool.shutdown(wait=True, cancel_futures=True)
 
     def group(
         self,

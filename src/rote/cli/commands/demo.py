@@ -5,14 +5,17 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rote.cli._flags import SectionedCommand, SectionedOption
 from rote.cli._progress import TerminalReporter
+from rote.core.progress import Reporter, Silent
 from rote.run import cores
+from rote.run.processes import kept
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,16 +79,28 @@ def command(output: Path, jobs: int, model: str | None, passages: Path | None) -
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
     both, original = output / "index", output / "kjv-index"
-    _index_original(original, jobs, reporter)
-    _index(both, original, jobs, console, reporter)
-    _trace(original, output / "trace.html", jobs, console, reporter)
-    answers = _study(["example:answers"], "plain", _ANSWERS, None, jobs, reporter)
-    both_names = ["bible:kjv", "bible:asv"]
-    translations = _study(both_names, "kjv", _TRANSLATIONS, original, jobs, reporter)
-    _write(answers, output, "answers", console)
-    _write(translations, output, "report", console)
-    if model and passages:
-        _recall(model, passages, console, reporter)
+    with kept(jobs) as later:
+        # What needs no index is done by another process meanwhile.
+        answered = later("measuring the short answers", _answers, output)
+        recalled = None
+        if model and passages:
+            recalled = later("asking the model", _recall, model, passages)
+        _index_original(original, jobs, reporter)
+        _index(both, original, jobs, console, reporter)
+        _trace(original, output / "trace.html", jobs, console, reporter)
+        both_names = ["bible:kjv", "bible:asv"]
+        translations = _study(both_names, "kjv", _TRANSLATIONS, original, jobs, reporter)
+        written = later("writing the report", _write, translations, output, "report")
+        with reporter.stage("writing the reports", None):
+            answers, said = answered()
+            written()
+        for line in said:
+            reporter.say(line)
+        _show(answers, console)
+        _show(translations, console)
+        if recalled:
+            rows, said = recalled()
+            _show_recalled(rows, said, console, reporter)
     console.print("\nSomething to look at", style="bold")
     for path, what in (
         (output / "report.html", "the report on the two translations, one page"),
@@ -122,7 +137,7 @@ def _study(
     title: str,
     corpus: Path | None,
     jobs: int,
-    reporter: TerminalReporter,
+    reporter: Reporter,
 ) -> Report:
     from rote.measure import Settings
     from rote.report.make import make_report
@@ -142,16 +157,39 @@ def _study(
     )
 
 
-def _write(study: Report, output: Path, name: str, console: Console) -> None:
-    """The page and the folder of a study; its panel and its summary on the screen."""
+class _Heard(Silent):
+    """Keeps what is said in another process."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def _answers(output: Path) -> tuple[Report, list[str]]:
+    """The report on the short answers, written; and what was said."""
+    heard = _Heard()
+    study = _study(["example:answers"], "plain", _ANSWERS, None, cores(), heard)
+    _write(study, output, "answers")
+    return study, heard.lines
+
+
+def _write(study: Report, output: Path, name: str) -> None:
+    """The page and the folder of a study."""
     from rote.core.files import write_atomically
-    from rote.measure import panel as of_panel
     from rote.report.page import PAGE, write_folder
-    from rote.report.summary import summary
-    from rote.report.tables import results as tables
 
     write_folder(study, output / name)
     write_atomically(output / f"{name}.html", (output / name / PAGE).read_bytes())
+
+
+def _show(study: Report, console: Console) -> None:
+    """The panel and the summary of a study on the screen."""
+    from rote.measure import panel as of_panel
+    from rote.report.summary import summary
+    from rote.report.tables import results as tables
+
     panel = {measure for measure, _ in of_panel()}
     console.print(f"\n{study.title}", style="bold")
     tables.print_results([one for one in study.results if one.measure in panel], console)
@@ -224,7 +262,7 @@ def _trace(path: Path, page: Path, jobs: int, console: Console, reporter: Termin
     write_atomically(page, shown.page(traced, title))
 
 
-def _recall(model: str, passages: Path, console: Console, reporter: TerminalReporter) -> None:
+def _recall(model: str, passages: Path) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
     """How many passages a model completes word for word, by how often it saw them."""
     from collections import Counter
 
@@ -238,10 +276,18 @@ def _recall(model: str, passages: Path, console: Console, reporter: TerminalRepo
         taken[copies] += 1
         if taken[copies] <= _RECALLED:
             some.append(document)
-    asked = {"model": (model,), "frequency": "repeats"}
-    found = run("style-memorization", some, asked, reporter=reporter)
+    asked, heard = {"model": (model,), "frequency": "repeats"}, _Heard()
+    found = run("style-memorization", some, asked, reporter=heard)
+    return found.tables["frequency"], heard.lines
+
+
+def _show_recalled(
+    rows: Sequence[Mapping[str, Any]], said: Sequence[str], console: Console, reporter: Reporter
+) -> None:
+    for line in said:
+        reporter.say(line)
     console.print("\nWhat a small open model recalls of what it was trained on", style="bold")
     console.print("  passages completed word for word (50 words after 50), by copies in training:")
-    for row in found.tables["frequency"]:
+    for row in rows:
         done = round(row["exact"] * row["texts"])
         console.print(f"  {row['least']:5g} copies: {done} of {row['texts']}", highlight=False)
