@@ -14,7 +14,7 @@ from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Silent
 from rote.measure._speaking import open_model
 from rote.models.options import ModelOptions
-from tests.models import tiny
+from tests.models import gguf_files, tiny
 from tests.models.test_fake import TABLE
 from tests.models.test_numpy import OPEN_MODEL
 
@@ -45,6 +45,10 @@ def _transformers(folder: Path) -> str:
     return f"transformers:{tiny.write_model(folder / 'tiny', tiny.GROUPED)}"
 
 
+def _gguf(folder: Path) -> str:
+    return f"gguf:{gguf_files.write_gguf(folder / 'tiny.gguf', gguf_files.CONFIG, 'Q8_0')}"
+
+
 def _index(folder: Path) -> str:
     from rote.index.opening import build_index
 
@@ -60,6 +64,7 @@ BACKENDS: dict[str, Callable[[Path], str]] = {
     "open-model": _open,
     "index": _index,
     "transformers": _transformers,
+    "gguf": _gguf,
 }
 
 
@@ -67,6 +72,8 @@ BACKENDS: dict[str, Callable[[Path], str]] = {
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
     if request.param == "transformers" and not find_spec("torch"):
         pytest.skip("the extra lm is not installed")
+    if request.param == "gguf" and not find_spec("gguf"):
+        pytest.skip("the extra gguf is not installed")
     named = BACKENDS[request.param](tmp_path_factory.mktemp("backend"))
     return open_model(named, ModelOptions(device="cpu"), Silent())
 

@@ -78,8 +78,8 @@ def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
     if not colon:
         raise OptionError(
             f"'{named}' is not the folder of a model. Name the backend that runs it: "
-            f"numpy:FOLDER, transformers:{named}, openai:URL#{named}, openai-chat:URL#{named}, "
-            "index:FOLDER"
+            f"numpy:FOLDER, gguf:FILE, transformers:{named}, openai:URL#{named}, "
+            f"openai-chat:URL#{named}, index:FOLDER"
         )
     if not name and not backend.startswith("openai"):
         raise OptionError(f"'{named}' names no model: {backend}:NAME")

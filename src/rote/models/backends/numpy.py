@@ -97,7 +97,7 @@ def _threaded(
         return list(pool.map(work, some))
 
 
-def _threads(asked: int) -> int:
+def threads_of(asked: int) -> int:
     """As many as there are cores, unless numpy's own products use them already."""
     single = any(
         os.environ.get(name) == "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
@@ -129,7 +129,7 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     signature = f"numpy/{VERSION}-{folder.resolve().name}-{_fingerprint(folder)}"
     if options.dtype not in ("auto", "float32"):
         reporter.say(f"{folder}: numpy computes in float32, not in {options.dtype}")
-    threads = _threads(options.threads)
+    threads = threads_of(options.threads)
     return Numpy(signature, options.batch, tokens, weights, threads, Once(reporter))
 
 

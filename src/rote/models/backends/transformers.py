@@ -1,7 +1,8 @@
 """Any language model of the transformers library (extra `lm`): `transformers:NAME`.
 
 Decoders continue a text; encoder-decoders read a text, a document, and write another. NAME
-is a folder, a model of the hub, or `model@revision`, such as a checkpoint of its training.
+is a folder, a model of the hub, or `model@revision`, such as a checkpoint of its training;
+`gguf:FILE` or `gguf:PACKAGE` is what `backends.gguf` runs by numpy.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rote.models.hub.computing import HubTokens, Loaded
 
 VERSION = "1"
+_GGUF = "gguf:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,12 @@ class EncoderDecoder:
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`transformers:NAME`"""
-    from rote.models.hub.computing import hub_tokens, load
+    from rote.models.hub.computing import hub_tokens, load, load_gguf
 
-    loaded = load(name, options, reporter, VERSION)
+    if name.startswith(_GGUF):
+        loaded = load_gguf(name.removeprefix(_GGUF), options, reporter, VERSION)
+    else:
+        loaded = load(name, options, reporter, VERSION)
     if loaded.model.config.is_encoder_decoder:
         return EncoderDecoder(loaded, options.batch, Once(reporter))
     tokens = hub_tokens(loaded.tokenizer, name)

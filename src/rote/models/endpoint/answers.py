@@ -103,9 +103,8 @@ def scored(answer: Mapping[str, Any], wanted: Continuation, where: str) -> Score
 
     The first token of all has none where the model has no start token: it is left out.
     """
-    choice = _choice(answer, where)
-    held = choice.get("logprobs")
-    if not isinstance(held, Mapping) or not held.get("tokens"):
+    held = _logprobs(_choice(answer, where))
+    if not held.get("tokens"):
         raise CannotScore(where)
     tokens, logprobs = held["tokens"], held.get("token_logprobs")
     if not isinstance(logprobs, list) or len(logprobs) != len(tokens):
@@ -135,15 +134,29 @@ def scored(answer: Mapping[str, Any], wanted: Continuation, where: str) -> Score
 def written(answer: Mapping[str, Any], where: str) -> tuple[str, float] | None:
     """The one token that was written and its log-probability; None where it spells nothing."""
     choice = _choice(answer, where)
-    held = choice.get("logprobs")
-    tokens, logprobs = (
-        (held.get(name) if isinstance(held, Mapping) else None)
-        for name in ("tokens", "token_logprobs")
-    )
+    held = _logprobs(choice)
+    tokens, logprobs = held.get("tokens"), held.get("token_logprobs")
     if not tokens or not logprobs or logprobs[0] is None:
         raise CannotScore(where, "a token that it writes comes without a log-probability")
     # An end token is no text, and a part of a character cannot be sent.
     return (tokens[0], float(logprobs[0])) if choice.get("text") == tokens[0] != "" else None
+
+
+def _logprobs(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Log-probabilities as completions have them; llama.cpp gives those of messages for both."""
+    held = choice.get("logprobs")
+    if not isinstance(held, Mapping):
+        return {}
+    listed = held.get("content")
+    if held.get("tokens") or not isinstance(listed, list):
+        return held
+    rows = [one for one in listed if isinstance(one, Mapping)]
+    tops = [one.get("top_logprobs") or () for one in rows]
+    return {
+        "tokens": [str(one.get("token", "")) for one in rows],
+        "token_logprobs": [one.get("logprob") for one in rows],
+        "top_logprobs": [{top["token"]: top["logprob"] for top in some} for some in tops],
+    }
 
 
 def generated(

@@ -82,6 +82,48 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
     )
 
 
+def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str) -> Loaded:
+    """The weights and the tokenizer of a GGUF file (`llama.gguf`), run by torch."""
+    from rote.models.llama.gguf import find_file, fingerprint, read_all
+    from rote.models.llama.weights import check_left
+
+    torch, transformers = libraries()
+    device = device_of(options.device)
+    if options.dtype == "4bit":
+        raise OptionError("a GGUF file is dequantized: take dtype float32, bfloat16 or float16")
+    kind = "float32" if options.dtype == "auto" else options.dtype
+    path = find_file(name)
+    with reporter.stage(f"loading {path.name}", None), quiet():
+        held, shape, tokens = read_all(path)
+        config = transformers.LlamaConfig(
+            vocab_size=shape.vocabulary,
+            hidden_size=shape.hidden,
+            intermediate_size=shape.inner,
+            num_hidden_layers=shape.layers,
+            num_attention_heads=shape.heads,
+            num_key_value_heads=shape.groups,
+            head_dim=shape.head,
+            max_position_embeddings=shape.longest,
+            rms_norm_eps=shape.epsilon,
+            tie_word_embeddings=shape.tied,
+            # transformers 5 reads the second, earlier versions the first.
+            rope_theta=shape.theta,
+            rope_parameters={"rope_type": "default", "rope_theta": shape.theta},
+        )
+        model: Any = transformers.LlamaForCausalLM(config)
+        own = model.state_dict()
+        for place, tensor in own.items():
+            if place != "lm_head.weight" or not shape.tied:
+                tensor.copy_(torch.from_numpy(held.take(place, *tensor.shape)))
+        check_left(held, set(own))
+        model = model.to(device=device, dtype=getattr(torch, kind)).eval()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokens.tokenizer, bos_token=tokens.start_text, eos_token=tokens.start_text
+    )
+    signature = f"transformers/{version}-{path.stem}-{kind}-{fingerprint(path)}"
+    return Loaded(model, tokenizer, device, signature, shape.longest, shape.ends)
+
+
 def libraries() -> tuple[Any, Any]:
     """torch and transformers."""
     try:

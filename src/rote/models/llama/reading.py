@@ -81,6 +81,8 @@ _TOGETHER = 64
 """Sequences up to this length are computed together with others of the same length."""
 _LOGITS = 1 << 19
 """Logits at once: few enough to stay in the cache between two passes over them."""
+_FEWEST = 128
+"""States at once, however large the vocabulary: the head is read from memory for each of them."""
 
 
 def read_windows(weights: Weights, some: Sequence[Window]) -> list[Floats]:
@@ -165,7 +167,7 @@ def likelihood(weights: Weights, states: Single, targets: Ints) -> Floats:
     """Log-probability, whether it is the likeliest, and mean and standard deviation of the
     log-probability under the distribution itself: four rows, a column for each target."""
     found = np.empty((4, len(targets)), np.float64)
-    step = max(1, _LOGITS // weights.shape.vocabulary)
+    step = max(_FEWEST, _LOGITS // weights.shape.vocabulary)
     for first in range(0, len(targets), step):
         logits = states[first : first + step] @ weights.head
         found[:, first : first + step] = _columns(logits, targets[first : first + step])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -262,9 +263,25 @@ class Weights:
     """Position by half a head."""
 
 
+class Held(Protocol):
+    """A file of weights: `Tensors`, or a GGUF file."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def places(self) -> Mapping[str, Any]: ...
+
+    def take(self, name: str, *shape: int) -> Single: ...
+
+
 def read_weights(folder: Path, shape: Shape) -> Weights:
     """From `model.safetensors`, in single precision."""
-    tensors = read_tensors(folder / "model.safetensors")
+    return laid_out(read_tensors(folder / "model.safetensors"), shape)
+
+
+def laid_out(tensors: Held, shape: Shape) -> Weights:
+    """The tensors of a file, each of which must have its place."""
     taken: set[str] = set()
     layers = tuple(_layer(tensors, shape, number, taken) for number in range(shape.layers))
     embedding = _take(tensors, taken, "model.embed_tokens.weight", shape.vocabulary, shape.hidden)
@@ -272,28 +289,30 @@ def read_weights(folder: Path, shape: Shape) -> Weights:
     if not shape.tied:
         head = _take(tensors, taken, "lm_head.weight", shape.vocabulary, shape.hidden)
     norm = _take(tensors, taken, "model.norm.weight", shape.hidden)
-    left = [
-        name
-        for name in tensors.places
-        # Written by some versions although they follow from the rest.
-        if name not in taken and name != "lm_head.weight" and not name.endswith("inv_freq")
-    ]
-    if left:
-        raise InputError(
-            f"tensor '{left[0]}' has no place in a Llama decoder as config.json describes it",
-            file=str(tensors.path),
-            remedy=f"Run the model with transformers:{folder}",
-        )
+    check_left(tensors, taken)
     cosines, sines = _turns(shape)
     return Weights(shape, embedding, layers, norm, np.ascontiguousarray(head.T), cosines, sines)
 
 
-def _take(tensors: Tensors, taken: set[str], name: str, *shape: int) -> Single:
+def check_left(tensors: Held, taken: set[str]) -> None:
+    """Whether every tensor has its place: one that has none would change the numbers."""
+    for name in tensors.places:
+        # Written by some versions although they follow from the rest.
+        if name in taken or name == "lm_head.weight" or name.endswith("inv_freq"):
+            continue
+        raise InputError(
+            f"tensor '{name}' has no place in a plain Llama decoder",
+            file=str(tensors.path),
+            remedy="Run the model with transformers:FOLDER, or serve it: openai:URL#NAME",
+        )
+
+
+def _take(tensors: Held, taken: set[str], name: str, *shape: int) -> Single:
     taken.add(name)
     return tensors.take(name, *shape)
 
 
-def _layer(tensors: Tensors, shape: Shape, number: int, taken: set[str]) -> Layer:
+def _layer(tensors: Held, shape: Shape, number: int, taken: set[str]) -> Layer:
     before = f"model.layers.{number}."
     queries, keys = shape.heads * shape.head, shape.groups * shape.head
 

