@@ -18,6 +18,7 @@ import numpy as np
 
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions, open_corpus
+from rote.curate.interventions import edits, frequent, mentions
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
 from rote.curate.pairs import VALIDATION, Pair, PairOptions, of_split, read_pairs, sharing
@@ -28,6 +29,9 @@ TARGET, BASE = "pairs_rss_headlines", ("pairs_acl_titles", "pairs_samsum", "pair
 LONGEST, MOST, SIZE, SEEDS, CALIBRATED = 160, 48, 12_000, 3, 3_072
 ALONE = 2_232
 """Test items whose neighbours one arm leaves out of training."""
+KEPT, LOOKED_AT = 0.1, 1_024
+"""Share of the pairs that no arm is trained on (the placebo); settings are chosen by some of it."""
+FREQUENT, EDITED = 2_000, 300
 
 
 def read(data: Path, name: str) -> list[Pair]:
@@ -51,10 +55,27 @@ def packed(tokenizer: Any, pairs: list[Pair]) -> dict[str, np.ndarray]:
     }
 
 
+def edited(train: list[Pair], test: list[Pair]) -> dict[str, list[dict[str, Any]]]:
+    """Documents with a changed fact: an entity that many training references hold, or, to compare
+    with, one that none of them holds, so that no model can have learned it there."""
+    references = [one.reference for one in train]
+    found = {"edited": frequent(references, FREQUENT), "unseen": unseen(references, test)}
+    return {
+        name: [one.record for one in edits(test, own, EDITED, 2, 0)] for name, own in found.items()
+    }
+
+
+def unseen(references: list[str], test: list[Pair]) -> dict[str, str]:
+    """Entities of test references, and their types, that occur in no training reference."""
+    every = "\n".join(references).lower()
+    named = {one.text: one.type for own in mentions([one.reference for one in test]) for one in own}
+    return {name: kind for name, kind in named.items() if name.lower() not in every}
+
+
 def subsets(train: list[Pair], test: list[Pair], out: Path) -> dict[str, np.ndarray]:
-    """Row numbers of the training pairs of each arm and seed."""
+    """Row numbers of the training pairs of each arm and seed, with those kept apart."""
     place = {one.id: number for number, one in enumerate(train)}
-    file = out / "train.jsonl"
+    file = out / "pairs.jsonl"
     file.write_bytes(b"".join(json_line(one.record) for one in train))
     made = limit(
         open_corpus(file), out / "limited", LimitOptions(most=(2,), seeds=SEEDS, random=True)
@@ -71,10 +92,46 @@ def subsets(train: list[Pair], test: list[Pair], out: Path) -> dict[str, np.ndar
         near = sharing([one.reference for one in train], [test[i].reference for i in apart], 4)
         found[f"apart-{seed}"] = np.flatnonzero(~near).astype(np.int32)
         found[f"apart_items-{seed}"] = apart.astype(np.int32)
-        for arm, rows in (("all", np.arange(len(train))), ("theta2", found[f"theta2-{seed}"])):
-            some = random.choice(rows, CALIBRATED, replace=False)
-            found[f"calibrate_{arm}-{seed}"] = np.sort(some).astype(np.int32)
     return found
+
+
+def without_kept(found: dict[str, np.ndarray], pairs: int) -> dict[str, np.ndarray]:
+    """All subsets without the pairs that no arm is trained on; D_2 and its twin of equal size."""
+    order = np.random.default_rng(11).permutation(pairs).astype(np.int32)
+    kept, left = np.split(order, [round(KEPT * pairs)])
+    made = {"kept": np.sort(kept), "all": np.sort(left)}
+    for seed in range(SEEDS):
+        random = np.random.default_rng([seed, 11])
+        twins = [np.intersect1d(found[f"{name}-{seed}"], left) for name in ("theta2", "random")]
+        size = min(map(len, twins))
+        for name, rows in zip(("theta2", "random"), twins):
+            made[f"{name}-{seed}"] = np.sort(random.choice(rows, size, replace=False))
+        made[f"apart-{seed}"] = np.intersect1d(found[f"apart-{seed}"], left)
+        made[f"apart_items-{seed}"] = found[f"apart_items-{seed}"]
+        for arm, rows in (("all", made["all"]), ("theta2", made[f"theta2-{seed}"])):
+            some = random.choice(rows, CALIBRATED, replace=False)
+            made[f"calibrate_{arm}-{seed}"] = np.sort(some)
+    return made
+
+
+def write_texts(
+    out: Path, train: list[Pair], test: list[Pair], changed: Any, rows: dict[str, np.ndarray]
+) -> None:
+    """The documents to summarize, and, to score by, the pairs that are trained on and are not."""
+    kept = [train[i] for i in rows["kept"]]
+    for name, some in (("train", [train[i] for i in rows["all"]]), ("placebo", kept)):
+        (out / f"{name}.jsonl").write_bytes(b"".join(json_line(one.record) for one in some))
+    (out / "edited.json").write_text(json.dumps(changed))
+    with gzip.open(out / "carried" / "documents.jsonl.gz", "wb") as file:
+        for one in test:
+            file.write(json_line({"id": one.id, "set": "test", "document": one.document}))
+        for one in kept[:LOOKED_AT]:
+            own = {"id": one.id, "set": "kept", "document": one.document}
+            file.write(json_line({**own, "reference": one.reference}))
+        for name, records in changed.items():
+            for record in records:
+                own = {"id": record["id"], "set": name, "document": record["document"]}
+                file.write(json_line(own))
 
 
 def main() -> None:
@@ -96,15 +153,9 @@ def main() -> None:
     tokenizer.backend_tokenizer.save(str(carried / "tokenizer.json"))
     for name, some in (("train", train), ("base", base)):
         np.savez_compressed(carried / f"{name}.npz", **packed(tokenizer, some))
-    np.savez_compressed(carried / "subsets.npz", **subsets(train, test, given.out))
-    with gzip.open(carried / "documents.jsonl.gz", "wb") as file:
-        for one in test:
-            file.write(json_line({"id": one.id, "set": "test", "document": one.document}))
-        edited = given.out / "edited.jsonl"
-        for line in edited.read_bytes().splitlines() if edited.exists() else ():
-            record = json.loads(line)
-            own = {"id": record["id"], "set": "edited", "document": record["document"]}
-            file.write(json_line(own))
+    rows = without_kept(subsets(train, test, given.out), len(train))
+    np.savez_compressed(carried / "subsets.npz", **rows)
+    write_texts(given.out, train, test, edited(train, test), rows)
     size = sum(path.stat().st_size for path in carried.iterdir())
     print(f"{len(train):,} pairs, {len(base):,} to begin with, {len(test):,} to test: "
           f"{size / 2**20:.1f} MiB in {carried}")  # fmt: skip

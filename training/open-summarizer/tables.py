@@ -33,11 +33,10 @@ COMPARED = (("all", "theta2"), ("random", "theta2"), ("all", "random"), ("brio_a
             ("brio_theta2", "all"), ("brio_theta2", "brio_all"))  # fmt: skip
 
 
-def changed(path: Path, made: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def changed(
+    records: list[dict[str, Any]], made: dict[str, list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
     """What becomes of changed facts, by arm; the models of all seeds together."""
-    if not path.exists():
-        return []
-    records = [json.loads(line) for line in path.read_bytes().splitlines()]
     edits = [
         Edit(Pair(one["doc_id"], "", ""), 0, one["how"], one["type"], one["old"], one["new"], "")
         for one in records
@@ -63,13 +62,14 @@ def main() -> None:
     pairs = read(given.data, TARGET)
     test = of_split(pairs, *VALIDATION)
     by_id = {one.id: one for one in test}
-    scored, edited = given.folder / "scored.jsonl", defaultdict[str, list[dict[str, Any]]](list)
+    scored = given.folder / "scored.jsonl"
+    edited: dict[str, Any] = defaultdict(lambda: defaultdict(list))
     texts: dict[tuple[str, int], Path] = {}
     with gzip.open(given.texts, "rt", encoding="utf-8") as lines, scored.open("wb") as out:
         for line in lines:
             one = json.loads(line)
-            if one["set"] == "edited":
-                edited[one["source"]].append(one)
+            if one["set"] != "test":
+                edited[one["set"]][one["source"]].append(one)
                 continue
             pair: Pair = by_id[one["id"]]
             own = {"id": f"{pair.id}/{one['source']}/{one['seed']}", "doc_id": pair.id,
@@ -81,10 +81,12 @@ def main() -> None:
     held = np.load(given.folder / "carried" / "subsets.npz")
     made.apart = {s: held[f"apart_items-{s}"] for s in sorted({seed for _, seed in texts})}
     options: dict[str, Any] = {
-        "train": str(given.folder / "train.jsonl"), "by": "source", "scores": ("rouge", "entities"),
-        "permutations": 0, "matched": False, "normalize_to": "theta2", "control": "theta2",
+        "by": "source", "scores": ("rouge", "entities"), "permutations": 0, "matched": False,
+        "normalize_to": "theta2", "control": "theta2",
     }  # fmt: skip
-    found = run("overlap", scored, options, reporter=Silent())
+    train, kept = (str(given.folder / f"{name}.jsonl") for name in ("train", "placebo"))
+    found = run("overlap", scored, {**options, "train": train, "placebo": kept}, reporter=Silent())
+    beside = Items(run("overlap", scored, {**options, "train": kept}, reporter=Silent()), made)
     table = Items(found, made)
     rows = {
         "sizes": {name: len(held[name]) for name in held.files},
@@ -93,10 +95,14 @@ def main() -> None:
         "trends": found.tables["trends"],
         "averages": list(averages(found, table, made)),
         "contrasts": [r for a, b in COMPARED if a in table.scores and b in table.scores
-                      for r in contrast(a, b, table, None, 0.95)],
+                      for r in contrast(a, b, table, beside, 0.95)],
         "neighbours": [r for arm in ("apart",) if arm in table.scores
                        for r in neighbours(table, made, 0.95, arm)],
-        "outcomes": changed(given.folder / "edited.jsonl", edited),
+        "outcomes": [
+            {"entities": {"edited": "frequent"}.get(name, name), **row}
+            for name, records in json.loads((given.folder / "edited.json").read_text()).items()
+            for row in changed(records, edited[name])
+        ],
     }  # fmt: skip
     given.out.write_text(json.dumps(plain(rows), indent=1))
     print(f"{given.out}: {', '.join(f'{name} {len(own)}' for name, own in rows.items())}")
