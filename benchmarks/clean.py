@@ -22,6 +22,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus.items import Item, read_items
@@ -32,7 +34,7 @@ from rote.curate.decontaminate import (
     parts_of,
     sample_of,
 )
-from rote.curate.dedup import DedupOptions, find
+from rote.curate.dedup import DedupOptions, Texts, find
 from rote.curate.reading import Tokenizing, read
 from rote.run import get
 
@@ -111,7 +113,6 @@ def rote_finds(texts: Sequence[str], items: Sequence[Item], sample: list[str]) -
 def datatrove_finds(texts: Sequence[str], items: Sequence[Item]) -> tuple[set[int], float] | None:
     """The documents that its n-gram filter would drop."""
     try:
-        import numpy as np
         from datatrove.data import Document
         from datatrove.pipeline.decont import NGramsDecontConfig, NGramsDecontFilter
         from datatrove.pipeline.decont.n_grams import NGramsDecontIndexer
@@ -148,7 +149,18 @@ def near(texts: Sequence[str], share: float, least: float) -> Iterable[str]:
     corpus = open_corpus({"all": [{"id": str(n), "text": text} for n, text in enumerate(both)]})
     work = Tokenizing(None, "lower", "ud", False)
     held = read(corpus, work, engine=get(None, 1), reporter=Silent())
-    found = find(held, options, ["all"] * len(both))
+    found = find(
+        Texts(
+            ids=held.ids,
+            more=held.ids[:0],
+            starts=held.part_starts,
+            lengths=held.words,
+            gone=np.zeros(len(both), np.bool_),
+            vocabulary=held.vocabulary,
+            sources=["all"] * len(both),
+        ),
+        options,
+    )
     gone = {number for number in range(len(both)) if found.alike[number] >= 0}
     copies = set(range(len(texts), len(both)))
     yield f"rote {rates(gone, copies)}, {time.process_time() - began:.1f} s"

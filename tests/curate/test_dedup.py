@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.core.progress import Silent
-from rote.corpus import open_corpus
-from rote.curate.dedup import DedupOptions, Found, find
-from rote.curate.reading import Read, Tokenizing, read
-from rote.run import get
+from rote.curate.dedup import DedupOptions, Found, Texts, find
+from rote.curate.repeats import Room
 
-Texts = list[list[str]]
+Words = list[list[str]]
 SOME = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=12), min_size=1, max_size=7)
 
 
-def readable(texts: Texts, beside: tuple[str, ...] = (), *, tokenizer: str = "spaces") -> Read:
-    records = [
-        {"id": str(n), "text": " ".join(text), "year": n % 3} for n, text in enumerate(texts)
-    ]
-    work = Tokenizing(None, "word", tokenizer, False, beside, tokenizer == "ud")
-    return read(open_corpus(records), work, engine=get(), reporter=Silent())
+def readable(texts: Words, sources: list[str] | None = None, **more: Any) -> Texts:
+    """The words numbered in the order in which they occur."""
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(word, len(numbers)) for text in texts for word in text]
+    lengths = np.array([len(text) for text in texts])
+    return Texts(
+        ids=np.array(ids, np.int32),
+        more=np.empty(0, np.int32),
+        starts=np.cumsum(lengths) - lengths,
+        lengths=lengths,
+        gone=np.zeros(len(texts), np.bool_),
+        vocabulary=list(numbers),
+        sources=sources or ["one"] * len(texts),
+        ages=[number % 3 for number in range(len(texts))],
+        **more,
+    )
 
 
-def found_in(texts: Texts, **options: object) -> Found:
+def found_in(texts: Words, memory: int = 1 << 30, **options: object) -> Found:
     chosen = DedupOptions(**{"length": 0, "near": 0.0, "shingle": 1, **options})  # type: ignore[arg-type]
-    beside = (chosen.newest,) if chosen.newest else ()
-    return find(readable(texts, beside), chosen, ["one"] * len(texts))
+    return find(readable(texts), chosen, Room(memory))
 
 
-def left(texts: Texts, found: Found) -> Texts:
+def left(texts: Words, found: Found) -> Words:
     """What stays of each text."""
     stays = [list(text) for text in texts]
     for cut in reversed(found.cuts):
@@ -39,7 +47,7 @@ def left(texts: Texts, found: Found) -> Texts:
     return [[] if found.alike[n] >= 0 else text for n, text in enumerate(stays)]
 
 
-def runs_twin(texts: Texts, length: int) -> Texts:
+def runs_twin(texts: Words, length: int) -> Words:
     """Word by word: a run goes if its words were kept before, in one piece."""
     kept: set[tuple[str, ...]] = set()
     out = []
@@ -57,7 +65,7 @@ def runs_twin(texts: Texts, length: int) -> Texts:
     return out
 
 
-def alike_twin(texts: Texts, shingle: int, least: float) -> list[tuple[int, float]]:
+def alike_twin(texts: Words, shingle: int, least: float) -> list[tuple[int, float]]:
     sets: list[frozenset[tuple[str, ...]]] = []
     out: list[tuple[int, float]] = []
     for text in texts:
@@ -74,26 +82,32 @@ def alike_twin(texts: Texts, shingle: int, least: float) -> list[tuple[int, floa
     return out
 
 
-@given(SOME, st.integers(1, 4))
-def test_runs_are_those_of_the_twin(texts: Texts, length: int) -> None:
-    assert left(texts, found_in(texts, length=length)) == runs_twin(texts, length)
+MEMORY = st.sampled_from([0, 40, 200, 1 << 30])
+"""Bytes: so few that arrays are mapped from files, and runs are numbered in many passes."""
 
 
-@given(SOME, st.integers(1, 3), st.sampled_from([0.2, 0.5, 0.75, 0.8, 1.0]))
-def test_documents_are_those_of_the_twin(texts: Texts, shingle: int, least: float) -> None:
-    found = found_in(texts, near=least, shingle=shingle)
+@given(SOME, st.integers(1, 4), MEMORY)
+def test_runs_are_those_of_the_twin(texts: Words, length: int, memory: int) -> None:
+    assert left(texts, found_in(texts, memory, length=length)) == runs_twin(texts, length)
+
+
+@given(SOME, st.integers(1, 3), st.sampled_from([0.2, 0.5, 0.75, 0.8, 1.0]), MEMORY)
+def test_documents_are_those_of_the_twin(
+    texts: Words, shingle: int, least: float, memory: int
+) -> None:
+    found = found_in(texts, memory, near=least, shingle=shingle)
     assert list(zip(found.alike.tolist(), found.similar.tolist())) == [
         (number, pytest.approx(share)) for number, share in alike_twin(texts, shingle, least)
     ]
 
 
 @given(SOME, st.integers(1, 4))
-def test_a_copy_of_all_that_goes_stays(texts: Texts, length: int) -> None:
+def test_a_copy_of_all_that_goes_stays(texts: Words, length: int) -> None:
     found = found_in(texts, length=length)
     dropped = [[False] * len(text) for text in texts]
     for cut in found.cuts:
         dropped[cut.document][cut.start : cut.end] = [True] * (cut.end - cut.start)
-        same = texts[cut.copy][cut.copy_start : cut.copy_start + length]
+        same = texts[cut.kept][cut.kept_start : cut.kept_start + length]
         assert same == texts[cut.document][cut.start : cut.start + length]
     kept = {
         tuple(text[i : i + length])
@@ -107,10 +121,10 @@ def test_a_copy_of_all_that_goes_stays(texts: Texts, length: int) -> None:
 
 
 @given(SOME, st.integers(1, 4))
-def test_words_that_other_sets_hold_are_those_of_the_twin(texts: Texts, length: int) -> None:
+def test_words_that_other_sets_hold_are_those_of_the_twin(texts: Words, length: int) -> None:
     sources = ["ab"[n % 2] for n in range(len(texts))]
     chosen = DedupOptions(length=length, near=0.0, shingle=1)
-    found = find(readable(texts), chosen, sources)
+    found = find(readable(texts, sources), chosen)
     names = list(dict.fromkeys(sources))
     runs = [{tuple(t[i : i + length]) for i in range(len(t) - length + 1)} for t in texts]
     for one, own in enumerate(names):
@@ -137,7 +151,7 @@ def test_the_copy_that_stays_is_the_one_that_is_preferred() -> None:
     newest = found_in(texts, length=3, newest="year")
     assert left(texts, newest) == [["x"], ["y", "y"], list("abczzz")]
     chosen = DedupOptions(length=3, near=0.0, shingle=1, prefer=("b",))
-    assert left(texts, find(readable(texts), chosen, ["a", "b", "c"]))[1] == list("abcyy")
+    assert left(texts, find(readable(texts, ["a", "b", "c"]), chosen))[1] == list("abcyy")
 
 
 def test_a_passage_is_as_long_as_it_is_repeated() -> None:
@@ -151,23 +165,81 @@ def test_a_passage_is_as_long_as_it_is_repeated() -> None:
 
 def test_held_elsewhere_goes_wherever_it_is() -> None:
     texts = [list("abcd"), list("xbcy")]
-    held = np.array([False, True, False, False] * 2)
+    held = np.array([0, 1, 0, 0] * 2, np.uint8)
     chosen = DedupOptions(length=2, near=0.0, shingle=1)
-    found = find(readable(texts), chosen, ["one"] * 2, held)
+    found = find(readable(texts, held=(held, held[:0])), chosen)
     assert left(texts, found) == [["a", "d"], ["x", "y"]]
-    assert {cut.copy for cut in found.cuts} == {-2}
+    assert {cut.kept for cut in found.cuts} == {-2}
 
 
-def test_only_whole_sentences_go() -> None:
-    texts = [
-        "One two three. Four five six seven. Eight nine.".split(),
-        "Nil three. Four five six seven. Eight no.".split(),
-    ]
-    joined = readable(texts, tokenizer="ud")
-    assert joined.sentence_ends is not None
-    chosen = DedupOptions(length=3, near=0.0, shingle=1, cut="sentence")
-    found = find(joined, chosen, ["one"] * 2)
-    words = [joined.vocabulary[i] for i in joined.ids[joined.words[0] :].tolist()]
-    for cut in reversed(found.cuts):
-        del words[cut.start : cut.end]
-    assert " ".join(words) == "Nil three . Eight no ."
+SENTENCES = st.lists(
+    st.lists(st.sampled_from(["a a a", "a b c", "b c", "c"]), min_size=1, max_size=6),
+    min_size=1,
+    max_size=6,
+)
+
+
+def sentences_twin(texts: list[list[str]], length: int) -> Words:
+    """A sentence goes if a run of words that were kept before covers each of its words; of such a
+    run what does not go counts as kept no second time."""
+    whole = [" ".join(text).split() for text in texts]
+    kept: set[tuple[str, ...]] = set()
+    out = []
+    for text, sentence_words in zip(whole, texts):
+        until, stays = 0, []
+        for place in range(len(text)):
+            run = tuple(text[place : place + length])
+            if len(run) == length and run in kept:
+                until = place + length
+            stays.append(place >= until)
+            if len(stays) >= length and all(stays[-length:]):
+                kept.add(tuple(text[place - length + 1 : place + 1]))
+        left, start = [], 0
+        for sentence in sentence_words:
+            end = start + len(sentence.split())
+            left += text[start:end] if any(stays[start:end]) else []
+            start = end
+        out.append(left)
+    return out
+
+
+@given(SENTENCES, st.integers(1, 4), MEMORY)
+def test_sentences_are_those_of_the_twin(texts: list[list[str]], length: int, memory: int) -> None:
+    whole = [" ".join(text).split() for text in texts]
+    ends = np.cumsum([len(sentence.split()) for text in texts for sentence in text])
+    chosen = DedupOptions(length=length, near=0.0, shingle=1, cut="sentence")
+    found = find(readable(whole, sentence_ends=ends), chosen, Room(memory))
+    assert left(whole, found) == sentences_twin(texts, length)
+
+
+@given(SOME, st.integers(1, 4), st.integers(1, 3))
+def test_neither_memory_nor_threads_change_a_thing(texts: Words, length: int, threads: int) -> None:
+    chosen = DedupOptions(length=length, near=0.5, shingle=1)
+    few = find(readable(texts), chosen, Room(64), threads=threads)
+    many = find(readable(texts), chosen)
+    assert few.cuts.tolist() == many.cuts.tolist()
+    assert few.passages == many.passages
+    assert few.alike.tolist() == many.alike.tolist()
+    assert few.shared.tolist() == many.shared.tolist()
+
+
+def test_places_beyond_31_bits_are_counted_in_64(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [list("abcabcx"), list("yabcz")]
+    narrow = found_in(texts, length=3, near=0.9)
+    monkeypatch.setattr("rote.curate.repeats.MOST_PLACES", 3)
+    wide = found_in(texts, length=3, near=0.9)
+    assert wide.cuts.tolist() == narrow.cuts.tolist()
+    assert len(wide.cuts) == 2
+
+
+def test_of_very_many_sources_the_smaller_ones_are_counted_together() -> None:
+    texts = [list("abc")] + [list("abc" + "xyz"[n % 3] * (n + 1)) for n in range(70)]
+    found = find(
+        readable(texts, [f"s{n}" for n in range(71)]), DedupOptions(length=3, near=0.0, shingle=1)
+    )
+    assert len(found.sets) == 64
+    assert found.sets[-1] == "other sources"
+    assert found.sets[0] == "s8"
+    other = found.sets.index("other sources")
+    # Each of the eight small ones has the three words that another of them has too.
+    assert found.shared[other, other] >= 8 * 3

@@ -14,12 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.corpus import ReadOptions, open_corpus
 from rote.curate.dedup import DedupOptions
 from rote.curate.dedup_folder import LEDGER, Made, dedup
 from rote.curate.folder import MANIFEST
+from rote.curate.reading import Tokenizing
 from rote.index.opening import build_index
+
+from ..killing import calls_of, kill_at
 
 RNG = random.Random(5)
 WORDS = ["".join(RNG.choices("abcdefghij", k=RNG.randint(2, 7))) for _ in range(400)]
@@ -228,3 +231,80 @@ def test_jobs_change_no_byte(tmp_path: Path) -> None:
         made(paths, tmp_path / str(jobs), jobs=jobs)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
     assert (tmp_path / "1" / LEDGER).read_bytes() == (tmp_path / "2" / LEDGER).read_bytes()
+    held = [json.loads((tmp_path / jobs / MANIFEST).read_text()) for jobs in "12"]
+    assert held[0] == held[1]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=30), min_size=1, max_size=6),
+    st.sampled_from([0.0, 0.6]),
+    st.sampled_from(["word", "sentence"]),
+)
+@settings(max_examples=25)
+def test_memory_changes_no_byte(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], near: float, cut: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("dedup")
+    path = folder / "texts.jsonl"
+    path.write_text("".join(json.dumps({"text": " ".join(text)}) + "\n" for text in texts))
+    options = DedupOptions(length=4, near=near, shingle=2, cut=cut)
+    held = [made(path, folder / str(m), options, memory=m).manifest for m in (10, 4 << 30)]
+    assert held[0] == held[1]
+    assert contents(folder / "10") == contents(folder / str(4 << 30))
+    assert ledger(folder / "10") == ledger(folder / str(4 << 30))
+
+
+def test_what_joins_at_a_cut_is_found_in_a_second_stage(tmp_path: Path) -> None:
+    start, end = prose(15, 20), prose(15, 21)
+    texts = [PASSAGE, f"{start} {PASSAGE} {end} {prose(12, 23)}", f"{start} {end} {prose(9, 22)}"]
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps({"id": n, "text": t}) + "\n" for n, t in enumerate(texts)))
+    held = made(path, tmp_path / "out", DedupOptions(length=20, near=0.0, shingle=3)).manifest
+    rows = ledger(tmp_path / "out")
+    assert held["passes"] == 2
+    assert [(row["pass"], row["id"], row["kept"]["id"]) for row in rows] == [
+        (1, "1", "0"),
+        (2, "2", "1"),
+    ]
+    assert rows[1]["text"] == rows[1]["kept"]["text"] == f"{start} {end}"
+    left = [document.text for document in open_corpus(tmp_path / "out" / path.name)]
+    assert left == [PASSAGE, f"{start} {end} {prose(12, 23)}", prose(9, 22)]
+
+
+def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
+    (tmp_path / "csv").mkdir()
+    paths = [as_jsonl(tmp_path), as_csv(tmp_path / "csv")]
+    whole = tmp_path / "whole"
+    made(paths, tmp_path / "first")  # kernels are loaded once
+    points = calls_of(lambda: made(paths, whole), tmp_path / "log")
+    assert len(points) > 10
+    expected = {path.name: path.read_bytes() for path in whole.iterdir()}
+    for point in range(len(points)):
+        folder = tmp_path / f"out{point}"
+        kill_at(point, lambda folder=folder: made(paths, folder))  # type: ignore[misc]
+        made(paths, folder)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
+    left = [path.name for rest in tmp_path.glob(".out*") for path in rest.rglob("*")]
+    assert set(left) <= {"lock"}  # killed when all was done but to remove it
+
+
+def test_what_was_read_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [as_jsonl(tmp_path), tmp_path / "more.jsonl"]
+    paths[1].write_text("no record\n")
+    with pytest.raises(InputError, match=r"more.jsonl, line 1"):
+        made(paths, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    paths[1].write_text(json.dumps({"id": "m", "text": PASSAGE}) + "\n")
+    looked: list[str] = []
+    real = Tokenizing.__call__
+
+    def call(self: Any, shard: Any) -> Any:
+        looked.append(Path(shard.origin.file).name)
+        return real(self, shard)
+
+    monkeypatch.setattr(Tokenizing, "__call__", call)
+    made(paths, tmp_path / "out")
+    # The look at the first texts, the new file, and what is left of the texts that were cut.
+    assert looked == ["texts.jsonl", "more.jsonl", "texts.jsonl"]
+    assert [document.text for document in open_corpus(tmp_path / "out" / "texts.jsonl")] == LEFT
+    assert not list(tmp_path.glob(".out*"))

@@ -192,7 +192,7 @@ def _account(record: Study, result: Result, given: Given) -> None:
     """What a command that makes a data set tells of it: an account and a table, or JSON; beside the
     data where those go to standard output."""
     assert record.account is not None
-    target = given.options["output"]
+    target = given.options["output"] or Path(result.about["folder"])
     if record.ledger:
         from rote.report.texts.ledger import write_page
 

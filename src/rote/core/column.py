@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,10 @@ def empty(size: int, dtype: Any) -> NDArray[Any]:
 class Column:
     """Append arrays of one type; `finish` gives them as one."""
 
-    def __init__(self, dtype: Any, limit: int = LIMIT) -> None:
+    def __init__(self, dtype: Any, limit: int = LIMIT, folder: Path | None = None) -> None:
         self._dtype = np.dtype(dtype)
         self._limit = limit
+        self._folder = folder
         self._parts: list[NDArray[Any]] = []
         self._held = 0
         self._file: Any = None
@@ -58,7 +60,9 @@ class Column:
 
     def _spill(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="rote-")  # noqa: SIM115 - finish closes it
+            self._file = tempfile.TemporaryFile(  # noqa: SIM115 - finish closes it
+                prefix="rote-", dir=self._folder
+            )
         for part in self._parts:
             part.tofile(self._file)
         self._parts, self._held = [], 0

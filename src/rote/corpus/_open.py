@@ -6,6 +6,7 @@ import glob
 import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -74,7 +75,14 @@ class Corpus:
     def files(self) -> Iterator[File]:
         """The parts of the input with all that is needed to read them."""
         for number, part in enumerate(self.parts):
-            yield File(part, self._fields_of(number), self.options)
+            yield File(part, self._fields_of(number), self.options, number)
+
+    def some(self, numbers: Sequence[int]) -> Corpus:
+        """The corpus with these of its parts alone."""
+        made = copy(self)
+        made.parts = tuple(self.parts[number] for number in numbers)
+        made._fields = {own: self._fields_of(number) for own, number in enumerate(numbers)}
+        return made
 
     def is_here(self, file: File) -> bool:
         """Whether a part of the input is in this process, or a temporary file of it."""
@@ -115,13 +123,15 @@ class File:
     part: Part
     fields: Fields
     options: ReadOptions
+    number: int = 0
 
     def shards(self) -> Iterator[Shard]:
         found = _reader(self.part).shards(self.part, self.fields, self.options)
-        if not self.options.join:
-            return found
-        other = partial(joined, self.options.join, self.options.join_on)
-        return (replace(shard, joined=other) for shard in found)
+        other = None
+        if self.options.join:
+            other = partial(joined, self.options.join, self.options.join_on)
+        for place, shard in enumerate(found):
+            yield replace(shard, part=self.number, place=place, joined=other)
 
 
 def _reader(part: Part) -> Reader:

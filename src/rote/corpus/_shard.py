@@ -222,7 +222,8 @@ class Shard:
 
     `size` is the number of bytes of the input that it stands for, so that the
     sizes of all shards add up to the size of the corpus. One that `refers` to its place in a
-    file holds no text itself. `number` counts the shards of a corpus. `joined` gives what other
+    file holds no text itself. `number` counts the shards of a corpus; `part` says which part
+    of it this one is of, and `place` which of the part's shards it is. `joined` gives what other
     files say of its records.
     """
 
@@ -234,6 +235,8 @@ class Shard:
     refers: bool = False
     number: int = 0
     joined: Callable[[], Joined] | None = None
+    part: int = 0
+    place: int = 0
 
     def read(self) -> Batch:
         """Parse the piece; with `on_error="stop"` the first problem is raised."""

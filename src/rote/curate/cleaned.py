@@ -12,10 +12,9 @@ import gzip
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -24,9 +23,10 @@ from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
 from rote.core.progress import Reporter
-from rote.corpus import Corpus, Shard
+from rote.corpus import Corpus, Shard, map_shards
 from rote.corpus._shard import Part
 from rote.curate.reading import json_line, record_of
+from rote.curate.stored import identity_of
 from rote.run import Engine
 
 Words = tuple[int, int]
@@ -36,20 +36,26 @@ _GZIP_LEVEL, _ZSTD_LEVEL = 6, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Edits:
-    """What is done to the documents of one shard, by line: None drops one, else words are cut.
+class Stage:
+    """What is done to documents, by line: None drops one, else words are cut; `told` are words that
+    somebody wants to read, cut or not."""
 
-    `told` are words that somebody wants to read, cut or not; `lines` are all that are read.
-    """
-
-    lines: frozenset[int]
     cuts: Mapping[int, Sequence[Words] | None] = field(default_factory=dict)
     told: Mapping[int, Sequence[Words]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
+class Edits:
+    """What is done to the documents of one shard, stage after stage: each counts the words that the
+    one before has left. `lines` are all that are read."""
+
+    lines: frozenset[int]
+    stages: Sequence[Stage]
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
-    """Words of a document: whose, where its text has them, and the text."""
+    """Words of a document: whose, where its text has them, and the beginning of the text."""
 
     id: str
     file: str
@@ -59,8 +65,9 @@ class Told:
     text: str
 
 
-Tellings = dict[tuple[int, Words], Told]
-"""By line and words."""
+Tellings = dict[tuple[int, int, Words], Told]
+"""By stage, line and words."""
+_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,37 +76,59 @@ class Cutting:
 
     tokenizer: str
 
-    def __call__(self, shard: Shard, edits: Edits) -> tuple[list[Any], Tellings]:
+    def __call__(self, given: tuple[Shard, Edits]) -> tuple[list[Any], Tellings]:
         """The records that stay, and what is told."""
-        records, told, seen = [], {}, 0
+        (shard, edits), records, seen = given, [], 0
+        told: Tellings = {}
         for number, record in shard.records():
             if number not in edits.lines or isinstance(record, InputError):
                 continue
             seen += 1
-            cuts = edits.cuts.get(number, ())
-            asked = edits.told.get(number, ())
-            if cuts or asked:
-                identity, text = known(record, shard, number)
-                layer = words.get(self.tokenizer)([text])
-                starts, ends = layer.starts.tolist(), layer.ends.tolist()
-                for first, last in asked:
-                    begin, end = starts[first], ends[last - 1]
-                    origin = shard.origin.file
-                    told[number, (first, last)] = Told(
-                        identity, origin, number, begin, end, text[begin:end]
-                    )
-                for first, last in reversed(cuts or ()):
-                    text = cut_words(text, starts, ends, first, last)
-                record = with_text(record, shard, text)
-            if cuts is not None:
-                records.append(record)
+            text, stays = self.edited(shard, number, record, edits, told)
+            if stays:
+                records.append(record if text is None else with_text(record, shard, text))
         if seen != len(edits.lines):
-            raise InputError(
-                "the file has changed since it was read first",
-                file=shard.origin.file,
-                remedy="Run the command again while nothing writes to it",
-            )
+            raise changed_since(shard.origin.file)
         return records, told
+
+    def edited(
+        self, shard: Shard, number: int, record: Any, edits: Edits, told: Tellings | None = None
+    ) -> tuple[str | None, bool]:
+        """The text after all stages, nothing if it is as it was, and whether it stays."""
+        identity, text = "", None
+        for place, stage in enumerate(edits.stages):
+            cuts = stage.cuts.get(number, ())
+            asked = stage.told.get(number, ()) if told is not None else ()
+            if not cuts and not asked and cuts is not None:
+                continue
+            if text is None:
+                identity, text = known(record, shard, number)
+            layer = words.get(self.tokenizer)([text])
+            starts, ends = layer.starts.tolist(), layer.ends.tolist()
+            for first, last in asked:
+                begin, end = starts[first], ends[last - 1]
+                assert told is not None
+                told[place, number, (first, last)] = Told(
+                    identity, shard.origin.file, number, begin, end, _shown(text[begin:end])
+                )
+            if cuts is None:
+                return text, False
+            for first, last in reversed(cuts):
+                text = cut_words(text, starts, ends, first, last)
+        return text, True
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def changed_since(file: str) -> InputError:
+    """What was read first is not what is there."""
+    return InputError(
+        "the file has changed since it was read first",
+        file=file,
+        remedy="Run the command again while nothing writes to it",
+    )
 
 
 def with_text(record: Any, shard: Shard, text: str) -> Any:
@@ -217,33 +246,55 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class _Piece:
+    """A shard's records as they are written, and what was told of it."""
+
+    part: int
+    place: int
+    size: int
+    contents: Any = None
+    documents: int = 0
+    told: Any = None
+    problem: InputError | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Task:
     """A shard's records in the form in which they are written; travels to worker processes."""
 
-    work: Callable[[Shard, Any], tuple[list[Any], Any]]
+    work: Callable[[Any], tuple[list[Any], Any]]
+    forms: Sequence[str]
 
-    def __call__(self, given: tuple[str, Shard, Any, bool]) -> tuple[Any, int, Any, bool]:
-        form, shard, edits, last = given
-        records, told = self.work(shard, edits)
-        return _FORMS[form].piece(records), len(records), told, last
+    def __call__(self, given: Any) -> _Piece:
+        shard: Shard = given[0] if isinstance(given, tuple) else given
+        try:
+            records, told = self.work(given)
+        except InputError as problem:  # for the file that it is of: those before it are whole
+            return _Piece(shard.part, shard.place, shard.size, problem=problem)
+        contents = _FORMS[self.forms[shard.part]].piece(records)
+        return _Piece(shard.part, shard.place, shard.size, contents, len(records), told)
 
 
 def write_corpus(
     corpus: Corpus,
     folder: Path,
-    work: Callable[[Shard, Any], tuple[list[Any], Any]],
-    edits: Iterable[Any],
+    work: Callable[[Any], tuple[list[Any], Any]],
     *,
     doing: str,
     engine: Engine,
     reporter: Reporter,
-    finished: Path | None = None,
+    finished: Path,
+    given: Callable[[int, int], Any] | None = None,
+    shards: Sequence[int] = (),
+    keep: Callable[[int, int, Any], Any] = lambda part, place, told: told,
 ) -> list[Written]:
-    """Write every file of the corpus into the folder, without what `work` leaves out of its shards,
-    each of which gets the next of `edits`.
+    """Write every file of the corpus into the folder, without what `work` leaves out of its shards.
 
-    `finished` is a folder that holds a note of each file that is whole, with what the work told,
-    which JSON has to be able to hold: a file that an earlier run finished is not made again.
+    Work gets a shard; with `given`, also what that gives for the number of its part and its place
+    there, where `shards` says how many each part has.
+    `finished` is a folder that holds a note of each file that is whole, with what is to `keep` of
+    what the work told, which JSON has to be able to hold: a file that an earlier run finished is
+    not made again.
     """
     taken: set[str] = set()
     forms, names = [], []
@@ -251,54 +302,61 @@ def write_corpus(
         form, name = _form(part, part.plain or corpus.options.plain)
         forms.append(form)
         names.append(_free(name, taken))
-    notes = [finished and finished / f"{name}.json" for name in names]
-    before = {
+    notes = [finished / f"{name}.json" for name in names]
+    written = {
         number: found
         for number, (part, note) in enumerate(zip(corpus.parts, notes))
         if (found := _noted(note, part))
     }
-    written = dict(before)
-    left = iter(edits)
+    left = [number for number in range(len(names)) if number not in written]
+    places = [(number, place) for number in left if given for place in range(shards[number])]
+
+    def own_given(number: int) -> Any:
+        assert given is not None
+        if number >= len(places):
+            raise changed_since(corpus.parts[left[-1]].origin.file)
+        return given(*places[number])
+
     with reporter.stage(doing, corpus.size, unit="B") as advance:
+        advance(sum(corpus.parts[number].size for number in written))
+        pieces = map_shards(
+            _Task(work, [forms[number] for number in left]),
+            corpus.some(left),
+            engine,
+            doing=f"{doing} texts",
+            given=None if given is None else own_given,
+        )
+        following = next(pieces, None)
 
-        def tasks() -> Iterator[tuple[str, Shard, Any, bool]]:
-            for number, part in enumerate(corpus.parts):
-                if number in before:
-                    advance(part.size)
-                    continue
-                shards = Corpus([part], corpus.options).shards()
-                for shard, following in pairwise(chain(shards, [None])):
-                    assert shard is not None
-                    yield forms[number], shard, next(left), following is None
-                    advance(shard.size)
+        def contents(own: int, told: list[Any], counts: list[int]) -> Iterator[Any]:
+            nonlocal following
+            while following is not None and following.part == own:
+                if following.problem is not None:
+                    raise following.problem
+                told.append(keep(left[own], following.place, following.told))
+                counts.append(following.documents)
+                advance(following.size)
+                yield following.contents
+                following = next(pieces, None)
 
-        done = iter(engine.map(_Task(work), tasks(), doing=f"{doing} texts"))
-        for number in (n for n in range(len(names)) if n not in before):
+        for own, number in enumerate(left):
             told: list[Any] = []
             counts: list[int] = []
             place = folder / names[number]
             _remove(place)  # half a file of a run that was killed
-            _write_file(place, forms[number], _contents(done, told, counts))
+            _write_file(place, forms[number], contents(own, told, counts))
             made = written[number] = Written(names[number], sum(counts), told)
-            if note := notes[number]:
-                told_of = {"input": _identity(corpus.parts[number]), "written": asdict(made)}
-                write_atomically(note, json.dumps(told_of))
+            told_of = {"input": identity_of(corpus.parts[number]), "written": asdict(made)}
+            write_atomically(notes[number], json.dumps(told_of))
     return [written[number] for number in range(len(names))]
 
 
-def _noted(note: Path | None, part: Part) -> Written | None:
+def _noted(note: Path, part: Part) -> Written | None:
     """What was made of this input, if it is finished."""
-    if note is None or not note.exists():
+    if not note.exists():
         return None
     held = json.loads(note.read_text(encoding="utf-8"))
-    return Written(**held["written"]) if held["input"] == _identity(part) else None
-
-
-def _identity(part: Part) -> list[Any]:
-    """What tells an input from another, or from itself after a change, without reading it."""
-    place = part.where if isinstance(part.where, Path) else None
-    changed = place.stat().st_mtime_ns if place else repr(part.where)
-    return [part.origin.file, part.size, changed]
+    return Written(**held["written"]) if held["input"] == identity_of(part) else None
 
 
 def _remove(path: Path) -> None:
@@ -306,16 +364,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _contents(done: Iterator[Any], told: list[Any], counts: list[int]) -> Iterator[Any]:
-    """What is to be written to one file, while the rest of the results is put aside."""
-    last = False
-    while not last:
-        piece, documents, said, last = next(done)
-        told.append(said)
-        counts.append(documents)
-        yield piece
 
 
 def _write_file(path: Path, form: str, contents: Iterator[Any]) -> None:

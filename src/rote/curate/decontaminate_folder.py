@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
-from itertools import repeat
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from rote.core.distribution import version
 from rote.core.errors import OptionError
 from rote.core.files import check_parent
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Fingerprint, Shard, digest
+from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
 from rote.corpus.items import Item, fingerprint
 from rote.curate.cleaned import Written, cut_words, known, with_text, write_corpus
 from rote.curate.decontaminate import (
@@ -42,7 +42,7 @@ from rote.curate.folder import (
     size_of,
     write_manifest,
 )
-from rote.curate.reading import write_lines
+from rote.curate.reading import fingerprint_of, write_lines
 
 SCHEMA = 1
 LEDGER = "found.jsonl"
@@ -72,7 +72,7 @@ class Looking:
     items: tuple[tuple[str, str], ...]
     policy: Policy
 
-    def __call__(self, shard: Shard, _: Any = None) -> tuple[list[Any], dict[str, Any]]:
+    def __call__(self, shard: Shard) -> tuple[list[Any], dict[str, Any]]:
         """The records that stay; rows of the ledger, how much was read, and what was wrong."""
         batch = shard.read()
         texts = [document.text for document in batch.documents]
@@ -113,6 +113,7 @@ class Looking:
             "characters": sum(map(len, texts)),
             "digests": [digest(document).hex() for document in batch.documents],
             "problems": list(map(str, batch.problems)),
+            "size": shard.size,
         }
 
 
@@ -157,11 +158,15 @@ def decontaminate(
     }
     before = manifest_before(folder, _MADE_BY, settings, "files")
     if before is not None:
-        refuse_other_input(folder, before, corpus.fingerprint)
+        refuse_other_input(folder, before, fingerprint_of(corpus, works))
         return Made(before, list(_read_ledger(folder)), [], new=False)
     with reporter.stage("weighing words", None):
-        lenient = sample_of(_texts(corpus), _SAMPLE)
-        needles = needles_of(parts_of(items), options, TOKENIZER, lenient)
+        # The first texts, in this process unless it cannot see them.
+        few = map_shards(
+            _texts, corpus, works if works.remote else run.get(), doing="reading a sample"
+        )
+        sample = sample_of(chain.from_iterable(few), _SAMPLE)
+        needles = needles_of(parts_of(items), options, TOKENIZER, sample)
     named = tuple((item.id, item.task) for item in items)
     work = Looking(needles, options, named, policy)
     key = blake2b(json.dumps(settings).encode(), digest_size=8)
@@ -175,7 +180,6 @@ def decontaminate(
                 corpus,
                 partial,
                 work,
-                repeat(None),
                 doing="looking",
                 engine=works,
                 reporter=reporter,
@@ -213,21 +217,18 @@ def decontaminate(
     return Made(manifest, rows, problems, new=True)
 
 
-def _texts(corpus: Corpus) -> Iterator[str]:
+def _texts(shard: Shard) -> list[str]:
     """What is wrong with a record is for the reading to say."""
-    for shard in corpus.shards():
-        lenient = replace(shard, options=replace(shard.options, on_error="skip"))
-        yield from (document.text for document in lenient.read().documents)
+    lenient = replace(shard, options=replace(shard.options, on_error="skip"))
+    return [document.text for document in lenient.read().documents]
 
 
 def _reported(
     work: Looking, corpus: Corpus, engine: run.Engine, reporter: Reporter
 ) -> Iterator[dict[str, Any]]:
     with reporter.stage("looking", corpus.size, unit="B") as advance:
-        for (_, told), shard in zip(
-            engine.map(work, corpus.shards(), doing="looking at texts"), corpus.shards()
-        ):
-            advance(shard.size)
+        for _, told in map_shards(work, corpus, engine, doing="looking at texts"):
+            advance(told["size"])
             yield told
 
 

@@ -5,7 +5,8 @@ runs of words). Candidates come from the rarest runs of each, so that none is mi
 guessed (prefix filtering, Chaudhuri et al. 2006; MinHash would find most of them). Then runs of
 words: one of at least `length` words goes if the same words were kept before, in an earlier
 document or earlier in this one. What counts as earlier is the order of the input, or what
-`keep`, `newest` and `prefer` make of it. Both follow from the sorted suffixes of the corpus.
+`keep`, `newest` and `prefer` make of it. Both follow from numbers for runs of words
+(`repeats.py`).
 """
 
 from __future__ import annotations
@@ -18,23 +19,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
-from rote.core.layer import items_of
 from rote.core.metric import check_options, option, unsigned
 from rote.curate._dedup_kernels import (
-    ONCE,
+    GONE,
     cover,
     distinct,
+    documents_with,
     drop_alike,
     drop_repeats,
     keep_split_sentences,
-    number_runs,
+    lay,
+    lay_ends,
+    list_cuts,
+    prefixes,
+    tally,
 )
-from rote.curate.reading import Read, starts_of
-from rote.index.columns.parts import END
-from rote.index.sorting.suffixes import sort_suffixes
+from rote.curate._repeat_kernels import ONCE
+from rote.curate.repeats import Array, Room, kind_of_places, number_runs
 
 Ints = NDArray[np.int64]
-_PASSAGES = 1_000
+OTHERS = "other sources"
+_PASSAGES, _SHOWN = 1_000, 20
+# Of so many sources it is counted what each shares with each.
+_SETS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +90,36 @@ class Passage:
     documents: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Words `start` to `end` of a document, and the copy that stays: words of a document, or -2
-    where it is in the corpus that was compared with."""
+CUTS = np.dtype([(name, np.int64) for name in ("document", "start", "end", "kept", "kept_start")])
+"""Words `start` to `end` of a document, and the copy that stays: from `kept_start` on in the
+document `kept`, which is -2 where it is in the corpus that was compared with."""
 
-    document: int
-    start: int
-    end: int
-    copy: int
-    copy_start: int
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The documents as word numbers, in the order of the input.
+
+    Document d is the words from `starts[d]` on, `lengths[d]` of them; places behind the end of
+    `ids` are those of `more`, which holds what is left of documents that were cut. One that is
+    `gone` takes no part any more.
+    """
+
+    ids: NDArray[np.int32]
+    more: NDArray[np.int32]
+    starts: Ints
+    lengths: Ints
+    gone: NDArray[np.bool_]
+    vocabulary: Sequence[str]
+    sources: Sequence[str]
+    ages: Sequence[Any] | None = None
+    """What the field `newest` holds."""
+    sentence_ends: Ints | None = None
+    held: tuple[Array, Array] | None = None
+    """Of each word of `ids` and of `more`, whether a run of `length` words begins there that the
+    other corpus holds."""
+
+    def __len__(self) -> int:
+        return len(self.starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,42 +129,42 @@ class Found:
     alike: Ints
     """The document that stays instead (-1: it is not alike any)."""
     similar: NDArray[np.float64]
-    cuts: Sequence[Cut]
+    cuts: np.recarray[Any, Any]
+    """Of the type CUTS, by document and place."""
     passages: Sequence[Passage]
-    shared: NDArray[np.int64]
+    sets: Sequence[str]
+    shared: Ints
     """shared[s, t]: words of set s that set t holds in another document."""
 
     def __bool__(self) -> bool:
-        return bool(self.cuts) or bool((self.alike >= 0).any())
+        return bool(len(self.cuts)) or bool((self.alike >= 0).any())
 
 
 class Stream:
     """The documents one after another in the order in which copies count, an END behind each."""
 
-    def __init__(self, read: Read, order: Ints) -> None:
-        lengths = read.words
-        starts, ends = starts_of(np.cumsum(lengths)), np.cumsum(lengths)
+    def __init__(self, texts: Texts, order: Ints, room: Room) -> None:
+        lengths = texts.lengths[order]
         self.order = order
-        self.ends = np.cumsum(lengths[order] + 1) - 1
-        self.starts = self.ends - lengths[order]
-        taken, _ = items_of(starts[order], ends[order])
-        self.ids = np.full(len(read.ids) + len(order), END, np.int32)
-        places, _ = items_of(self.starts, self.ends)
-        self.ids[places] = read.ids[taken] + 1
+        self.ends = np.cumsum(lengths + 1) - 1
+        self.starts = self.ends - lengths
+        size = int(self.ends[-1]) + 1 if len(order) else 0
+        laid = texts.starts, texts.lengths, order
+        self.ids = room.array(size, np.int32)
+        lay(texts.ids, texts.more, *laid, 1, self.ids)
+        self.held = room.array(size, np.uint8)
+        if texts.held is not None:
+            lay(*texts.held, *laid, 0, self.held)
         self.sentence_ends = None
-        if read.sentence_ends is not None:
-            back = np.zeros(len(read.ids) + 1, np.bool_)
-            back[read.sentence_ends - 1] = True
-            self.sentence_ends = places[back[taken]] + 1
-
-    def document(self, place: int) -> int:
-        """Which document of the stream a place belongs to."""
-        return int(np.searchsorted(self.ends, place, side="left"))
+        if texts.sentence_ends is not None:
+            ends = room.array(len(texts.sentence_ends), np.int64)
+            self.sentence_ends = ends[: lay_ends(texts.sentence_ends, *laid, ends)]
 
 
-def order_of(read: Read, options: DedupOptions, sources: Sequence[str]) -> Ints:
+def order_of(texts: Texts, options: DedupOptions) -> Ints:
     """The documents, those first whose copies stay."""
     keys: list[Any] = []
+    sources = texts.sources
     if options.prefer:
         unknown = set(options.prefer) - set(sources)
         if unknown:
@@ -148,17 +175,17 @@ def order_of(read: Read, options: DedupOptions, sources: Sequence[str]) -> Ints:
         places = {name: place for place, name in enumerate(options.prefer)}
         keys.append([places.get(name, len(places)) for name in sources])
     if options.newest is not None:
-        values = read.beside[options.newest]
+        values = texts.ages or ()
         if all(value is None for value in values):
             raise OptionError(f"--newest {options.newest}: no record has such a field")
         ordered = sorted({_comparable(value) for value in values})
         ranks = {value: -rank for rank, value in enumerate(ordered)}
         keys.append([ranks[_comparable(value)] for value in values])
     if options.keep == "longest":
-        keys.append(-read.words)
-    if not keys:
-        return np.arange(len(read))
-    return np.lexsort([np.asarray(key) for key in reversed(keys)])
+        keys.append(-texts.lengths)
+    order = np.lexsort([np.asarray(key) for key in reversed(keys)]) if keys else None
+    stays = np.flatnonzero(~texts.gone)
+    return stays if order is None else order[~texts.gone[order]]
 
 
 def _comparable(value: Any) -> tuple[int, float, str]:
@@ -172,118 +199,117 @@ def _comparable(value: Any) -> tuple[int, float, str]:
 
 
 def find(
-    read: Read,
-    options: DedupOptions,
-    sources: Sequence[str],
-    held: NDArray[np.bool_] | None = None,
-    *,
-    threads: int = 1,
+    texts: Texts, options: DedupOptions, room: Room | None = None, *, threads: int = 1
 ) -> Found:
-    """All that goes, in one pass; `held` tells of each word whether a run of `length` words that
-    another corpus holds begins there."""
-    order = order_of(read, options, sources)
-    stream = Stream(read, order)
-    entries = len(read.vocabulary) + 1
-    suffixes = sort_suffixes(stream.ids, entries, threads=threads).order
-    numbers = np.empty(len(stream.ids), np.int32)
+    """All that goes, in one pass."""
+    room = room or Room()
+    order = order_of(texts, options)
+    stream = Stream(texts, order, room)
+    size = len(stream.ids)
+    numbers = room.array(size, kind_of_places(size))
     alike, similar = np.full(len(order), -1, np.int64), np.zeros(len(order))
     if options.near:
-        kinds = number_runs(stream.ids, suffixes, options.shingle, numbers)
-        runs, last, sizes = distinct(stream.starts, stream.ends, numbers, options.shingle)
-        frequency = np.bincount(runs, minlength=kinds)
-        similar = drop_alike(runs, last, sizes, frequency, options.near, alike)
-        _short(stream, options.shingle, alike, similar)
-    names = {name: number for number, name in enumerate(dict.fromkeys(sources))}
-    sets = np.array([names[sources[document]] for document in order.tolist()], np.int64)
-    cuts: list[Cut] = []
+        kinds = number_runs(stream.ids, options.shingle, numbers, room, threads=threads)
+        similar = _alike(stream, numbers, kinds, options, room, alike)
+    cuts = np.empty(0, CUTS)
     passages: list[Passage] = []
+    names, sets = _sets(texts)
     shared = np.zeros((len(names), len(names)), np.int64)
     if options.length:
-        kinds = number_runs(stream.ids, suffixes, options.length, numbers)
-        for one in range(len(names) if kinds else 0):
-            shared[:, one] = cover(
-                stream.starts, stream.ends, numbers, options.length, sets, one, kinds
-            )
-        passages = _passages(stream, numbers, kinds, options.length, read.vocabulary)
-        cuts = _cuts(stream, numbers, kinds, options, alike, held, read)
-    back = np.empty_like(alike)
+        kinds = number_runs(stream.ids, options.length, numbers, room, threads=threads)
+        once, more = (room.array(kinds, np.uint64) for _ in range(2))
+        seen = room.array(kinds, np.int64, -1)
+        places = stream.starts, stream.ends
+        cover(*places, numbers, options.length, sets[order], once, more, seen, shared)
+        del once, more, seen
+        passages = _passages(stream, numbers, kinds, options.length, texts.vocabulary, room)
+        cuts = _cuts(stream, numbers, kinds, options, alike, room)
+    back = np.full(len(texts), -1, np.int64)
     back[order] = np.where(alike >= 0, order[alike], -1)
-    likeness = np.empty_like(similar)
+    likeness = np.zeros(len(texts))
     likeness[order] = similar
-    return Found(back, likeness, cuts, passages, shared)
+    return Found(back, likeness, cuts.view(np.recarray), passages, names, shared)
 
 
-def _short(stream: Stream, shingle: int, alike: Ints, similar: NDArray[np.float64]) -> None:
-    """Documents without a single run are alike if they have the same words."""
+def _sets(texts: Texts) -> tuple[list[str], Ints]:
+    """The sources, and which of them each document is of; of very many the smaller ones are one."""
+    words: dict[str, int] = {}
+    for name, length in zip(texts.sources, texts.lengths.tolist()):
+        words[name] = words.get(name, 0) + length
+    if len(words) > _SETS:
+        large = sorted(words, key=lambda name: -words[name])[: _SETS - 1]
+        names = [name for name in words if name in set(large)] + [OTHERS]
+    else:
+        names = list(words)
+    numbers = {name: number for number, name in enumerate(names)}
+    last = len(names) - 1
+    return names, np.array([numbers.get(name, last) for name in texts.sources], np.int64)
+
+
+def _alike(
+    stream: Stream, numbers: Array, kinds: int, options: DedupOptions, room: Room, alike: Ints
+) -> NDArray[np.float64]:
+    """Fill in the document that stays in the place of another; how similar they are."""
+    runs, frequency = room.array(len(numbers), numbers.dtype), room.array(kinds, np.int64)
+    last, sizes = distinct(stream.starts, stream.ends, numbers, options.shingle, runs, frequency)
+    rarest = prefixes(last, sizes, options.near)
+    heads = room.array(kinds, np.int64, -1)
+    links, owners = (room.array(int(rarest.sum()), np.int64) for _ in range(2))
+    similar: NDArray[np.float64] = drop_alike(
+        runs, last, sizes, frequency, options.near, rarest, heads, links, owners, alike
+    )
+    # Documents without a single run are alike if they have the same words.
     first: dict[bytes, int] = {}
-    for document in np.flatnonzero(stream.ends - stream.starts < shingle).tolist():
+    for document in np.flatnonzero(stream.ends - stream.starts < options.shingle).tolist():
         words = stream.ids[stream.starts[document] : stream.ends[document]].tobytes()
         kept = first.setdefault(words, document)
         if kept != document:
             alike[document], similar[document] = kept, 1.0
+    return similar
 
 
 def _cuts(
-    stream: Stream,
-    numbers: NDArray[np.int32],
-    kinds: int,
-    options: DedupOptions,
-    alike: Ints,
-    held: NDArray[np.bool_] | None,
-    read: Read,
-) -> list[Cut]:
-    gone = np.zeros(len(stream.ids), np.uint8)
-    places, _ = items_of(stream.starts[alike >= 0], stream.ends[alike >= 0])
-    gone[places] = 1
-    elsewhere = np.zeros(len(stream.ids), np.bool_)
-    if held is not None:
-        starts = starts_of(np.cumsum(read.words))[stream.order]
-        taken, _ = items_of(starts, starts + read.words[stream.order])
-        places, _ = items_of(stream.starts, stream.ends)
-        elsewhere[places] = held[taken]
-    dropped, copies = gone.copy(), np.empty(len(stream.ids), np.int32)
-    kept = np.full(max(1, kinds), -1, np.int32)
-    drop_repeats(stream.ids, numbers, elsewhere, options.length, dropped, copies, kept)
-    if stream.sentence_ends is not None:
-        keep_split_sentences(stream.sentence_ends, gone, dropped)
-    own = (dropped == 1) & (gone == 0)
-    edges = np.flatnonzero(np.diff(own, prepend=False, append=False))
-    found = []
-    for start, end in edges.reshape(-1, 2).tolist():
-        document = stream.document(start)
-        begins = start
-        # Of a sentence that goes the run may have begun in the one before.
-        while begins > stream.starts[document] and copies[begins] == -1:
-            begins -= 1
-        copy = int(copies[begins])
-        where = stream.document(copy + start - begins) if copy >= 0 else -1
-        found.append(
-            Cut(
-                document=int(stream.order[document]),
-                start=start - int(stream.starts[document]),
-                end=end - int(stream.starts[document]),
-                copy=int(stream.order[where]) if copy >= 0 else copy,
-                copy_start=copy + start - begins - int(stream.starts[where]) if copy >= 0 else 0,
-            )
-        )
-    return sorted(found, key=lambda cut: (cut.document, cut.start))
+    stream: Stream, numbers: Array, kinds: int, options: DedupOptions, alike: Ints, room: Room
+) -> NDArray[Any]:
+    dropped, copies = room.array(len(numbers), np.uint8), room.array(len(numbers), numbers.dtype)
+    for gone in np.flatnonzero(alike >= 0).tolist():
+        dropped[stream.starts[gone] : stream.ends[gone]] = GONE
+    kept = room.array(kinds, numbers.dtype, -1)
+    drop_repeats(stream.ids, numbers, stream.held, options.length, dropped, copies, kept)
+    if stream.sentence_ends is not None and options.cut == "sentence":
+        keep_split_sentences(stream.ids, stream.sentence_ends, dropped)
+    nothing = np.empty((0, 3), np.int64)
+    listed = np.empty((list_cuts(stream.ids, dropped, copies, nothing), 3), np.int64)
+    list_cuts(stream.ids, dropped, copies, listed)
+    starts, ends, copy = listed.T
+    document = np.searchsorted(stream.ends, starts, "left")
+    other = np.where(copy >= 0, np.searchsorted(stream.ends, copy, "left"), 0)
+    here, there = stream.starts[document], stream.starts[other]
+    cuts = np.empty(len(listed), CUTS)
+    cuts["document"], cuts["start"], cuts["end"] = (
+        stream.order[document],
+        starts - here,
+        ends - here,
+    )
+    cuts["kept"] = np.where(copy >= 0, stream.order[other], copy)
+    cuts["kept_start"] = np.where(copy >= 0, copy - there, 0)
+    return cuts[np.lexsort((cuts["start"], cuts["document"]))]
 
 
 def _passages(
     stream: Stream,
-    numbers: NDArray[np.int32],
+    numbers: Array,
     kinds: int,
     length: int,
     vocabulary: Sequence[str],
+    room: Room,
 ) -> list[Passage]:
     """The passages that occur most often, each as long as it does."""
-    times = np.bincount(numbers[numbers != ONCE], minlength=kinds)
-    places = np.flatnonzero(numbers != ONCE)[::-1]
-    first = np.zeros(kinds, np.int64)
-    first[numbers[places]] = places  # the last to be written, so the first place
-    most = np.lexsort((first, -times))[:_PASSAGES]
+    times, first = room.array(kinds, np.int64), room.array(kinds, np.int64)
+    tally(numbers, times, first)
+    most = _largest(times, _PASSAGES)
     covered: set[int] = set()
-    found: list[Passage] = []
+    found: list[tuple[int, int, int]] = []
     for number in most.tolist():
         start = end = int(first[number])
         if start in covered:
@@ -293,16 +319,29 @@ def _passages(
         while numbers[end + 1] != ONCE and times[numbers[end + 1]] == times[number]:
             end += 1
         covered.update(range(start - length, end + length))
-        words = stream.ids[start : end + length].tolist()
-        at = np.searchsorted(stream.ends, np.flatnonzero(numbers == number))
-        found.append(
-            Passage(
-                " ".join(vocabulary[word - 1] for word in words),
-                len(words),
-                int(times[number]),
-                len(np.unique(at)),
-            )
-        )
-        if len(found) == 20:
+        found.append((number, start, end + length))
+        if len(found) == _SHOWN:
             break
-    return found
+    wanted, counts = room.array(kinds, np.int8, -1), np.zeros(len(found), np.int64)
+    wanted[[number for number, _, _ in found]] = np.arange(len(found))
+    documents_with(stream.starts, stream.ends, numbers, wanted, counts)
+    return [
+        Passage(
+            " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist()),
+            end - start,
+            int(times[number]),
+            int(counts[place]),
+        )
+        for place, (number, start, end) in enumerate(found)
+    ]
+
+
+def _largest(times: Ints, count: int) -> Ints:
+    """The places of the largest numbers, of equal ones the first ones."""
+    if len(times) <= count:
+        return np.argsort(-times, kind="stable").astype(np.int64)
+    least = np.partition(times, -count)[-count]
+    above = np.flatnonzero(times > least)
+    equal = np.flatnonzero(times == least)[: count - len(above)]
+    several = np.concatenate((above, equal))
+    return several[np.lexsort((several, -times[several]))]

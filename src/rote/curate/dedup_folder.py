@@ -1,17 +1,20 @@
 """The folder of `rote dedup`: the corpus without its repetitions, and a ledger of what went.
 
-A pass finds what is repeated and writes the corpus without it. Where words were cut, what stood
-before and behind them now follows one another, which may be a repetition as well: so what was
-written is read again, until a pass finds nothing. To run the command on its own output changes
-nothing.
+The corpus is read once, to words. Where words were cut, what stood before and behind them now
+follows one another, which may be a repetition as well: so what was cut is made into words again,
+and looked through with the rest, until a stage finds nothing. Then the corpus is written, all
+stages at once. To run the command on its own output changes nothing.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,28 +25,32 @@ from rote.annotate import words
 from rote.core.distribution import version
 from rote.core.errors import InputError
 from rote.core.files import check_parent
-from rote.core.layer import Layer
+from rote.core.layer import Layer, starts_of
 from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Problems, open_corpus
-from rote.curate.cleaned import Cutting, Edits, Told, Words, Written, write_corpus
-from rote.curate.dedup import Cut, DedupOptions, Found, find
+from rote.corpus import Corpus, Problems, map_shards
+from rote.curate.cleaned import Cutting, Written, write_corpus
+from rote.curate.dedup import DedupOptions, Found, Ints, Texts, find
+from rote.curate.dedup_stages import Plan, Recutting, Tellings
 from rote.curate.folder import (
     manifest_before,
-    new_folder,
     refuse_other_input,
+    resumed_folder,
     size_of,
     write_manifest,
 )
-from rote.curate.reading import Look, Read, Tokenizing, look, read, write_lines
+from rote.curate.reading import Look, Read, Tokenizing, fingerprint_of, look, read, write_lines
+from rote.curate.repeats import DEFAULT, Room
+from rote.curate.stored import Storing
 from rote.measure._against import check_against, longest_in, open_against, signed_against
 
 SCHEMA = 1
 LEDGER = "removed.jsonl"
 _MADE_BY = "rote dedup"
-# Bytes for each word, measured; to plan by.
-_MEMORY, _PROCESS = 40, 250e6
-_SHOWN = 300
+# Bytes for each word of all arrays, measured; to plan by.
+_MEMORY, _PROCESS = 30, 250e6
+# Words that are asked for at a time.
+_ASKED = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,109 +62,13 @@ class Made:
     new: bool
 
 
-@dataclass(slots=True)
-class _Pass:
-    """One reading of the corpus: what goes, and how that is spread over its shards."""
-
-    corpus: Corpus
-    read: Read
-    found: Found
-    sources: list[str]
-    shards: NDArray[np.int64] = field(init=False)
-    lines: NDArray[np.int64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        counts = [len(lines) for lines in self.read.lines]
-        self.shards = np.repeat(np.arange(len(counts)), counts)
-        self.lines = np.concatenate([np.empty(0, np.int64), *self.read.lines])
-
-    def edits(self) -> list[Edits]:
-        """What is done to each shard, and the words that the ledger shows."""
-        cuts: list[dict[int, list[Words] | None]] = [{} for _ in self.read.lines]
-        told: list[dict[int, list[Words]]] = [{} for _ in self.read.lines]
-        for document in np.flatnonzero(self.found.alike >= 0).tolist():
-            cuts[self.shards[document]][int(self.lines[document])] = None
-            for one in (document, int(self.found.alike[document])):
-                self._tell(told, one, self._whole(one))
-        lengths = self.read.words
-        cut_words = np.zeros(len(lengths), np.int64)
-        for cut in self.found.cuts:
-            own = cuts[self.shards[cut.document]].setdefault(int(self.lines[cut.document]), [])
-            if own is not None:
-                own.append((cut.start, cut.end))
-            cut_words[cut.document] += cut.end - cut.start
-            self._tell(told, cut.document, (cut.start, cut.end))
-            if cut.copy >= 0:
-                self._tell(told, cut.copy, self._copied(cut))
-        # Of a document that is nothing but repetition nothing is left to write.
-        for document in np.flatnonzero((cut_words > 0) & (cut_words == lengths)).tolist():
-            cuts[self.shards[document]][int(self.lines[document])] = None
-        return [
-            Edits(frozenset(lines.tolist()), cut, tell)
-            for lines, cut, tell in zip(self.read.lines, cuts, told)
-        ]
-
-    def _tell(self, told: list[dict[int, list[Words]]], document: int, words: Words) -> None:
-        if words[1] > words[0]:
-            own = told[self.shards[document]].setdefault(int(self.lines[document]), [])
-            if words not in own:
-                own.append(words)
-
-    def _whole(self, document: int) -> Words:
-        return 0, int(self.read.words[document])
-
-    def _copied(self, cut: Cut) -> Words:
-        end = min(cut.copy_start + cut.end - cut.start, int(self.read.words[cut.copy]))
-        return cut.copy_start, end
-
-    def ledger(self, written: Sequence[Written], number: int) -> Iterator[dict[str, Any]]:
-        """A row for each document and each run of words that went, in the order of the input."""
-        told = [shard for file in written for shard in file.told]
-
-        def named(document: int, words: Words) -> dict[str, Any]:
-            line = int(self.lines[document])
-            said = told[self.shards[document]].get((line, words))
-            return _shown(said) if said else {"line": line}
-
-        rows: list[tuple[int, int, dict[str, Any]]] = []
-        for document in np.flatnonzero(self.found.alike >= 0).tolist():
-            other = int(self.found.alike[document])
-            row = {
-                "kind": "document",
-                "pass": number,
-                **named(document, self._whole(document)),
-                "source": self.sources[document],
-                "words": int(self.read.words[document]),
-                "similarity": float(self.found.similar[document]),
-                "kept": named(other, self._whole(other)) | {"source": self.sources[other]},
-            }
-            rows.append((document, 0, row))
-        for cut in self.found.cuts:
-            row = {
-                "kind": "run",
-                "pass": number,
-                **named(cut.document, (cut.start, cut.end)),
-                "source": self.sources[cut.document],
-                "words": cut.end - cut.start,
-            }
-            if cut.copy >= 0:
-                copy = named(cut.copy, self._copied(cut))
-                row["kept"] = copy | {"source": self.sources[cut.copy]}
-            rows.append((cut.document, cut.start, row))
-        yield from (row for _, _, row in sorted(rows, key=lambda each: each[:2]))
-
-
-def _shown(said: Told) -> dict[str, Any]:
-    text = said.text if len(said.text) <= _SHOWN else said.text[: _SHOWN - 1] + "…"
-    return {**asdict(said), "file": Path(said.file).name, "text": text}
-
-
 def dedup(
     corpus: Corpus,
     folder: Path,
     options: DedupOptions | None = None,
     *,
     against: Any = None,
+    memory: int = DEFAULT,
     jobs: int = 1,
     engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
@@ -170,81 +81,177 @@ def dedup(
     if against is not None:
         check_against(against, (options.layer,), tokenizer.signature)
     settings = _settings(options, tokenizer.signature, against)
-    before = manifest_before(folder, _MADE_BY, settings, "files")
-    first = look(corpus, None, options.tokenizer)
-    reporter.say(_expected(first, works.engine.jobs))
+    if (before := manifest_before(folder, _MADE_BY, settings, "files")) is not None:
+        refuse_other_input(folder, before, fingerprint_of(corpus, works.engine))
+        return Made(before, Problems(), new=False)
+    reporter.say(_expected(look(corpus, None, options.tokenizer), memory, works.engine.jobs))
     index = None if against is None else open_against(against, (options.layer,), reporter)
-    state = _one_pass(corpus, options, index, works, reporter)
-    if not len(state.read):
-        raise InputError("the input holds no text that can be used")
-    if before is not None:
-        refuse_other_input(folder, before, state.read.fingerprint)
-        return Made(before, state.read.problems, new=False)
-    begun, rows, number = state, [], 0
-    with (
-        TemporaryDirectory(prefix=".rote-dedup-", dir=folder.absolute().parent) as between,
-        new_folder(folder) as partial,
-    ):
-        while True:
-            number += 1
-            place = Path(between) / str(number)
-            place.mkdir()
-            edits = state.edits()
+    key = blake2b(json.dumps(settings).encode(), digest_size=8).hexdigest()
+    with resumed_folder(folder, key, _MADE_BY) as (partial, notes):
+        room = Room(memory, notes)
+        beside = (options.by, *((options.newest,) if options.newest else ()))
+        skip, sentences = corpus.options.on_error == "skip", options.cut == "sentence"
+        work = Tokenizing(None, options.layer, options.tokenizer, skip, beside, sentences)
+        held = read(
+            corpus,
+            work if works.engine.remote else Storing.of(work, corpus, notes / "words"),
+            engine=works.engine,
+            reporter=reporter,
+            unique=False,
+            limit=room.work // 2,
+            folder=notes,
+        )
+        if not len(held):
+            raise InputError("the input holds no text that can be used")
+        finding = _Finding(corpus, held, options, work, index, works, room, reporter)
+        plan, account = finding.stages()
+        # What is written depends on all that was read.
+        finished = notes / held.fingerprint
+        finished.mkdir(exist_ok=True)
+        counts: Counter[tuple[str, str, str]] = Counter()
+        with closing(Tellings(finished / "told.sqlite")) as tellings:
             written = write_corpus(
-                state.corpus,
-                place,
+                corpus,
+                partial,
                 Cutting(options.tokenizer),
-                edits,
                 doing="writing",
                 engine=works.engine,
                 reporter=reporter,
+                finished=finished,
+                given=plan.edits,
+                shards=plan.shards,
+                keep=tellings.add,
             )
-            rows += list(state.ledger(written, number))
-            left = [place / each.file for each in written if each.documents]
-            # Only where words were cut something new can follow something.
-            if not left or not any(cut for edit in edits for cut in edit.cuts.values()):
-                break
-            state = _one_pass(open_corpus(left, corpus.options), options, index, works, reporter)
-            if not state.found:
-                break
-        for each in written:
-            (place / each.file).rename(partial / each.file)
-        write_lines(partial / LEDGER, rows)
-        manifest = _manifest(settings, begun, rows, written, partial, number)
+            write_lines(partial / LEDGER, _counted(plan.ledger(tellings, finding.sources), counts))
+        manifest = _manifest(settings, held, account, counts, written, partial, len(plan.stages))
         write_manifest(partial, manifest)
-    return Made(manifest, begun.read.problems, new=True)
+    return Made(manifest, held.problems, new=True)
 
 
-def _one_pass(
-    corpus: Corpus, options: DedupOptions, index: Any, works: Work, reporter: Reporter
-) -> _Pass:
-    beside = (options.by, *((options.newest,) if options.newest else ()))
-    skip = corpus.options.on_error == "skip"
-    sentences = options.cut == "sentence"
-    work = Tokenizing(None, options.layer, options.tokenizer, skip, beside, sentences)
-    found = read(corpus, work, engine=works.engine, reporter=reporter, unique=False)
-    named = zip(found.beside[options.by], found.labels)
-    sources = [label if name is None else str(name) for name, label in named]
-    with reporter.stage("comparing", None):
-        held = None if index is None else _held(index, found, options, works)
-        return _Pass(
-            corpus, found, find(found, options, sources, held, threads=works.jobs), sources
+@dataclass(slots=True)
+class _Finding:
+    """What goes, stage after stage."""
+
+    corpus: Corpus
+    held: Read
+    options: DedupOptions
+    work: Tokenizing
+    index: Any
+    works: Work
+    room: Room
+    reporter: Reporter
+
+    @property
+    def sources(self) -> list[str]:
+        named = zip(self.held.beside[self.options.by], self.held.labels)
+        return [label if name is None else str(name) for name, label in named]
+
+    def stages(self) -> tuple[Plan, Found]:
+        """All that goes, and what the first stage found."""
+        held, options = self.held, self.options
+        texts = Texts(
+            ids=held.ids,
+            more=np.empty(0, np.int32),
+            starts=held.part_starts,
+            lengths=held.words,
+            gone=np.zeros(len(held), np.bool_),
+            vocabulary=held.vocabulary,
+            sources=self.sources,
+            ages=held.beside.get(options.newest) if options.newest else None,
+            sentence_ends=held.sentence_ends,
+            held=self._held(held.ids, held.part_ends, held.vocabulary),
+        )
+        plan, first = Plan(held.lines, held.parts, len(self.corpus.parts)), None
+        numbers: dict[str, int] = {}
+        while True:
+            with self.reporter.stage("comparing", None):
+                found = find(texts, options, self.room, threads=self.works.jobs)
+            if first is not None and not found:
+                break
+            first = first or found
+            plan.add(found, texts.lengths)
+            if not len(plan.changed):
+                break  # only where words were cut something new can follow something
+            numbers = numbers or {word: n for n, word in enumerate(held.vocabulary)}
+            with self.reporter.stage("reading what was cut", None):
+                texts = self._next(texts, plan, numbers)
+        return plan, first
+
+    def _next(self, texts: Texts, plan: Plan, numbers: dict[str, int]) -> Texts:
+        """The documents as the last stage leaves them."""
+        cut = plan.changed
+        work = Recutting(self.work, Cutting(self.options.tokenizer))
+        pieces = map_shards(
+            work, self.corpus, self.works.engine, given=plan.cut_edits, doing="reading texts"
+        )
+        layers = [piece.layer for piece in pieces if piece is not None]
+        ids, ends, sentence_ends = [np.empty(0, np.int32)], [np.empty(0, np.int64)], []
+        done = len(texts.ids) + len(texts.more)
+        for layer in layers:
+            table = [numbers.setdefault(word, len(numbers)) for word in layer.vocabulary]
+            ids.append(np.array(table, np.int32)[layer.ids])
+            ends.append(layer.text_ends + done)
+            if layer.sentence_ends is not None:
+                sentence_ends.append(layer.sentence_ends + done)
+            done += len(layer.ids)
+        new, new_ends = np.concatenate(ids), np.concatenate(ends)
+        vocabulary = tuple(numbers)
+        first = len(texts.ids) + len(texts.more)
+        starts, lengths = texts.starts.copy(), texts.lengths.copy()
+        starts[cut] = np.concatenate(([first], new_ends))[: len(cut)]
+        lengths[cut] = new_ends - starts[cut]
+        held = self._held(new, new_ends - first, vocabulary)
+        return Texts(
+            ids=texts.ids,
+            more=np.concatenate((texts.more, new)),
+            starts=starts,
+            lengths=lengths,
+            gone=texts.gone | plan.stages[-1].gone,
+            vocabulary=vocabulary,
+            sources=texts.sources,
+            ages=texts.ages,
+            sentence_ends=None
+            if texts.sentence_ends is None
+            else np.concatenate((texts.sentence_ends, *sentence_ends)),
+            held=None
+            if texts.held is None or held is None
+            else (texts.held[0], np.concatenate((texts.held[1], held[0]))),
         )
 
+    def _held(
+        self, ids: NDArray[np.int32], ends: Ints, vocabulary: Sequence[str]
+    ) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Whether a run of `length` words that the other corpus holds begins at a word."""
+        if self.index is None:
+            return None
+        found, first, nothing = self.room.array(len(ids), np.uint8), 0, np.empty(0, np.int32)
+        starts = starts_of(ends)
+        while first < len(ends):
+            last = max(first + 1, int(np.searchsorted(ends, starts[first] + _ASKED, "right")))
+            begin, end = int(starts[first]), int(ends[last - 1])
+            own = ends[first:last] - begin
+            layer = Layer(self.options.layer, ids[begin:end], vocabulary, nothing, nothing, own)
+            found[begin:end] = longest_in(self.index, layer, self.works) >= self.options.length
+            first = last
+        return found, np.empty(0, np.uint8)
 
-def _held(index: Any, found: Read, options: DedupOptions, works: Work) -> NDArray[np.bool_]:
-    """Whether a run of `length` words that the index holds begins at a word."""
-    nothing = np.empty(0, np.int32)
-    ends = np.cumsum(found.words)
-    layer = Layer(options.layer, found.ids, found.vocabulary, nothing, nothing, ends)
-    return longest_in(index, layer, works) >= options.length
+
+def _counted(
+    rows: Iterator[dict[str, Any]], counts: Counter[tuple[str, str, str]]
+) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        counts[row["source"], row["kind"], "rows"] += 1
+        counts[row["source"], row["kind"], "words"] += row["words"]
+        yield row
 
 
-def _expected(first: Look, jobs: int) -> str:
-    memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
+def _expected(first: Look, memory: int, jobs: int) -> str:
+    own = first.words * _MEMORY
+    total = _PROCESS * (jobs + (jobs > 1)) + min(own, memory)
+    rest = f", {(own - memory) / 1e9:,.1f} GB of arrays in files" if own > memory else ""
     return (
         f"about {first.texts:,} texts and {first.words:,} words (in '{first.name}'): about "
-        f"{memory / 1e9:,.1f} GB of memory"
+        f"{total / 1e9:,.1f} GB of memory{rest}"
     )
 
 
@@ -255,57 +262,55 @@ def _settings(options: DedupOptions, tokenizer: str, against: Any) -> dict[str, 
 
 def _manifest(
     settings: dict[str, Any],
-    begun: _Pass,
-    rows: Sequence[Mapping[str, Any]],
+    held: Read,
+    first: Found,
+    counts: Mapping[tuple[str, str, str], int],
     written: Sequence[Written],
     folder: Path,
     passes: int,
 ) -> dict[str, Any]:
-    names = list(dict.fromkeys(begun.sources))
-    number = {name: place for place, name in enumerate(names)}
-    of = np.array([number[name] for name in begun.sources])
-    lengths = begun.read.words
-    texts, total = np.bincount(of), np.bincount(of, lengths).astype(int)
-
-    def gone(kind: str, name: str) -> int:
-        return sum(r["words"] for r in rows if r["kind"] == kind and r["source"] == name)
-
+    named = zip(held.beside[settings["by"]], held.labels)
+    texts: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for (name, label), length in zip(named, held.words.tolist()):
+        source = label if name is None else str(name)
+        texts[source] += 1
+        total[source] += length
+    others = sum(total[name] for name in total if name not in first.sets)
     return {
         "schema": SCHEMA,
         "made_by": _MADE_BY,
         "rote": version(),
         "settings": settings,
         "input": {
-            "fingerprint": begun.read.fingerprint,
-            "texts": len(begun.read),
-            "words": len(begun.read.ids),
-            "skipped": len(begun.read.problems),
+            "fingerprint": held.fingerprint,
+            "texts": len(held),
+            "words": len(held.ids),
+            "skipped": len(held.problems),
         },
         "passes": passes,
         "sources": [
             {
                 "source": name,
-                "texts": int(texts[place]),
-                "words": int(total[place]),
-                "documents_removed": sum(
-                    r["kind"] == "document" and r["source"] == name for r in rows
-                ),
-                "words_removed_with_documents": gone("document", name),
-                "words_cut": gone("run", name),
+                "texts": texts[name],
+                "words": total[name],
+                "documents_removed": counts[name, "document", "rows"],
+                "words_removed_with_documents": counts[name, "document", "words"],
+                "words_cut": counts[name, "run", "words"],
             }
-            for place, name in enumerate(names)
+            for name in texts
         ],
         "shared": [
             {
                 "source": name,
                 "also_in": other,
-                "words": int(begun.found.shared[place, there]),
-                "share": float(begun.found.shared[place, there] / max(1, total[place])),
+                "words": int(first.shared[place, there]),
+                "share": float(first.shared[place, there] / max(1, total.get(name, others))),
             }
-            for place, name in enumerate(names)
-            for there, other in enumerate(names)
+            for place, name in enumerate(first.sets)
+            for there, other in enumerate(first.sets)
         ],
-        "passages": [asdict(passage) for passage in begun.found.passages],
+        "passages": [asdict(passage) for passage in first.passages],
         "files": [
             {
                 "file": each.file,

@@ -11,14 +11,40 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rote.core.errors import OptionError
 from rote.core.files import beside, check_parent
 from rote.core.folder import clear_errors, locked, remove_halves
+from rote.core.metric import check_options, engine_option, option, unsigned
 
 MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderOptions:
+    """Where a command that makes a folder puts it, and what works on it."""
+
+    SECTION: ClassVar[str] = "Output"
+    output: Path | None = option(
+        None,
+        "The folder; a new one, or one of the same run  [default: rote-COMMAND]",
+        short="-o",
+        metavar="DIR",
+        writes="folder",
+        sign=unsigned,
+    )
+    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    engine: str | None = engine_option()
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def folder(self, command: str) -> Path:
+        """Its place."""
+        return self.output or Path(f"rote-{command}")
 
 
 @contextmanager
@@ -41,20 +67,22 @@ def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, P
     still there. The second folder is for notes of what is finished; it is removed at the end."""
     check_parent(path)
     partial = path.with_name(f".{path.name}.{key}.partial")
-    made, notes = partial / "made", partial / "finished"
+    made, notes, over = partial / "made", partial / "finished", partial / "over"
     with clear_errors(partial, "the folder"):
         for folder in (made, notes):
             folder.mkdir(parents=True, exist_ok=True)
         with locked(partial, command):
+            shutil.rmtree(over, ignore_errors=True)
             for folder in (made, notes):
                 remove_halves(folder, lambda _: True)
             try:
                 yield made, notes
             except BaseException:
-                if not any(notes.iterdir()):  # nothing to go on with
+                if not any(path.is_file() for path in notes.rglob("*")):  # nothing to go on with
                     shutil.rmtree(partial)
                 raise
-            shutil.rmtree(notes)
+            os.rename(notes, over)  # all notes go at once: some of them tell half of it
+            shutil.rmtree(over)
             os.rename(made, path)
             shutil.rmtree(partial)
 

@@ -11,7 +11,7 @@ same fields under the same names. What was no record to begin with (a text file,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral, Real
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import layers, sentences, words
 from rote.core.annotation import Annotation
-from rote.core.column import Column
+from rote.core.column import LIMIT, Column
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.files import new_file
@@ -128,6 +128,8 @@ class Read:
     labels: Sequence[str] = ()
     """What the file of each text is called."""
     sentence_ends: Offsets | None = None
+    parts: Sequence[int] = ()
+    """The part of the corpus that each shard is of."""
 
     def __len__(self) -> int:
         return len(self.last_parts)
@@ -159,6 +161,8 @@ class Piece:
     """How many parts each text has."""
     digests: list[bytes]
     beside: dict[str, list[Any]]
+    part: int = 0
+    """The part of the corpus that the shard is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,7 @@ class Tokenizing:
             counts=np.fromiter(map(len, parts), np.int64, len(parts)),
             digests=digests,
             beside={n: [d.meta.get(n) for d in batch.documents] for n in self.beside},
+            part=shard.part,
         )
 
     def _checked(self, batch: Batch) -> Batch:
@@ -276,12 +281,25 @@ class UniqueIds:
 
 
 def read(
-    corpus: Corpus, work: Tokenizing, *, engine: Engine, reporter: Reporter, unique: bool = True
+    corpus: Corpus,
+    work: Callable[[Shard], Any],
+    *,
+    engine: Engine,
+    reporter: Reporter,
+    unique: bool = True,
+    limit: int = LIMIT,
+    folder: Path | None = None,
 ) -> Read:
-    """Read all texts once; an id may occur again only where that is said not to matter."""
-    ids, part_ends, counts = Column(np.int32), Column(np.int64), Column(np.int64)
+    """Read all texts once; an id may occur again only where that is said not to matter.
+
+    The work gives a `Piece`, or something to load it from. Columns longer than `limit` bytes are
+    kept in a file in the folder.
+    """
+    ids = Column(np.int32, limit, folder)
+    part_ends, counts = Column(np.int64, limit, folder), Column(np.int64, limit, folder)
     sentence_ends: list[Offsets] = []
-    beside: dict[str, list[Any]] = {name: [] for name in work.beside}
+    beside: dict[str, list[Any]] = {}
+    shards: list[int] = []
     numbers: dict[str, int] = {}
     digests: list[bytes] = []
     lines: list[NDArray[np.int64]] = []
@@ -289,7 +307,9 @@ def read(
     known = UniqueIds(corpus) if unique else None
     labels: list[str] = []
     with reporter.stage("reading", corpus.size, unit="B") as advance:
-        for piece in map_shards(work, corpus, engine, doing="reading texts"):
+        for found in map_shards(work, corpus, engine, doing="reading texts"):
+            piece: Piece = found if isinstance(found, Piece) else found.load()
+            shards.append(piece.part)
             batch = known.check(piece.batch) if known else piece.batch
             problems.add(batch.problems)
             lines.append(np.array(batch.lines, np.int64))
@@ -302,7 +322,7 @@ def read(
             if piece.layer.sentence_ends is not None:
                 sentence_ends.append(piece.layer.sentence_ends + items)
             for name, values in piece.beside.items():
-                beside[name] += values
+                beside.setdefault(name, []).extend(values)
             items += int(piece.layer.text_ends[-1]) if len(piece.layer.text_ends) else 0
             digests.append(b"".join(piece.digests))
             fingerprint.add(piece.digests)
@@ -319,7 +339,20 @@ def read(
         beside=beside,
         labels=labels,
         sentence_ends=np.concatenate(sentence_ends) if sentence_ends else None,
+        parts=shards,
     )
+
+
+def fingerprint_of(corpus: Corpus, engine: Engine) -> str:
+    """What `read` would give, without the words."""
+    found = Fingerprint()
+    for digests in map_shards(_digests, corpus, engine, doing="reading texts"):
+        found.add(digests)
+    return found.hexdigest()
+
+
+def _digests(shard: Shard) -> list[bytes]:
+    return [digest(document) for document in shard.read().documents]
 
 
 def kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:

@@ -24,13 +24,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import check_options, engine_option, handle, option, unsigned
+from rote.core.metric import check_options, handle, option
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
 from rote.corpus.items import Item
 from rote.curate.decontaminate import DecontaminateOptions
+from rote.curate.folder import FolderOptions
 from rote.studies._items import Share, correctness
 
 
@@ -38,7 +39,7 @@ from rote.studies._items import Share, correctness
 class Options:
     """Which items are looked for, and what becomes of documents that hold one."""
 
-    SECTION: ClassVar[str] = "Output"
+    SECTION: ClassVar[str] = "Test items"
     against: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...")
     policy: Literal["drop", "cut", "report"] = option(
         "drop", "drop the document, cut the sentences, or write the ledger alone"
@@ -50,16 +51,6 @@ class Options:
         metavar="NAME",
     )
     interval: float = option(0.95, "level of intervals; 0 for none", least=0)
-    output: Path = option(
-        Path("rote-decontaminate"),
-        "The folder; a new one, or one of the same run",
-        short="-o",
-        metavar="DIR",
-        writes="folder",
-        sign=unsigned,
-    )
-    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
-    engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -72,7 +63,8 @@ def run(call: Call) -> Findings:
     from rote.corpus.items import read_items
     from rote.curate.decontaminate_folder import decontaminate
 
-    options = call.options
+    options, given = call.options, call.of(FolderOptions)
+    folder = given.folder("decontaminate")
     skipped: list[InputError] = []
     named = [options.against] if isinstance(options.against, str) else options.against
     on_error = call.inputs.options.on_error
@@ -81,17 +73,17 @@ def run(call: Call) -> Findings:
     made = decontaminate(
         call.inputs,
         items,
-        options.output,
+        folder,
         call.of(DecontaminateOptions),
         policy=options.policy,
-        jobs=options.jobs,
-        engine=options.engine,
+        jobs=given.jobs,
+        engine=given.engine,
         reporter=call.reporter,
     )
     for problem in (*skipped, *made.problems):
         call.reporter.say(f"left out: {problem}")
     if not made.new:
-        call.reporter.say(f"{options.output} holds this already: nothing was written")
+        call.reporter.say(f"{folder} holds this already: nothing was written")
     held = made.manifest
     found = sorted(made.rows, key=lambda row: (-row["score"], -row["bits"]))
     tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": held["items"], "found": found}
@@ -104,7 +96,7 @@ def run(call: Call) -> Findings:
         },
         method="Wilson intervals",
         tables=tables,
-        about={"folder": str(options.output), "manifest": held},
+        about={"folder": str(folder), "manifest": held},
     )
 
 
@@ -157,7 +149,7 @@ STUDY = Study(
     takes="texts",
     metavar="CORPUS...",
     options=Options,
-    more=(DecontaminateOptions, ReadOptions),
+    more=(DecontaminateOptions, FolderOptions, ReadOptions),
     without=("strip_prompt", "prompt_field"),
     run=run,
     output="data",

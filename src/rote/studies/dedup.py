@@ -15,50 +15,51 @@ with the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
-from rote.core.metric import check_options, engine_option, handle, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
 from rote.curate.dedup import DedupOptions
+from rote.curate.folder import FolderOptions
+from rote.index.folders.options import parse_memory
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Where the corpus goes, and what it is compared with beside itself."""
+    """What the corpus is compared with beside itself, and what that may take."""
 
-    SECTION: ClassVar[str] = "Output"
-    output: Path = option(
-        Path("rote-dedup"),
-        "The folder; a new one, or one of the same run",
-        short="-o",
-        metavar="DIR",
-        writes="folder",
-        sign=unsigned,
-    )
+    SECTION: ClassVar[str] = "Comparison"
     against: str | None = handle(
         None, "Cut what this corpus holds as well: an index, or a file of texts", "IDX"
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
-    engine: str | None = engine_option()
+    memory: str = option(
+        "4G",
+        "Memory that comparing may use, as 512M or 4G; the rest is in files, and results do not "
+        "depend on it",
+        metavar="SIZE",
+        sign=unsigned,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
+        parse_memory(self.memory)
 
 
 def run(call: Call) -> Findings:
     """Find what is repeated, and write what is left."""
     from rote.curate.dedup_folder import dedup
 
-    options = call.options
+    options = call.of(FolderOptions)
+    folder = options.folder("dedup")
     made = dedup(
         call.inputs,
-        options.output,
+        folder,
         call.of(DedupOptions),
-        against=options.against,
+        against=call.options.against,
+        memory=parse_memory(call.options.memory),
         jobs=options.jobs,
         engine=options.engine,
         reporter=call.reporter,
@@ -66,7 +67,7 @@ def run(call: Call) -> Findings:
     for line in made.problems.listed():
         call.reporter.say(line)
     if not made.new:
-        call.reporter.say(f"{options.output} holds this already: nothing was written")
+        call.reporter.say(f"{folder} holds this already: nothing was written")
     held = made.manifest
     rows = [
         {
@@ -79,7 +80,7 @@ def run(call: Call) -> Findings:
     return Findings(
         signed={**held["settings"], "texts": held["input"]["fingerprint"][:12]},
         tables={"sources": rows, "shared": held["shared"], "passages": held["passages"]},
-        about={"folder": str(options.output), "manifest": held},
+        about={"folder": str(folder), "manifest": held},
     )
 
 
@@ -102,7 +103,7 @@ STUDY = Study(
     takes="texts",
     metavar="CORPUS...",
     options=Options,
-    more=(DedupOptions, ReadOptions),
+    more=(DedupOptions, FolderOptions, ReadOptions),
     without=("strip_prompt", "prompt_field"),
     run=run,
     output="data",

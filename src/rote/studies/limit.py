@@ -13,50 +13,29 @@ shuffled with the seed; a text is kept if after it no n-gram of the kept ones oc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from rote.core.metric import check_options, engine_option, option, unsigned
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
+from rote.curate.folder import FolderOptions
 from rote.curate.limit import LimitOptions
 
 _SHOWN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Where the subsets go, and with how many cores they are made."""
-
-    SECTION: ClassVar[str] = "Output"
-    output: Path = option(
-        Path("rote-limit"),
-        "The folder; a new one, or one of the same run",
-        short="-o",
-        metavar="DIR",
-        writes="folder",
-        sign=unsigned,
-    )
-    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
-    engine: str | None = engine_option()
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def run(call: Call) -> Findings:
     """Count, choose, and write what is not there yet."""
     from rote.curate.limit_folder import limit
 
-    chosen, options = call.of(LimitOptions), call.options
+    chosen, options = call.options, call.of(FolderOptions)
+    folder = options.folder("limit")
     chosen.check()
     made = limit(
         call.inputs,
-        options.output,
+        folder,
         chosen,
         jobs=options.jobs,
         engine=options.engine,
@@ -65,11 +44,11 @@ def run(call: Call) -> Findings:
     for line in made.problems.listed():
         call.reporter.say(line)
     if not made.new:
-        call.reporter.say(f"{options.output} holds these subsets already: nothing was written")
+        call.reporter.say(f"{folder} holds these subsets already: nothing was written")
     return Findings(
         signed={**made.manifest["settings"], "texts": made.manifest["input"]["fingerprint"][:12]},
         tables={"subsets": list(_rows(made.manifest))},
-        about={"folder": str(options.output), "manifest": made.manifest},
+        about={"folder": str(folder), "manifest": made.manifest},
     )
 
 
@@ -112,8 +91,8 @@ STUDY = Study(
     says="Subsets of a training set in which no n-gram is repeated more than so often.",
     takes="texts",
     metavar="TRAIN...",
-    options=Options,
-    more=(LimitOptions, ReadOptions),
+    options=LimitOptions,
+    more=(FolderOptions, ReadOptions),
     run=run,
     output="data",
     account=_account,

@@ -136,7 +136,7 @@ def _by_radix(
         )
         return work
 
-    with _workers(threads) as each:
+    with workers(threads) as each:
         list(each(count, range(threads)))
         np.cumsum(counts.sum(axis=0), out=bounds[1:])
         ends = bounds[:-1] + counts.cumsum(axis=0, dtype=np.int64)
@@ -158,7 +158,7 @@ def _by_radix(
 
 
 @contextmanager
-def _workers(threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
+def workers(threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
     """A `map` that works on so many threads."""
     if threads == 1:
         yield map

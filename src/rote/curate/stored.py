@@ -1,0 +1,122 @@
+"""What the reading of a corpus found, kept shard by shard, for a run that goes on after a kill.
+
+A file for each shard, named by the part of the corpus that it is of (its name, size and date) and
+by its place there; numbers and JSON, no code.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.core.files import write_atomically
+from rote.core.layer import Layer
+from rote.corpus import Batch, Corpus, Shard
+from rote.corpus._shard import Part
+from rote.curate.reading import Piece, Tokenizing
+
+_DIGEST = 16
+
+
+def identity_of(part: Part) -> list[Any]:
+    """What tells an input from another, or from itself after a change, without reading it."""
+    if isinstance(part.where, tuple):
+        return [part.origin.file, [identity_of(one) for one in part.where]]
+    place = part.where if isinstance(part.where, Path) else None
+    changed = place.stat().st_mtime_ns if place else repr(part.where)
+    return [part.origin.file, part.size, changed]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where the piece of a shard is."""
+
+    path: str
+    part: int
+
+    def load(self) -> Piece:
+        with np.load(self.path, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+        told = json.loads(arrays.pop("told").tobytes())
+        problems = [InputError(problem, **place) for problem, place in told["problems"]]
+        lines = arrays["lines"].tolist()
+        nothing, digests = np.empty(0, np.int32), arrays["digests"].tobytes()
+        return Piece(
+            batch=Batch(
+                [Document("", "")] * len(lines), told["file"], told["label"], lines, problems
+            ),
+            size=told["size"],
+            layer=Layer(
+                told["layer"],
+                arrays["ids"],
+                tuple(told["vocabulary"]),
+                nothing,
+                nothing,
+                arrays["text_ends"],
+                arrays.get("sentence_ends"),
+            ),
+            counts=arrays["counts"],
+            digests=[digests[i : i + _DIGEST] for i in range(0, len(digests), _DIGEST)],
+            beside=told["beside"],
+            part=self.part,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """Reads a shard unless its piece is there, and says where it is; ids are not kept."""
+
+    work: Tokenizing
+    folder: str
+    parts: Sequence[str]
+
+    @classmethod
+    def of(cls, work: Tokenizing, corpus: Corpus, folder: Path) -> Storing:
+        folder.mkdir(exist_ok=True)
+        how = repr(work) + repr(corpus.options)
+        names = [json.dumps([how, identity_of(part)]).encode() for part in corpus.parts]
+        return cls(work, str(folder), [blake2b(n, digest_size=12).hexdigest() for n in names])
+
+    def __call__(self, shard: Shard) -> Stored:
+        path = Path(self.folder) / f"{self.parts[shard.part]}-{shard.place}.npz"
+        if not path.exists():
+            write_atomically(path, _written(self.work(shard)))
+        return Stored(str(path), shard.part)
+
+
+def _written(piece: Piece) -> bytes:
+    batch, layer = piece.batch, piece.layer
+    told = {
+        "file": batch.file,
+        "label": batch.label,
+        "size": piece.size,
+        "layer": layer.name,
+        "vocabulary": layer.vocabulary,
+        "beside": piece.beside,
+        "problems": [
+            (p.problem, {"file": p.file, "line": p.line, "field": p.field, "remedy": p.remedy})
+            for p in batch.problems
+        ],
+    }
+    arrays: dict[str, Any] = {
+        "told": np.frombuffer(json.dumps(told, default=str).encode(), np.uint8),
+        "ids": layer.ids,
+        "text_ends": layer.text_ends,
+        "counts": piece.counts,
+        "lines": np.array(batch.lines, np.int64),
+        "digests": np.frombuffer(b"".join(piece.digests), np.uint8),
+    }
+    if layer.sentence_ends is not None:
+        arrays["sentence_ends"] = layer.sentence_ends
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
