@@ -86,6 +86,11 @@ def fold(word: str) -> str:
     return _NOT_WORDS.sub("", unicodedata.normalize("NFKC", word).casefold())
 
 
+def plain_words(text: str) -> list[str]:
+    """The words of a text as they are compared, for a few texts."""
+    return [word for word in map(fold, text.split()) if word]
+
+
 def folded(texts: Sequence[str], tokenizer: str) -> tuple[Layer, NDArray[np.bool_]]:
     """The words of texts as they are compared, and which items of the layer are words at all."""
     layer = words.get(tokenizer)(texts).map("folded", fold)

@@ -5,23 +5,26 @@ document holds an item if the rare words of its question or passage occur there 
 the same order: word for word, with other line breaks, case or marks, or with some words changed.
 Phrases that are common in the corpus convict nobody. The folder DIR gets the files in the formats
 they came in, without those documents (or only without those sentences, --policy cut), found.jsonl
-with the text of both, and a manifest.json. Items that say whether a model answered them rightly
-(logs of lm-evaluation-harness) give accuracy with and without what was found.
+with the text of both, and a manifest.json. Where it is known which items a model answered rightly
+(from --answers, or from the items themselves), a table has the accuracy with and without those
+that were found.
 
 \b
   rote decontaminate crawl/*.jsonl.zst --against mmlu.jsonl -o clean
   rote decontaminate train.parquet --against samples_*.jsonl --policy cut -o clean
   rote decontaminate train.jsonl --against winogrande.jsonl --policy report -o found
+  rote decontaminate train.jsonl --against mmlu.jsonl --answers answers.jsonl -o clean
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, option
@@ -32,7 +35,8 @@ from rote.corpus import ReadOptions
 from rote.corpus.items import Item
 from rote.curate.decontaminate import DecontaminateOptions
 from rote.curate.folder import FolderOptions
-from rote.studies._items import Share, correctness
+from rote.studies._answers import right_answers, unanswered
+from rote.studies._items import Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,11 @@ class Options:
         "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, "
         "texts  [default: known by its fields]",
         metavar="NAME",
+    )
+    answers: tuple[str, ...] = handle(
+        (),
+        "Answers to the items: records of `rote evaluate`, or logs of lm-evaluation-harness",
+        "FILE,...",
     )
     interval: float = option(0.95, "level of intervals; 0 for none", least=0)
 
@@ -70,6 +79,21 @@ def run(call: Call) -> Findings:
     on_error = call.inputs.options.on_error
     paths = [Path(path) for path in named]
     items = list(read_items(paths, options.items, on_error=on_error, skipped=skipped))
+    told = [options.answers] if isinstance(options.answers, str) else options.answers
+    answers = [
+        answer
+        for path in told  # one by one: each may be of another form
+        for answer in read_items([Path(path)], on_error=on_error, skipped=skipped)
+    ]
+    right, lost = right_answers(items, answers)
+    if answers and lost == len(answers):
+        raise OptionError(
+            f"--answers: none of {lost:,} answers holds the question of an item of --against"
+        )
+    if lost:
+        call.reporter.say(f"{lost:,} of {len(answers):,} answers belong to no item: left out")
+    if answers and (missing := unanswered(right)):
+        call.reporter.say(f"{missing:,} of {len(items):,} items have no answer")
     made = decontaminate(
         call.inputs,
         items,
@@ -87,7 +111,7 @@ def run(call: Call) -> Findings:
     held = made.manifest
     found = sorted(made.rows, key=lambda row: (-row["score"], -row["bits"]))
     tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": held["items"], "found": found}
-    if rows := _accuracy(items, made.rows, options.interval):
+    if rows := _accuracy(items, right, made.rows, options.interval):
         tables["accuracy"] = rows
     return Findings(
         signed={
@@ -101,31 +125,36 @@ def run(call: Call) -> Findings:
 
 
 def _accuracy(
-    items: Sequence[Item], rows: Sequence[dict[str, Any]], level: float
+    items: Sequence[Item],
+    right: Mapping[str, NDArray[np.float64]],
+    rows: Sequence[dict[str, Any]],
+    level: float,
 ) -> list[dict[str, Any]]:
-    """Right answers among all items, those that were found, and the others; nothing where the
-    items do not say which were."""
-    right = np.array([correctness(item, None) for item in items])
-    if np.isnan(right).all():
-        return []
+    """Right answers of each source among all items of a task, those that were found, and the
+    others."""
     found = {(row["task"], row["item"]) for row in rows}
     held = np.array([(item.task, item.id) in found for item in items])
+    tasks = np.array([item.task for item in items])
+    numbers = {base: n for n, base in enumerate(dict.fromkeys(item.base for item in items))}
+    bases = np.array([numbers[item.base] for item in items])
     out = []
-    for task in dict.fromkeys(item.task for item in items):
-        own = np.array([item.task == task for item in items])
-        for name, which in (("all", own), ("found", own & held), ("not found", own & ~held)):
-            numbers = {base: n for n, base in enumerate({item.base for item in items})}
-            bases = np.array([numbers[item.base] for item in items])
-            share = Share.of(right[which], bases[which])
-            row: dict[str, Any] = {
-                "task": task,
-                "items": name,
-                "n": share.items,
-                "accuracy": share.value,
-            }
-            if level and share.items:
-                row["low"], row["high"] = share.interval(level)
-            out.append(row)
+    for source, values in right.items():
+        for task in dict.fromkeys(tasks.tolist()):
+            own = (tasks == task) & ~np.isnan(values)
+            if not own.any():
+                continue
+            for name, which in (("all", own), ("found", own & held), ("not found", own & ~held)):
+                share = Share.of(values[which], bases[which])
+                row: dict[str, Any] = {
+                    "source": source,
+                    "task": task,
+                    "items": name,
+                    "n": share.items,
+                    "accuracy": share.value,
+                }
+                if level and share.items:
+                    row["low"], row["high"] = share.interval(level)
+                out.append(row)
     return out
 
 
@@ -173,6 +202,7 @@ STUDY = Study(
             "accuracy",
             "Right answers with and without what was found",
             (
+                Column("source", "answers of"),
                 Column("task"),
                 Column("items"),
                 Column("n", kind="count"),
