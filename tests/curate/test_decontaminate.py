@@ -303,3 +303,83 @@ def test_questions_with_answers_and_passages_are_items(tmp_path: Path) -> None:
         ("answer", "so"),
         ("answer", "thus"),
     ]
+
+
+# Cases of the kinds that decon (Allen Institute for AI) is tested by, in words of their own.
+LIGHTHOUSE = (
+    "The Bellrock lighthouse, a beacon off the coast of Angus, was lit in 1811. Storms hide it."
+)
+QUIZ = [
+    {
+        "id": "tower",
+        "passage": LIGHTHOUSE,
+        "question": "What year was the Bellrock lighthouse lit?",
+        "answer": "1811",
+    },
+    {
+        "id": "salt",
+        "question": "Which dissolved mineral is most plentiful in the world's oceans?",
+        "answer": "Salt",
+    },
+    {
+        "id": "sum",
+        "question": "Solve for y: 3y + 4 = 19",
+        "answer": "To solve 3y + 4 = 19, take 4 from both sides to get 3y = 15, then divide by 3",
+    },
+]
+FILLER = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
+ASKED = QUIZ[1]["question"]
+CASES = {
+    "between other texts": (f"{FILLER} {LIGHTHOUSE} {FILLER}", {"tower"}),
+    "at the beginning": (f"{LIGHTHOUSE} {FILLER}", {"tower"}),
+    "at the end": (f"{FILLER} {LIGHTHOUSE}", {"tower"}),
+    "a short question": (f"In class we asked: {ASKED} It is salt, they said.", {"salt"}),
+    "two in one": (f"First: {LIGHTHOUSE} {FILLER} Second: {ASKED}", {"tower", "salt"}),
+    "other marks": (
+        "The **Bellrock lighthouse** -- a beacon off the coast of Angus! -- was lit in (1811)... "
+        "Storms hide it!",
+        {"tower"},
+    ),
+    "words between": (
+        "The Bellrock lighthouse, a beacon off the coast of Angus. It was lit in 1811. Moreover, "
+        "storms often hide it.",
+        {"tower"},
+    ),
+    "a letter changed": (LIGHTHOUSE.replace("coast", "caost"), {"tower"}),
+    "a letter more": (LIGHTHOUSE.replace("beacon", "beaccon"), {"tower"}),
+    "a letter less": (LIGHTHOUSE.replace("Storms", "Storm"), {"tower"}),
+    "said otherwise": (
+        "Off eastern Scotland a famous light has warned ships of a reef since the early "
+        "nineteenth century; in bad weather nobody sees it.",
+        set(),
+    ),
+    "an answer alone": (f"{FILLER} {QUIZ[2]['answer']}", set()),
+    "clean": (f"{FILLER} Nothing to see here but minerals and years.", set()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cases_of_another_tool_come_out_right(tmp_path: Path, case: str) -> None:
+    text, expected = CASES[case]
+    path = tmp_path / "quiz.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in QUIZ))
+    items = list(read_items([path]))
+    needles = needles_of(parts_of(items), OPTIONS, "ud", [text])
+    found = matches_in(needles, OPTIONS, [text], "ud")
+    assert {items[needles.parts[match.part].item].id for match in found} == expected
+
+
+def test_a_lower_score_finds_at_least_as_much() -> None:
+    documents, _ = planted("a tenth of the words changed")
+    found = [
+        {(m.document, m.part) for m in found_in(documents, ITEMS, score=score)}
+        for score in (0.95, 0.8, 0.5)
+    ]
+    assert found[0] < found[1] <= found[2]
+
+
+def test_questions_without_answers_are_read_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "quiz.jsonl"
+    path.write_text(json.dumps({"doc_id": 4, "question": ASKED}) + "\n")
+    (item,) = read_items([path], "questions")
+    assert [(part.kind, part.text) for part in parts_of([item])] == [("question", ASKED)]

@@ -243,3 +243,48 @@ def test_of_very_many_sources_the_smaller_ones_are_counted_together() -> None:
     other = found.sets.index("other sources")
     # Each of the eight small ones has the three words that another of them has too.
     assert found.shared[other, other] >= 8 * 3
+
+
+def repeated_words(texts: Words, length: int) -> set[tuple[int, int]]:
+    """The words of all runs of this length that occur at two places or more: what
+    deduplicate-text-datasets (Lee et al. 2022) calls duplicated, here inside documents."""
+    places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    for number, text in enumerate(texts):
+        for start in range(len(text) - length + 1):
+            places.setdefault(tuple(text[start : start + length]), []).append((number, start))
+    return {
+        (number, start + step)
+        for found in places.values()
+        if len(found) > 1
+        for number, start in found
+        for step in range(length)
+    }
+
+
+def cut_words(found: Found) -> set[tuple[int, int]]:
+    return {(cut.document, place) for cut in found.cuts for place in range(cut.start, cut.end)}
+
+
+@given(SOME, st.integers(1, 4))
+def test_what_is_cut_is_duplicated_by_the_other_definition(texts: Words, length: int) -> None:
+    assert cut_words(found_in(texts, length=length)) <= repeated_words(texts, length)
+
+
+@given(
+    st.lists(st.integers(4, 9), min_size=1, max_size=4),
+    st.lists(st.integers(0, 3), min_size=2, max_size=8),
+)
+def test_of_passages_apart_from_one_another_all_copies_go_but_the_first(
+    lengths: list[int], order: list[int]
+) -> None:
+    """There both definitions cut at the same words, and ours leaves the first copy."""
+    passages = [[f"p{n}.{i}" for i in range(size)] for n, size in enumerate(lengths)]
+    texts, first = [], set()
+    seen: set[int] = set()
+    for place, drawn in enumerate(order):
+        number = drawn % len(passages)
+        texts.append([f"own{place}", *passages[number], f"end{place}"])
+        if number not in seen:
+            first |= {(place, 1 + step) for step in range(len(passages[number]))}
+        seen.add(number)
+    assert cut_words(found_in(texts, length=4)) == repeated_words(texts, 4) - first

@@ -35,6 +35,8 @@ _ANSWER_WITHIN = 50
 # A window is so much longer than the part, on either side.
 _SLACK, _LEAST_SLACK = 0.25, 8
 _LONGEST = 2_000
+# Bits of a word that occurs once in a million: a sample of that many words tells rare from common.
+_ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,14 @@ class Needles:
     table: NDArray[np.int32]
     links: NDArray[np.int32]
     seed: int
+    least: float
+    """Bits that the words of a part must have in all."""
+
+    def judged(self, shortest: int) -> NDArray[np.bool_]:
+        """Which parts are long and rare enough to convict."""
+        totals = np.add.reduceat(self.weights, self.starts)  # an END weighs nothing
+        asked = np.array([part.kind != "answer" for part in self.parts])
+        return asked & (self.ends - self.starts >= shortest) & (totals >= self.least)
 
 
 def needles_of(
@@ -147,6 +157,7 @@ def needles_of(
         table=found,
         links=links,
         seed=options.seed,
+        least=options.bits,
     )
     return _weighed(bare, options, tokenizer, sample)
 
@@ -191,6 +202,8 @@ def _weighed(
             **{name: getattr(bare, name) for name in bare.__slots__},
             "weights": weights,
             "common": common,
+            # In few words none is rare: what is asked for shrinks with what can be told.
+            "least": options.bits * min(1.0, float(np.log2(total)) / _ENOUGH),
         }
     )
 
@@ -240,11 +253,7 @@ def matches_in(
     text_starts = starts_of(text_ends)
     part_of = np.searchsorted(needles.ends, places, side="left")
     totals = np.add.reduceat(needles.weights, needles.starts)  # an END weighs nothing
-    judged = (
-        (needles.ends - needles.starts >= options.shortest)
-        & (totals >= options.bits)
-        & np.array([part.kind != "answer" for part in needles.parts])
-    )
+    judged = needles.judged(options.shortest)
     hits, places, part_of = (each[judged[part_of]] for each in (hits, places, part_of))
     order = np.lexsort((hits, documents[hits], part_of))
     found: list[Match] = []
@@ -265,7 +274,7 @@ def matches_in(
         words = needles.ids[needles.starts[part] : needles.ends[part]]
         bits, start, stop, count = align(words, weights, window, best, moves)
         score = bits / totals[part]
-        if score < options.score or bits < options.bits:
+        if score < options.score or bits < needles.least:
             continue
         behind = ids[low + start : min(int(text_ends[document]), low + stop + 1 + _ANSWER_WITHIN)]
         found.append(

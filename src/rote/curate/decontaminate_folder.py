@@ -245,11 +245,7 @@ def _found(
 ) -> list[dict[str, Any]]:
     """Of each task how many items there are, can be judged, and were found, by part."""
     judged = {
-        part.item
-        for number, part in enumerate(needles.parts)
-        if part.kind != "answer"
-        and needles.ends[number] - needles.starts[number] >= options.shortest
-        and needles.weights[needles.starts[number] : needles.ends[number]].sum() >= options.bits
+        part.item for part, held in zip(needles.parts, needles.judged(options.shortest)) if held
     }
     tasks = dict.fromkeys(item.task for item in items)
     totals = Counter(item.task for item in items)
