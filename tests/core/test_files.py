@@ -67,3 +67,19 @@ def test_what_cannot_be_finished_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), new_folder(tmp_path / "out") as partial:
         (partial / "no" / "file").touch()
     assert os.listdir(tmp_path) == []
+
+
+def test_what_a_killed_run_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom rote.curate.folder import new_folder\n"
+        "with new_folder(Path(sys.argv[1])) as partial:\n"
+        "    (partial / 'half').touch()\n    os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "out")], check=False)
+    assert [place.name[:5] for place in tmp_path.iterdir()] == [".out."]
+    with new_folder(tmp_path / "out") as first:
+        with new_folder(tmp_path / "out") as second:
+            held = sorted(tmp_path.iterdir())
+        os.rename(tmp_path / "out", tmp_path / "other")
+    assert held == sorted([first, second])
+    assert sorted(os.listdir(tmp_path)) == ["other", "out"]

@@ -5,17 +5,14 @@ Skipped where pyspark or Java is missing. All tests share one cluster, which tak
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import random
-import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import product
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -27,69 +24,40 @@ import zstandard
 from rote.annotate import annotators, store
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.progress import Silent
-from rote.corpus import ReadOptions, open_corpus
+from rote.corpus import open_corpus
 from rote.corpus._shard import SHARD_BYTES
-from rote.curate.limit import LimitOptions
-from rote.curate.limit_folder import limit
-from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
+from rote.index.folders.build import build_index
+from rote.index.folders.options import BuildOptions
 from rote.index.opening import open_index
 from rote.index.spread import Spread
 from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.run import Engine, get
-from rote.run.spark import _by_value, _taken, _task
+from rote.run.spark import Spark
 from rote.search.trace.trace import trace
 from tests.index.folders import NOUNS, tree, write_files
-
-pytest.importorskip("pyspark", reason="pyspark is not installed (the extra 'spark')")
-if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip("no Java (on Debian: openjdk-17-jre-headless)", allow_module_level=True)
+from tests.run.clusters import (
+    BEGUN,
+    MAKERS,
+    MEMORY,
+    Make,
+    decontaminated,
+    deduped,
+    odd_files,
+    started,
+)
 
 CLUSTER = "spark:local-cluster[2,1,1024]"
-MEMORY = 400 * BYTES_PER_PLACE
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Engine]:
-    # Executors find this folder's tests as the workers of other engines do.
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
-    engine = get(CLUSTER)
-    yield engine
-    engine._context.stop()  # type: ignore[attr-defined]
+    yield from started(CLUSTER)
 
 
 @pytest.fixture(params=["serial", "processes", "spark"])
 def engine(request: pytest.FixtureRequest, spark: Engine, kept_processes: None) -> Engine:
     return spark if request.param == "spark" else get(request.param, jobs=2)
-
-
-def odd_files(folder: Path, seed: int) -> list[Path]:
-    """A small random corpus in many forms: packed, with marks and blanks, in tables, in folders."""
-    chance = random.Random(seed)
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def text() -> str:
-        return " ".join(chance.choices(NOUNS, k=chance.randint(3, 30))) + chance.choice(".!?")
-
-    def lines(name: str, count: int) -> bytes:
-        held = [json.dumps({"id": f"{name}-{i}", "text": text()}) for i in range(count)]
-        return chance.choice(["\n", "\r\n", "\n\n"]).join(held).encode()
-
-    plain = {
-        "a.jsonl": b"\xef\xbb\xbf" + lines("a", 40),
-        "b.jsonl.gz": gzip.compress(lines("b", 30), mtime=0),
-        "c.jsonl.zst": zstandard.compress(lines("c", 30)),
-        "d.jsonl": lines("d", 1),
-        "e.csv": ('id,text\n1,"two\nlines, ' + text() + '"\n2,' + text() + "\n").encode(),
-        "f.txt": (text() + "\n\n" + text()).encode(),
-        "g.jsonl": "\n".join(json.dumps({"text": text()}) for _ in range(20)).encode(),
-    }
-    for name, data in plain.items():
-        (folder / name).write_bytes(data)
-    return [folder / name for name in plain]
 
 
 def square(number: int) -> int:
@@ -121,7 +89,7 @@ def test_results_come_in_order_and_items_are_not_drawn_all_at_once(engine: Engin
 
     results = engine.map(square, items())
     assert next(results) == 0
-    assert len(drawn) <= 4 * engine.jobs
+    assert len(drawn) <= max(4 * engine.jobs, 24)
     del results
 
 
@@ -150,33 +118,11 @@ def test_a_shared_value_is_there(engine: Engine) -> None:
     assert list(engine.map(partial(shared_plus, shared), range(4))) == [1, 2, 3, 4]
 
 
-def annotated(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
-    corpus = open_corpus(files, ReadOptions(**read))
-    rote = annotators.get("rote")
-    store.annotate(corpus, path, rote, ("pos",), engine=engine, reporter=Silent())
-    return tree(path)
-
-
-def built(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
-    options = BuildOptions(layers=("lower",), memory=MEMORY, engine=engine)
-    build_index(open_corpus(files[:4], ReadOptions(**read)), path, options)
-    add_to_index(path, open_corpus(files[4:], ReadOptions(**read)), memory=MEMORY, engine=engine)
-    return tree(path)
-
-
-def limited(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
-    options = LimitOptions(n=2, most=(3,), seeds=2)
-    limit(open_corpus(files, ReadOptions(**read)), path, options, engine=engine)
-    return tree(path)
-
-
-MAKERS = [annotated, built, limited]
-
-
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("make", "seed"), [*product(MAKERS, [0, 1]), (deduped, 0), (decontaminated, 0)]
+)
 def test_folders_are_the_same_bytes(
-    make: Callable[..., dict[str, bytes]],
+    make: Make,
     seed: int,
     spark: Engine,
     tmp_path: Path,
@@ -189,7 +135,9 @@ def test_folders_are_the_same_bytes(
     assert len(there) > 2
 
 
-def test_files_of_several_shards_are_cut_alike(spark: Engine, tmp_path: Path) -> None:
+def test_files_of_several_shards_are_cut_alike(
+    spark: Engine, tmp_path: Path, kept_processes: None
+) -> None:
     chance = random.Random(0)
     lines = [
         json.dumps({"text": " ".join(chance.choices(NOUNS, k=9000)) + "."}) for _ in range(170)
@@ -211,9 +159,7 @@ def test_files_of_several_shards_are_cut_alike(spark: Engine, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_ids_that_came_before_are_left_out_alike(
-    make: Callable[..., dict[str, bytes]], spark: Engine, tmp_path: Path
-) -> None:
+def test_ids_that_came_before_are_left_out_alike(make: Make, spark: Engine, tmp_path: Path) -> None:
     files = write_files(tmp_path / "in", 0, 5)
     files[1].write_bytes(files[1].read_bytes() + files[0].read_bytes())
     files[3].write_bytes(files[3].read_bytes() * 2 + b"{broken\n")
@@ -276,52 +222,43 @@ def _executor(number: int) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux who is whose parent")
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_killed_executor_changes_nothing(
-    make: Callable[..., dict[str, bytes]], spark: Engine, tmp_path: Path
-) -> None:
-    files = write_files(tmp_path / "in", 0, 30)
+def test_a_killed_executor_changes_nothing(make: Make, spark: Engine, tmp_path: Path) -> None:
+    files = write_files(tmp_path / "in", 0, 16)
     expected = make(files, tmp_path / "serial", "serial")
-    doomed = min(executors(spark))
+    doomed, ended = min(executors(spark)), threading.Event()
 
     def kill() -> None:
-        time.sleep(0.3)
+        while not list(tmp_path.glob(BEGUN[make])) and not ended.wait(0.01):
+            pass
         os.kill(doomed, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        found = make(files, tmp_path / "spark", CLUSTER)
+        found = make(files, tmp_path / "s", CLUSTER)
     finally:
+        ended.set()
         killer.join()
     assert found == expected
     assert doomed not in executors(spark)
 
 
-def test_a_killed_driver_goes_on_where_it_was(spark: Engine, tmp_path: Path) -> None:
-    files = write_files(tmp_path / "in", 0, 24)
-    expected = annotated(files, tmp_path / "serial", "serial")
-    script = (
-        "import sys; from pathlib import Path; from tests.run.test_spark import annotated\n"
-        "annotated(sorted(Path(sys.argv[1]).glob('*.jsonl')), Path(sys.argv[2]), 'spark:local[2]')"
-    )
-    path = tmp_path / "s"
-    command = [sys.executable, "-c", script, str(tmp_path / "in"), str(path)]
-    with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as child:
-        while child.poll() is None and not list(path.glob("0*.npz.zst")):
-            time.sleep(0.01)
-        os.killpg(child.pid, signal.SIGKILL)
-    done = {place.name: place.stat().st_mtime_ns for place in path.glob("0*.npz.zst")}
-    assert done
-    assert annotated(files, path, CLUSTER) == expected
-    assert all((path / name).stat().st_mtime_ns == when for name, when in done.items())
-    assert not [place for place in path.iterdir() if place.name.startswith(".")]
+@pytest.mark.parametrize("make", MAKERS)
+def test_copies_of_a_task_do_no_harm(
+    make: Make, spark: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark does slow tasks twice at once if `spark.speculation` is set; here all are."""
+    once = Spark.map
 
+    def twice(engine: Spark, work: Any, items: Iterable[Any], **told: str) -> Iterator[Any]:
+        both = once(engine, work, (item for item in items for _ in range(2)), **told)
+        return (one for one, _ in zip(both, both))
 
-def test_an_executor_without_rote_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = _by_value(_task)("9.9", 1, b"", False)
-    monkeypatch.setitem(sys.modules, "rote.core.distribution", None)
-    with pytest.raises(OptionError, match=r"executor on \S+ has no rote .* needs rote 9\.9"):
-        list(_taken(list(task((0, b""))), "working", ""))
+    files = write_files(tmp_path / "in", 0, 8)
+    with monkeypatch.context() as patched:
+        patched.setattr(Spark, "map", twice)
+        found = make(files, tmp_path / "s", CLUSTER)
+    assert found == make(files, tmp_path / "serial", "serial")
 
 
 def test_an_executor_with_another_rote_is_told_so(

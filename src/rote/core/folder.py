@@ -112,6 +112,21 @@ def locked(path: Path, command: str) -> Iterator[None]:
         os.close(handle)
 
 
+def is_left(path: Path) -> bool:
+    """Whether a folder that was written under its lock is nobody's any more."""
+    try:
+        handle = os.open(path / LOCK, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
 def _sign(handle: int, command: str) -> None:
     since = datetime.now(timezone.utc).isoformat(sep=" ", timespec="seconds")
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}

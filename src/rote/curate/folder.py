@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.files import beside, check_parent
-from rote.core.folder import clear_errors, locked, remove_halves
+from rote.core.files import beside, check_parent, half_of
+from rote.core.folder import LOCK, clear_errors, is_left, locked, remove_halves
 from rote.core.metric import check_options, engine_option, option, unsigned
 
 MANIFEST = "manifest.json"
@@ -49,12 +49,18 @@ class FolderOptions:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to write into, beside its place; it gets its name once everything is in it."""
+    """A folder to write into, beside its place; it gets its name once everything is in it. What a
+    killed run left there is removed."""
     check_parent(path)
+    for left in path.absolute().parent.iterdir():
+        if half_of(left.name) == path.name and is_left(left):
+            shutil.rmtree(left)
     partial = beside(path)
     partial.mkdir()
     try:
-        yield partial
+        with locked(partial, "rote"):
+            yield partial
+            (partial / LOCK).unlink()
         os.rename(partial, path)  # an empty folder there is replaced, a full one refused
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)

@@ -1,8 +1,8 @@
 """A cluster of Spark: its executors read, work and write; this process joins what they give.
 
 Scheduling, shuffling and trying again are Spark's. Pieces go to it in windows of as many tasks
-as there are cores, a few windows at a time, so that items are drawn as needed and results come in
-order. Every task first looks whether its executor has the same version of rote.
+as there are cores, or more, a few windows at a time, so that items are drawn as needed and results
+come in order. Every task first looks whether its executor has the same version of rote.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ Out = TypeVar("Out")
 Value = TypeVar("Value")
 
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]")
-# While the last tasks of one window run, cores that are free work on the next.
-_WINDOWS = 3
+# While the last tasks of one window run, cores that are free work on the next. Each window is a job
+# of Spark, which costs tens of milliseconds.
+_WINDOWS, _WINDOW = 3, 8
+# Java hands bytes to Python and back: what it would gain by compiling itself well, it never earns.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _FAILED = "\0failed\0"
 # What so many shards give to a shuffle is about as much as one process should hold.
 _SHARDS_A_PART = 8
@@ -68,7 +71,7 @@ class Spark:
         pending: deque[Future[list[tuple[Any, Any]]]] = deque()
         with ThreadPoolExecutor(_WINDOWS) as pool:
             try:
-                while window := list(islice(drawn, self.jobs)):
+                while window := list(islice(drawn, max(self.jobs, _WINDOW))):
                     work = partial(self._results, group, function, window, doing, kept)
                     pending.append(pool.submit(work))
                     if len(pending) == _WINDOWS:
@@ -150,6 +153,8 @@ def _context(master: str) -> Any:
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings.set("spark.ui.enabled", "false")
+        for process in ("driver", "executor"):
+            settings.setIfMissing(f"spark.{process}.extraJavaOptions", _JAVA)
     if cluster:
         settings.set("spark.executor.memory", f"{cluster[1]}m")
     try:

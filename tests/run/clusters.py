@@ -1,0 +1,124 @@
+"""Engines of Spark, and folders that commands make there.
+
+Whoever imports it is skipped where pyspark or Java is missing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from rote.annotate import annotators, store
+from rote.core.progress import Silent
+from rote.corpus import ReadOptions, open_corpus
+from rote.corpus.items import Item
+from rote.curate.decontaminate_folder import decontaminate
+from rote.curate.dedup import DedupOptions
+from rote.curate.dedup_folder import dedup
+from rote.curate.limit import LimitOptions
+from rote.curate.limit_folder import limit
+from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
+from rote.run import Engine, get
+from tests.index.folders import NOUNS, tree
+
+pytest.importorskip("pyspark", reason="pyspark is not installed (the extra 'spark')")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("no Java (on Debian: openjdk-17-jre-headless)", allow_module_level=True)
+
+MEMORY = 400 * BYTES_PER_PLACE
+Make = Callable[..., dict[str, bytes]]
+
+
+def started(name: str) -> Iterator[Engine]:
+    """An engine until it is not needed any more."""
+    # Executors find this folder's tests as the workers of other engines do.
+    root, before = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")
+    if root not in before.split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, before]))
+    # What fails is tried once more, as each time takes seconds; Spark's own number is four.
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.task.maxFailures=2 pyspark-shell"
+    engine = get(name)
+    yield engine
+    engine._context.stop()  # type: ignore[attr-defined]
+
+
+def odd_files(folder: Path, seed: int) -> list[Path]:
+    """A small random corpus in many forms: packed, with marks and blanks, in tables, in folders."""
+    chance = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def text() -> str:
+        return " ".join(chance.choices(NOUNS, k=chance.randint(3, 30))) + chance.choice(".!?")
+
+    def lines(name: str, count: int) -> bytes:
+        held = [json.dumps({"id": f"{name}-{i}", "text": text()}) for i in range(count)]
+        return chance.choice(["\n", "\r\n", "\n\n"]).join(held).encode()
+
+    plain = {
+        "a.jsonl": b"\xef\xbb\xbf" + lines("a", 40),
+        "b.jsonl.gz": gzip.compress(lines("b", 30), mtime=0),
+        "c.jsonl.zst": zstandard.compress(lines("c", 30)),
+        "d.jsonl": lines("d", 1),
+        "e.csv": ('id,text\n1,"two\nlines, ' + text() + '"\n2,' + text() + "\n").encode(),
+        "f.txt": (text() + "\n\n" + text()).encode(),
+        "g.jsonl": "\n".join(json.dumps({"text": text()}) for _ in range(20)).encode(),
+    }
+    for name, data in plain.items():
+        (folder / name).write_bytes(data)
+    return [folder / name for name in plain]
+
+
+def annotated(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    corpus = open_corpus(files, ReadOptions(**read))
+    rote = annotators.get("rote")
+    store.annotate(corpus, path, rote, ("pos",), engine=engine, reporter=Silent())
+    return tree(path)
+
+
+def built(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    options = BuildOptions(layers=("lower",), memory=MEMORY, engine=engine)
+    build_index(open_corpus(files[:4], ReadOptions(**read)), path, options)
+    add_to_index(path, open_corpus(files[4:], ReadOptions(**read)), memory=MEMORY, engine=engine)
+    return tree(path)
+
+
+def limited(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    options = LimitOptions(n=2, most=(3,), seeds=2)
+    limit(open_corpus(files, ReadOptions(**read)), path, options, engine=engine)
+    return tree(path)
+
+
+def deduped(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    options = DedupOptions(length=4, near=0.5, shingle=2)
+    dedup(open_corpus(files, ReadOptions(**read)), path, options, engine=engine)
+    return tree(path)
+
+
+def decontaminated(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
+    chance = random.Random(0)
+    items = [
+        Item(str(n), "made", " ".join(chance.choices(NOUNS, k=3)) + " ", (chance.choice(NOUNS),), 0)
+        for n in range(40)
+    ]
+    decontaminate(open_corpus(files, ReadOptions(**read)), items, path, engine=engine)
+    return tree(path)
+
+
+MAKERS = [annotated, built, limited]
+"""Those that go on where they were."""
+BEGUN: dict[Make, str] = {
+    annotated: "s/0*.npz.zst",
+    built: "s/segments/*/origin",
+    limited: ".s.*/*.jsonl",
+}
+"""What is there while the folder `s` is made and not yet whole."""
