@@ -181,9 +181,11 @@ def memorization(world: World) -> Sections:
     more = World(world.path / "more", times=6)
     asked = ("memorization", more.items, "--model", more.model, "--correct", "acc", "-q")
     words = ("memorization", more.words, "--model", more.model, "--neighbours", "wordnet", "-q")
+    sliding = ("--extraction", "0.5", "--prefix", "2", "--suffix", "2", "--stride", "2")
     return {
         **drawn(*asked, "--member", "member"),
         **forms(*words, only=["json"]),
+        **drawn("memorization", more.words, "--model", more.model, *sliding, "-q"),
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rote.core.errors import InputError, MissingExtra, OptionError
-from rote.core.model import Continuation, Decoding, Model, Prompt
+from rote.core.model import Continuation, Decoding, Drawing, Model, Prompt
 from rote.core.progress import Silent
 from rote.models.answers import score_all
 from rote.models.backends.transformers import Transformers
@@ -67,8 +67,13 @@ def test_numpy_and_transformers_give_the_same_numbers_and_texts(tmp_path: Path, 
     folder = tiny.write_model(tmp_path / shape, tiny.SHAPES[shape], "F16")
     ours = open_model(f"numpy:{folder}", ModelOptions(), Silent())
     theirs = opened(folder)
+    assert isinstance(ours, Drawing)
     assert ours.limit == theirs.limit
     same(ours, theirs, CONTINUATIONS, 1e-4)
+    for drawing in (Decoding(1, 0.7, top_p=0.9, top_k=20), Decoding(1, 1.3), Decoding(1)):
+        both = (model.drawn(CONTINUATIONS, drawing) for model in (ours, theirs))
+        for one, other in zip(*both):
+            assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
     prompts = [Prompt("the king"), Prompt(""), Prompt("in " * 40, 3), Prompt("a", 9)]
     for decoding in (Decoding(9), Decoding(9, 0.8, top_p=0.9), Decoding(9, 1.0, constraint=3)):
         assert ours.generate(prompts, decoding) == theirs.generate(prompts, decoding)

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from rote.core.result import Result
 
 Shape: TypeAlias = Literal[
-    "dots", "lines", "steps", "bars", "matrix", "boxes", "histogram", "points"
+    "dots", "lines", "steps", "bars", "matrix", "heat", "boxes", "histogram", "points"
 ]
 """dots: names down, numbers across, with intervals; lines: a number over names or numbers, a line
 for each colour; bars: a bar for each name, in groups; matrix: two names, a number as colour;
+heat: names down, stretches (`ends`) across, a number as colour;
 steps: lines that rise step by step; boxes: how the numbers of each name are spread; histogram: how
 often a number is there; points: two numbers."""
 Colour: TypeAlias = Literal["plain", "reference", "pale"]

@@ -67,3 +67,42 @@ def _weighted(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
         before = np.cumsum(chances) - chances
         order, chances = order[before < decoding.top_p], chances[before < decoding.top_p]
     return order, chances
+
+
+def drawn_logs(logits: Logits, targets: Ints, decoding: Decoding) -> Floats:
+    """For each row the log-probability with which `choose` takes the target; minus infinity where
+    it never does."""
+    if np.isnan(logits).any():
+        raise RoteError("the model gives numbers that are none (nan): take --dtype float32")
+    rows = np.arange(len(targets))
+    own = logits[rows, targets][:, None]
+    # Equal logits go by their number, as in `choose`.
+    before = (logits == own) & (np.arange(logits.shape[1]) < targets[:, None])
+    rank = (logits > own).sum(axis=1) + before.sum(axis=1)
+    if not decoding.sampled:
+        return np.where(rank == 0, 0.0, -np.inf)
+    if decoding.top_k or decoding.top_p < 1:
+        found = _cut_logs(logits, rank, decoding)
+    else:
+        found = log_softmax(logits.astype(np.float64) / decoding.temperature)[rows, targets]
+    if decoding.constraint:
+        certain = 1 / decoding.constraint
+        with np.errstate(divide="ignore"):
+            found = np.log((1 - certain) * np.exp(found) + np.where(rank == 0, certain, 0))
+    return found
+
+
+def _cut_logs(logits: Logits, rank: Ints, decoding: Decoding) -> Floats:
+    """The same among those that may be drawn, as `_weighted` cuts them off."""
+    size = logits.shape[1]
+    most = min(decoding.top_k or size, size)
+    best = logits if most == size else -np.partition(-logits, most - 1, axis=1)[:, :most]
+    logs = log_softmax(-np.sort(-best, axis=1).astype(np.float64) / decoding.temperature)
+    chances = np.exp(logs)
+    kept = np.ones(chances.shape, np.bool_)
+    if decoding.top_p < 1:
+        kept = np.cumsum(chances, axis=1) - chances < decoding.top_p
+    rows, place = np.arange(len(rank)), np.minimum(rank, most - 1)
+    total = np.where(kept, chances, 0).sum(axis=1)
+    inside = (rank < most) & kept[rows, place]
+    return np.where(inside, logs[rows, place] - np.log(total), -np.inf)

@@ -179,6 +179,15 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class Drawing(Protocol):
+    """A model that sees its whole distribution: it knows how likely its own draws are."""
+
+    def drawn(self, wanted: Sequence[Continuation], decoding: Decoding) -> list[Scored]:
+        """As `score`, with the log-probability of each token under the given decoding: minus
+        infinity where it is cut off, 0 where nothing else may be taken."""
+
+
+@runtime_checkable
 class Charging(Protocol):
     """A model whose answers cost money: it says so before it is asked."""
 

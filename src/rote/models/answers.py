@@ -10,17 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from rote.core.cache import Kept
-from rote.core.errors import RoteError
+from rote.core.errors import OptionError, RoteError
 from rote.core.model import (
     Charging,
     Continuation,
     Decoding,
+    Drawing,
     Generated,
     Model,
     Prompt,
@@ -62,6 +63,42 @@ def score_all(
         _scored_from_bytes,
     )
     return _ask(model, wanted, way, reporter)
+
+
+def drawn_all(
+    model: Model,
+    wanted: Sequence[Continuation],
+    decoding: Decoding,
+    reporter: Reporter,
+    *,
+    title: str = "scoring",
+) -> list[Scored]:
+    """How likely the model is to write each continuation when it draws by `decoding`."""
+    plain = decoding.temperature == 1 and decoding.top_p == 1 and not decoding.top_k
+    if (plain and not decoding.constraint) or not decoding.sampled:
+        found = score_all(model, wanted, reporter, title=title)
+        return found if decoding.sampled else [_certain(one) for one in found]
+    if not isinstance(model, Drawing):
+        raise OptionError(
+            f"{model.signature} shows no whole distribution, so that nobody knows what it draws by "
+            "other settings than --temperature 1: run it with gguf: or transformers:"
+        )
+    able, settings = model, replace(decoding, max_tokens=1).signature
+    way: _Way[Continuation, Scored] = _Way(
+        title,
+        lambda one: _key("drawn/1", settings, one.context, one.text),
+        lambda one: model.length(one.context + one.text) + 1,
+        0,
+        lambda some: able.drawn(some, decoding),
+        _scored_to_bytes,
+        _scored_from_bytes,
+    )
+    return _ask(model, wanted, way, reporter)
+
+
+def _certain(one: Scored) -> Scored:
+    """Greedy decoding takes the likeliest token and no other."""
+    return replace(one, logprobs=np.where(one.greedy, 0.0, -np.inf))
 
 
 def generate_all(

@@ -6,10 +6,12 @@ field: completing its second half (TDE), loss, loss against neighbours, zlib, Mi
 
   rote memorization passages.jsonl --model FOLDER --member member --by repeats --corpus IDX
   rote memorization results.jsonl --model transformers:NAME --neighbours wordnet --by task
+  rote memorization book.jsonl --model FOLDER --extraction 0.5 --temperature 0.8 --top-k 40
 
 Where it is known what the model was trained on (--member), the scores of members are held against
 those of others; where right answers are known (acc), against the answers (section 6 of Ruzzetti et
-al. 2026); with --corpus, against how often an item occurs in the training data.
+al. 2026); with --corpus, against how often an item occurs in the training data. --extraction says
+where along a text, and in how many draws, the model writes what follows.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from rote.compare.clusters import numbered
 from rote.core.chart import Chart
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.model import Decoding
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends
@@ -30,8 +33,8 @@ from rote.measure._groups import in_order
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
 from rote.studies._items import check_by, correctness, groups_of
+from rote.studies._memorization import extraction, tables
 from rote.studies._memorization import scores as known
-from rote.studies._memorization import tables
 from rote.studies._memorization.scores import score
 from rote.studies._memorization.tables import Scoring
 
@@ -130,6 +133,7 @@ LAYOUT = (
             _SHORT,
         ),
     ),
+    *extraction.LAYOUT,
     Table("items", "Scores of each item", limit=0, page=False),
 )
 
@@ -202,6 +206,7 @@ CHARTS = (
         rows=_prediction,
         says="Macro-F1 by attack; the dashed line is the guess of the majority.",
     ),
+    *extraction.CHARTS,
     Chart("values", "Values"),
 )
 
@@ -253,6 +258,31 @@ class Options:
     false_alarms: float = option(
         0.01, "Share of non-members that may be taken for members", above=0, below=1
     )
+    extraction: float | None = option(
+        None,
+        "Slide windows along each text: how many draws write what follows a prefix at least once "
+        "with this probability, such as 0.5",
+        metavar="P",
+        above=0,
+        below=1,
+        sign=unsigned,
+    )
+    prefix: int = option(50, "Words before the cut of a window", least=1, sign=unsigned)
+    suffix: int = option(50, "Words behind it, which are to be written", least=1, sign=unsigned)
+    stride: int = option(10, "Words from one window to the next", least=1, sign=unsigned)
+    temperature: float = option(
+        1.0, "Sampling temperature of --extraction; 0: greedy", least=0, sign=unsigned
+    )
+    top_k: int = option(
+        0, "Draws are from this many likeliest tokens; 0: all", least=0, sign=unsigned
+    )
+    top_p: float = option(
+        1.0,
+        "Draws are from the likeliest tokens that hold this share",
+        above=0,
+        most=1,
+        sign=unsigned,
+    )
     seed: int = option(0, "Seed of the folds and of the neighbours")
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
 
@@ -261,6 +291,16 @@ class Options:
         check_by(self.by)
         if not self.model:
             raise OptionError("who is asked? --model names one or more models")
+
+
+def _drawn(options: Options) -> dict[str, str]:
+    """What the signature says of windows and draws."""
+    drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
+    return {
+        "extraction": f"{options.extraction:g}",
+        "windows": f"{options.prefix}-{options.suffix}-{options.stride}",
+        "drawing": drawing.signature.removesuffix("-max1"),
+    }
 
 
 def run(call: Call) -> Findings:
@@ -283,17 +323,26 @@ def run(call: Call) -> Findings:
     near = neighbour_maker(
         options.neighbours, options.neighbour_count, corpus=options.corpus, seed=options.seed
     )
+    wanted = None
+    if options.extraction is not None:
+        wanted = extraction.cuts(items, options.prefix, options.suffix, options.stride)
     models = open_models(options.model, call.of(ModelOptions), reporter)
     scores = {
         name: score(items, model, options.k, near, reporter) for name, model in models.items()
     }
+    windows = None
+    if wanted is not None:
+        drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
+        windows = extraction.extract(items, models, wanted, drawing, options.extraction, reporter)
     right = next(iter(scores.values())).right
     frequencies = known.frequencies(items, right, backend, options.n, reporter) if backend else None
     names = [(item.base, item.id, *item.instances()) for item in items]
     order = np.empty(len(items), np.int64)
     order[sorted(range(len(items)), key=names.__getitem__)] = np.arange(len(items))
     bases = numbered([item.base for item in items])
-    scored = Scoring(items, groups, scores, correct, member, frequencies, bases, order, options)
+    scored = Scoring(
+        items, groups, scores, correct, member, frequencies, bases, order, options, windows
+    )
     made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
     return Findings(
         sources=tables.sources(scored),
@@ -304,6 +353,7 @@ def run(call: Call) -> Findings:
             "neighbours": f"{made_by}-{options.neighbour_count}" if near else "none",
             "corpus": backend.signature if backend else "none",
             "items": fingerprint(items),
+            **({} if windows is None else _drawn(options)),
         },
         tables=tables.all_tables(scored),
         method=METHOD,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rote.core.choosing import choose, generator
+from rote.core.choosing import choose, drawn_logs, generator
 from rote.core.errors import InputError
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
 from rote.core.progress import Reporter
@@ -45,6 +46,9 @@ class Fake:
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
         return [self._score(one) for one in wanted]
 
+    def drawn(self, wanted: Sequence[Continuation], decoding: Decoding) -> list[Scored]:
+        return [self._score(one, decoding) for one in wanted]
+
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         return [self._generate(one, decoding) for one in wanted]
 
@@ -52,7 +56,7 @@ class Fake:
         found = self.table.get(word, {})
         return list(found), np.log(np.array(list(found.values()), np.float64))
 
-    def _score(self, one: Continuation) -> Scored:
+    def _score(self, one: Continuation, decoding: Decoding | None = None) -> Scored:
         last = (one.context.split() or [""])[-1]
         rows: list[tuple[float, int, int, bool, float, float]] = []
         for match in _TOKEN.finditer(one.text):
@@ -64,6 +68,10 @@ class Fake:
             spread = float(np.sqrt((chances * (logs - mean) ** 2).sum())) if names else mean
             likely = at is not None and at == int(np.argmax(logs))
             logprob = float(np.log(_UNSEEN)) if at is None else float(logs[at])
+            if decoding is not None:
+                logprob = -math.inf
+                if at is not None:
+                    logprob = float(drawn_logs(logs[None], np.array([at]), decoding)[0])
             rows.append((logprob, match.start(), match.end(), likely, mean, spread))
             last = word
         return Scored.of(rows)

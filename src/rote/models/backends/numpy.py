@@ -62,12 +62,18 @@ class Numpy:
         return len(self.tokens.encode(text, special=False).ids)
 
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        return self._scored(wanted, None)
+
+    def drawn(self, wanted: Sequence[Continuation], decoding: Decoding) -> list[Scored]:
+        return self._scored(wanted, decoding)
+
+    def _scored(self, wanted: Sequence[Continuation], decoding: Decoding | None) -> list[Scored]:
         from rote.models.llama.reading import read_windows
 
         found = [pair(self.tokens, one) for one in wanted]
 
         def read(some: Sequence[Window]) -> list[Floats]:
-            return read_windows(self.weights, some)
+            return read_windows(self.weights, some, decoding)
 
         def run(work: Read, parts: Parts) -> Iterable[list[Floats]]:
             return _threaded(work, parts, self.threads)

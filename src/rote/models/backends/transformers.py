@@ -45,13 +45,19 @@ class Transformers:
         return len(self.tokens.encode(text, special=False).ids)
 
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+        return self._scored(wanted, None)
+
+    def drawn(self, wanted: Sequence[Continuation], decoding: Decoding) -> list[Scored]:
+        return self._scored(wanted, decoding)
+
+    def _scored(self, wanted: Sequence[Continuation], decoding: Decoding | None) -> list[Scored]:
         from rote.models.hub.computing import memory_watched, read_windows
 
         found = [pair(self.tokens, one) for one in wanted]
 
         def read(some: Sequence[Window]) -> list[Floats]:
             with memory_watched(self.loaded.device):
-                return read_windows(self.loaded, some, self.tokens.start)
+                return read_windows(self.loaded, some, self.tokens.start, decoding)
 
         return answered(found, self.limit, self.batch, read, self.tell)
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from rote.core.choosing import drawn_logs
 from rote.core.errors import InputError, MissingExtra, OptionError
-from rote.core.model import Floats
+from rote.core.model import Decoding, Floats
 from rote.core.progress import Reporter
 from rote.models.options import ModelOptions
 from rote.models.tokens.encoding import Encoded, decoded, without_gaps
@@ -304,8 +305,11 @@ def memory_watched(device: str) -> Iterator[None]:
         raise MemoryError
 
 
-def read_windows(loaded: Loaded, some: Sequence[Window], filler: int) -> list[Floats]:
-    """For each window the columns log-probability, greedy, expected, spread of what it asks."""
+def read_windows(
+    loaded: Loaded, some: Sequence[Window], filler: int, decoding: Decoding | None = None
+) -> list[Floats]:
+    """For each window the columns log-probability, greedy, expected, spread of what it asks; with
+    a decoding, the log-probability of its draws."""
     import torch
 
     width = max(len(one.ids) for one in some) - 1
@@ -325,11 +329,12 @@ def read_windows(loaded: Loaded, some: Sequence[Window], filler: int) -> list[Fl
     found = []
     for row, one in enumerate(some):
         part = logits[row, one.first - 1 - away : len(one.ids) - 1 - away]
-        found.append(_columns(part, torch.tensor(one.ids[one.first :], device=part.device)))
+        targets = torch.tensor(one.ids[one.first :], device=part.device)
+        found.append(_columns(part, targets, decoding))
     return found
 
 
-def _columns(logits: Any, targets: Any) -> Floats:
+def _columns(logits: Any, targets: Any, decoding: Decoding | None) -> Floats:
     import torch
 
     parts = []
@@ -344,8 +349,12 @@ def _columns(logits: Any, targets: Any) -> Floats:
         chances = exact.exp()
         mean = (chances * exact).sum(-1)
         spread = (chances * (exact - mean[:, None]) ** 2).sum(-1).sqrt()
-        parts.append(torch.stack([own, greedy, mean, spread]).cpu().numpy())
-    return np.concatenate(parts, 1).astype(np.float64)
+        rows = torch.stack([own, greedy, mean, spread]).cpu().numpy().astype(np.float64)
+        if decoding is not None:
+            plain = logits[first : first + step].float().cpu().numpy()
+            rows[0] = drawn_logs(plain, wanted.cpu().numpy(), decoding)
+        parts.append(rows)
+    return np.concatenate(parts, 1)
 
 
 def write(loaded: Loaded, texts: Sequence[Writing], filler: int) -> None:

@@ -9,7 +9,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.model import Floats, Ints
+from rote.core.choosing import drawn_logs
+from rote.core.model import Decoding, Floats, Ints
 from rote.models.llama.weights import Single, Weights
 from rote.models.windows import Window, Writing
 
@@ -85,8 +86,11 @@ _FEWEST = 128
 """States at once, however large the vocabulary: the head is read from memory for each of them."""
 
 
-def read_windows(weights: Weights, some: Sequence[Window]) -> list[Floats]:
-    """For each window the columns log-probability, greedy, expected, spread of what it asks."""
+def read_windows(
+    weights: Weights, some: Sequence[Window], decoding: Decoding | None = None
+) -> list[Floats]:
+    """For each window the columns log-probability, greedy, expected, spread of what it asks; with
+    a decoding, the log-probability of its draws."""
     order = sorted(range(len(some)), key=lambda one: len(some[one].ids))
     read = [np.array(some[place].ids[:-1], np.int64) for place in order]
     states = read_states(weights, read)
@@ -96,7 +100,7 @@ def read_windows(weights: Weights, some: Sequence[Window]) -> list[Floats]:
     targets = np.concatenate(
         [np.array(some[place].ids[some[place].first :], np.int64) for place in order]
     )
-    numbers = likelihood(weights, states[rows], targets)
+    numbers = likelihood(weights, states[rows], targets, decoding)
     parts = np.split(numbers, np.cumsum(asked)[:-1], axis=1)
     found = dict(zip(order, parts))
     return [found[place] for place in range(len(some))]
@@ -163,14 +167,20 @@ def _later(length: int) -> Single:
     return np.where(behind, np.float32(0), np.float32(-np.inf))
 
 
-def likelihood(weights: Weights, states: Single, targets: Ints) -> Floats:
+def likelihood(
+    weights: Weights, states: Single, targets: Ints, decoding: Decoding | None = None
+) -> Floats:
     """Log-probability, whether it is the likeliest, and mean and standard deviation of the
     log-probability under the distribution itself: four rows, a column for each target."""
     found = np.empty((4, len(targets)), np.float64)
     step = max(_FEWEST, _LOGITS // weights.shape.vocabulary)
     for first in range(0, len(targets), step):
-        logits = states[first : first + step] @ weights.head
-        found[:, first : first + step] = _columns(logits, targets[first : first + step])
+        logits, wanted = states[first : first + step] @ weights.head, targets[first : first + step]
+        # Before the columns, which overwrite the logits.
+        drawn = None if decoding is None else drawn_logs(logits, wanted, decoding)
+        found[:, first : first + step] = _columns(logits, wanted)
+        if drawn is not None:
+            found[0, first : first + step] = drawn
     return found
 
 

@@ -176,7 +176,7 @@ def _clean(chart: Chart, results: Sequence[Result]) -> Iterator[Row]:
 
 def _number(chart: Chart, row: Row) -> str:
     """The field with the number, without which a row is not drawn."""
-    if chart.shape == "matrix":
+    if chart.shape in ("matrix", "heat"):
         return chart.colour
     across = chart.shape in ("dots", "boxes", "histogram")
     across = across or (chart.shape == "bars" and isinstance(row[chart.y], str))
@@ -200,7 +200,7 @@ def _lines(value: str | None) -> str:
 
 def _names(chart: Chart, rows: Rows, results: Sequence[Result]) -> list[str]:
     """The values of the colours, in the order declared, else the reference first."""
-    if not chart.colour or chart.shape == "matrix":
+    if not chart.colour or chart.shape in ("matrix", "heat"):
         return []
     found = dict.fromkeys(row[chart.colour] for row in rows if _drawable(chart, row))
     declared = [chart.names.get(name, name) for name in (*chart.names, *chart.colours)]
@@ -258,7 +258,7 @@ def _ordered(rows: Rows, reference: str | None) -> Callable[[str], list[Any]]:
 def _columns(chart: Chart, rows: Rows, panels: Sequence[Any]) -> int:
     """How many panels have room side by side."""
     names = [str(row.get(chart.y, "")) for row in rows]
-    beside = chart.shape in ("dots", "boxes", "matrix") or (
+    beside = chart.shape in ("dots", "boxes", "matrix", "heat") or (
         chart.shape == "bars" and not isinstance(rows[0][chart.x], str)
     )
     width: Any = panels[0].width

@@ -263,6 +263,20 @@ def matrix(panel: Panel) -> Any:
     return alt.layer(squares, numbers).properties(width=alt.Step(44), height=alt.Step(30))
 
 
+def heat(panel: Panel) -> Any:
+    """Stretches along each name, a number as colour."""
+    import altair as alt
+
+    chart = panel.chart
+    scale: dict[str, Any] = {"scheme": "blues", "domain": list(chart.domain or (0, 1))}
+    title = chart.titles.get(chart.colour)
+    shade = alt.Color(f"{chart.colour}:Q", title=title, scale=scale)
+    across = alt.X("low:Q", title=chart.titles.get(chart.x), scale={"nice": False, "zero": True})
+    down = panel.named("y", chart.y)
+    drawn = marked(panel.base(), "rect").encode(x=across, x2="high:Q", y=down, color=shade)
+    return drawn.properties(width=panel.width, height=alt.Step(18))
+
+
 def boxes(panel: Panel) -> Any:
     """How the numbers of each name are spread."""
     chart = panel.chart
@@ -314,6 +328,7 @@ SHAPES: Mapping[str, Callable[[Panel], Any]] = {
     "steps": lines,
     "bars": bars,
     "matrix": matrix,
+    "heat": heat,
     "boxes": boxes,
     "histogram": histogram,
     "points": points,

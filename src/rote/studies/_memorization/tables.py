@@ -29,6 +29,7 @@ from rote.studies._items import (
     named,
     repeated,
 )
+from rote.studies._memorization import extraction
 from rote.studies._memorization import scores as known
 from rote.studies._memorization.prediction import predict
 from rote.studies._memorization.scores import ATTACKS, Scores, overlap_of_groups, separation
@@ -59,6 +60,7 @@ class Scoring:
     order: Labels
     """The place of each item in an order that is not that of the file."""
     options: Any
+    windows: extraction.Windows | None = None
 
 
 def sources(scored: Scoring) -> dict[str, SourceResult]:
@@ -75,7 +77,7 @@ def values() -> list[Row]:
 
 
 def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
-    return {
+    found: dict[str, Sequence[Row]] = {
         "prediction": list(_prediction(scored)),
         "halves": list(_halves(scored)),
         "membership": list(_membership(scored)),
@@ -83,6 +85,10 @@ def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
         "frequency": list(_frequency(scored)),
         "items": list(_items(scored)),
     }
+    if scored.windows is not None:
+        found["extraction"] = list(_extraction(scored))
+        found["windows"] = list(_windows(scored))
+    return found
 
 
 def notes(scored: Scoring) -> Iterator[str]:
@@ -96,6 +102,10 @@ def notes(scored: Scoring) -> Iterator[str]:
     single = sum(len(item.options) == 1 for item in scored.items)
     if single and _answered(scored):
         yield f"{single:,} items have one option: right and wrong scores are not both known"
+    if scored.windows is not None:
+        short = len(scored.items) - len({one.item for one in scored.windows.cuts})
+        if short:
+            yield f"{short:,} texts are shorter than a window of --prefix and --suffix words"
     if (scored.member == 1).any() and not (scored.member == 0).any():
         yield "all items are members: nothing to tell them from"
     if twice := repeated(scored.items, scored.groups):
@@ -244,6 +254,23 @@ def _frequency(scored: Scoring) -> Iterator[Row]:
                 reach = bonett_wright_interval(rho, count, scored.options.interval)
                 about = {"attack": attack.name, "frequency": name, "items": int(both.sum())}
                 yield {**begin, **about, **estimate("spearman", rho, reach, _ENDS)}
+
+
+def _extraction(scored: Scoring) -> Iterator[Row]:
+    """How many windows of each group so many draws extract."""
+    if scored.windows is not None:
+        level = scored.options.interval
+        for model, group, row in extraction.rows(
+            scored.windows, scored.groups, scored.bases, level
+        ):
+            yield {**_named(scored, model, group), **row}
+
+
+def _windows(scored: Scoring) -> Iterator[Row]:
+    if scored.windows is not None:
+        group_of = {i: name for name, own in scored.groups.items() for i in own.tolist()}
+        for model, number, row in extraction.window_rows(scored.windows, scored.items):
+            yield {**_named(scored, model, group_of[number]), **row}
 
 
 def _items(scored: Scoring) -> Iterator[Row]:

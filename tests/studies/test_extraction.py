@@ -1,0 +1,229 @@
+"""Probabilistic extraction: by hand, against plain twins, and against what a model really draws."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+import rote
+from rote.cli.main import rote as command
+from rote.core.choosing import _weighted, drawn_logs
+from rote.core.errors import InputError, OptionError
+from rote.core.model import Continuation, Decoding, Prompt
+from rote.core.progress import Silent
+from rote.core.result import Result
+from rote.corpus.items import Item
+from rote.models.answers import drawn_all
+from rote.models.backends.fake import Fake
+from rote.models.options import ModelOptions, open_model
+from rote.studies._memorization.extraction import TRIES, cuts, tries
+from tests.models.test_numpy import OPEN_MODEL
+
+TABLE = {
+    "": {"a": 1.0},
+    "a": {"b": 0.5, "c": 0.3, "d": 0.2},
+    "b": {"a": 0.6, "c": 0.4},
+    "c": {"a": 1.0},
+    "d": {"a": 0.9, "d": 0.1},
+}
+MODEL = Fake(TABLE)
+
+
+def item(text: str, number: int, **meta: object) -> Item:
+    return Item(str(number), "texts", "", (text,), 0, "", meta)
+
+
+def found(texts: Sequence[str], **keywords: Any) -> Result:
+    items = [item(text, number) for number, text in enumerate(texts)]
+    given = {"extraction": 0.5, "prefix": 1, "suffix": 2, "stride": 1} | keywords
+    return rote.memorization(items, model={"m": MODEL}, **given)
+
+
+def plain_log(logits: Sequence[float], target: int, decoding: Decoding) -> float:
+    """What `choose` does, written out."""
+    if not decoding.sampled:
+        return 0.0 if int(np.argmax(logits)) == target else -math.inf
+    tokens, weights = _weighted(np.array(logits), decoding)
+    own = dict(zip(tokens.tolist(), (weights / weights.sum()).tolist())).get(target, 0.0)
+    if decoding.constraint:
+        first = float(int(np.argmax(logits)) == target)
+        own = first / decoding.constraint + (1 - 1 / decoding.constraint) * own
+    return math.log(own) if own else -math.inf
+
+
+@settings(max_examples=200)
+@given(
+    # Few values, so that some are equal.
+    st.lists(st.sampled_from([-3.0, -1.5, 0.0, 0.25, 0.5, 2.0, 4.0]), min_size=1, max_size=12),
+    st.data(),
+)
+def test_the_chance_of_a_draw_is_that_of_the_draws(
+    logits: list[float], data: st.DataObject
+) -> None:
+    sampled = data.draw(st.booleans())
+    decoding = Decoding(
+        temperature=data.draw(st.sampled_from([0.3, 1.0, 2.0])) if sampled else 0.0,
+        top_k=data.draw(st.integers(0, 14)),
+        top_p=data.draw(st.sampled_from([0.05, 0.5, 0.9, 1.0])),
+        constraint=data.draw(st.sampled_from([0.0, 1.0, 3.0])) if sampled else 0.0,
+    )
+    targets = np.arange(len(logits))
+    logs = drawn_logs(np.tile(np.array(logits), (len(logits), 1)), targets, decoding)
+    assert logs == pytest.approx([plain_log(logits, one, decoding) for one in targets])
+    assert np.exp(logs).sum() == pytest.approx(1)
+
+
+def test_numbers_of_draws_are_those_worked_out_by_hand() -> None:
+    chances = np.array([1.0, 0.5, 0.25, 0.01, 0.0])
+    with np.errstate(divide="ignore"):
+        logs = np.log(chances)
+    assert tries(logs, 0.5).tolist() == [1, 1, 3, 69, math.inf]
+    assert tries(logs, 0.9).tolist() == [1, 4, 9, 230, math.inf]
+    for p in (0.1, 0.5, 0.99):
+        needed = tries(logs[:4], p)
+        assert (1 - (1 - chances[:4]) ** needed >= p - 1e-9).all()
+        fewer = needed[1:] - 1
+        assert ((1 - (1 - chances[1:4]) ** fewer < p - 1e-12) | (fewer == 0)).all()
+
+
+@given(
+    st.lists(st.text("ab\n ", max_size=30), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(1, 4),
+)
+def test_windows_are_words_of_the_text(
+    texts: list[str], prefix: int, suffix: int, stride: int
+) -> None:
+    items = [item(text, number) for number, text in enumerate(texts)]
+    counts = [max(0, len(text.split()) - prefix - suffix + 1) for text in texts]
+    if not any(counts):
+        with pytest.raises(InputError, match="smaller --prefix"):
+            cuts(items, prefix, suffix, stride)
+        return
+    made = cuts(items, prefix, suffix, stride)
+    assert len(made) == sum(-(-count // stride) for count in counts)
+    for one in made:
+        text = texts[one.item]
+        words, middle = text.split(), one.word
+        assert text[one.first : one.cut].split() == words[middle - prefix : middle]
+        assert text[one.cut : one.end].split() == words[middle : middle + suffix]
+
+
+def test_shares_are_those_of_windows_known_by_hand() -> None:
+    result = found(["a b a b", "a c a d"])
+    windows = result.tables["windows"]
+    assert [row["p"] for row in windows] == pytest.approx([0.5 * 0.6, 0.6 * 0.5, 0.3, 0.2])
+    assert [row["tries"] for row in windows] == [2, 2, 2, 4]
+    assert [row["greedy"] for row in windows] == [True, True, False, False]
+    assert [row["word"] for row in windows] == [1, 2, 1, 2]
+    rows = result.tables["extraction"]
+    assert [row["tries"] for row in rows] == list(TRIES)
+    assert [row["share"] for row in rows] == [0.0] + [1.0] * (len(TRIES) - 1)
+    assert rows[0]["windows"], rows[0]["passages"] == (4, 2)
+    assert rows[0]["greedy"] == 0.5
+    assert 0 <= rows[0]["greedy_low"] < 0.5 < rows[0]["greedy_high"] <= 1
+    again = Result.from_json(result.to_json())
+    assert again.figure("map").to_dict()
+    assert again.figure("extraction").to_dict()
+    assert "extraction:0.5" in str(result.signature)
+
+
+def test_one_passage_has_no_interval_and_short_texts_are_mentioned() -> None:
+    result = found(["a b a b a b", "a b"])
+    assert all(math.isnan(row["low"]) for row in result.tables["extraction"])
+    assert any("1 texts are shorter" in note for note in result.notes)
+
+
+def test_drawing_from_the_likeliest_alone_is_greedy_decoding() -> None:
+    texts = ["a b a b", "a c a d", "c a b a"]
+    for settings_ in ({"top_k": 1}, {"temperature": 0.0}, {"top_p": 0.01}):
+        rows = found(texts, **settings_).tables["windows"]
+        assert [row["p"] for row in rows] == [float(row["greedy"]) for row in rows]
+        assert {row["p"] for row in rows} == {0.0, 1.0}
+    cut = found(texts, top_k=2, temperature=0.5).tables["windows"]
+    # b and c stay, their chances squared: 0.25 and 0.09; after b: 0.36 and 0.16.
+    assert cut[0]["p"] == pytest.approx(0.25 / 0.34 * 0.36 / 0.52)
+    assert cut[3]["p"] == 0
+    assert cut[3]["tries"] is None
+
+
+def test_the_open_model_draws_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frequencies of its texts against p_z, over passages that it knows more or less well."""
+    model = open_model(str(OPEN_MODEL), ModelOptions(), Silent())
+    decoding = {"temperature": 0.9, "top_k": 50, "top_p": 0.95}
+    draws = 150
+    monkeypatch.syspath_prepend(str(OPEN_MODEL.parent))
+    sources, planting = map(importlib.import_module, ("sources", "planting"))
+    items = planting.draw(sources.bible().passages)
+    known = [one.passage.text for one in items if one.repeats in (2, 4, 8)]
+    wanted = [Continuation(*_cut(text, 12, 3)) for text in known]
+    scored = drawn_all(model, wanted, Decoding(1, **decoding), Silent())
+    total, counted = 0.0, 0
+    for one, own in zip(wanted, scored):
+        chance = math.exp(own.total)
+        if not 0.05 < chance < 0.95:
+            continue
+        asked = Decoding(len(own.logprobs), **decoding)
+        written = model.generate([Prompt(one.context, seed) for seed in range(draws)], asked)
+        hits = sum(text.text == one.text for text in written)
+        total += (hits - draws * chance) ** 2 / (draws * chance * (1 - chance))
+        counted += 1
+        if counted == 12:
+            break
+    assert counted >= 8
+    assert 0.001 < chi2.sf(total, counted) < 0.999
+
+
+def _cut(text: str, prefix: int, suffix: int) -> tuple[str, str]:
+    (first, *_) = cuts([item(text, 0)], prefix, suffix, 10**6)
+    return text[: first.cut], text[first.cut : first.end]
+
+
+def test_a_model_without_its_distribution_says_so() -> None:
+    class Blind:
+        signature, batch, limit = "blind", 100, None
+
+        def length(self, text: str) -> int:
+            return len(text)
+
+        def score(self, wanted: Sequence[Continuation]) -> Any:
+            return MODEL.score(wanted)
+
+        def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> Any:
+            return MODEL.generate(wanted, decoding)
+
+    asked = [Continuation("a", " b a")]
+    for plain in (Decoding(1, 1.0), Decoding(1)):
+        (one,), (other,) = (drawn_all(who, asked, plain, Silent()) for who in (Blind(), MODEL))
+        assert one.logprobs.tolist() == other.logprobs.tolist()
+    with pytest.raises(OptionError, match="shows no whole distribution"):
+        drawn_all(Blind(), asked, Decoding(1, 0.5), Silent())
+
+
+def test_the_command_says_how_many_draws(tmp_path: Path) -> None:
+    (tmp_path / "table.json").write_text(json.dumps(TABLE))
+    (tmp_path / "book.jsonl").write_text('{"text": "a b a b a c a b"}\n')
+    call = [
+        "memorization",
+        str(tmp_path / "book.jsonl"),
+        "--model",
+        f"fake:{tmp_path / 'table.json'}",
+    ]
+    call += ["--extraction", "0.5", "--prefix", "2", "--suffix", "2", "--stride", "1", "-q"]
+    shown = CliRunner().invoke(command, [*call, "--figure", str(tmp_path / "map.svg")])
+    assert shown.exit_code == 0, (shown.output, shown.exception)
+    assert "10 draws" in shown.output
+    refused = CliRunner().invoke(command, [*call, "--extraction", "1"])
+    assert refused.exit_code != 0
