@@ -191,17 +191,23 @@ def test_an_index_answers_alike(spark: Engine, tmp_path: Path) -> None:
             assert np.array_equal(top.documents, own.documents)
 
 
-def test_measures_and_traces_are_alike(spark: Engine, tmp_path: Path) -> None:
+def test_measures_and_traces_are_alike(
+    spark: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = write_files(tmp_path / "in", 0, 8)
     build_index(open_corpus(files[:4]), tmp_path / "idx", BuildOptions(layers=("lower",)))
     from rote.core.registry import find
 
-    options = {name: find(name).options() for name in ("lexical", "self-repetition", "templates")}
+    names = ("lexical", "compression", "self-repetition", "templates")
+    options = {name: find(name).options() for name in names}
     options["contamination"] = find("contamination").options(against=str(tmp_path / "idx"))
-    found = [
-        [r.to_json() for r in compute(options, files[2:], settings=Settings(engine=engine))]
-        for engine in (CLUSTER, None)
-    ]
+    found = []
+    for engine in (None, CLUSTER):
+        results = compute(options, files[2:], settings=Settings(engine=engine))
+        found.append([result.to_json() for result in results])
+        # As if the texts were larger than memory.
+        for module in ("measure._ngram_kernels", "core.column"):
+            monkeypatch.setattr(f"rote.{module}.room", lambda: 1_000.0)
     assert found[0] == found[1]
     index = open_index(tmp_path / "idx")
     traces = [trace(index, open_corpus(files[2:]), engine=engine) for engine in (spark, None)]

@@ -17,11 +17,15 @@ from numpy.typing import NDArray
 
 LIMIT = 256 * 1024 * 1024
 _OF_ROOM = 8
+_GIVEN = Path("/sys/fs/cgroup/memory.max")
 
 
 def room() -> float:
-    """Bytes of memory that work on a corpus may take: half of what the machine has."""
-    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Bytes of memory that work on a corpus may take: half of what there is, in a container of what
+    it is given."""
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    given = _GIVEN.read_text().strip() if _GIVEN.is_file() else ""
+    return 0.5 * min(there, int(given) if given.isdigit() else there)
 
 
 def empty(size: int, dtype: Any) -> NDArray[Any]:
