@@ -99,6 +99,9 @@ def test_a_result_without_sources_is_refused(tmp_path: Path) -> None:
     data = {**RESULT.to_dict(), "sources": {}}
     with pytest.raises(InputError, match="without any source"):
         read_results(written(tmp_path, data))
+    assert read_results(written(tmp_path, data), tables=True)[0].sources == {}
+    with pytest.raises(InputError, match="without any source"):
+        read_results(written(tmp_path, {**data, "tables": {}}), tables=True)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -152,20 +152,27 @@ def test_short_parts_and_answers_alone_convict_nobody() -> None:
 def test_alignments_are_those_of_the_twin(part: list[int], window: list[int], seed: int) -> None:
     weights = np.random.default_rng(seed).uniform(0.5, 3, len(part))
 
-    def heaviest(i: int, j: int) -> float:
-        if i == len(part) or j == len(window):
-            return 0.0
-        best = max(heaviest(i + 1, j), heaviest(i, j + 1))
-        if part[i] == window[j]:
-            best = max(best, float(weights[i]) + heaviest(i + 1, j + 1))
-        return best
+    def heaviest_in(window: list[int]) -> float:
+        def heaviest(i: int, j: int) -> float:
+            if i == len(part) or j == len(window):
+                return 0.0
+            best = max(heaviest(i + 1, j), heaviest(i, j + 1))
+            if part[i] == window[j]:
+                best = max(best, float(weights[i]) + heaviest(i + 1, j + 1))
+            return best
+
+        return heaviest(0, 0)
 
     room = np.empty(len(window) + 1), np.empty((len(part), len(window) + 1), np.uint8)
     arrays = np.array(part, np.int32), weights, np.array(window, np.int32)
     weight, start, stop, count = align(*arrays, *room)
-    assert weight == pytest.approx(heaviest(0, 0))
+    assert weight == pytest.approx(heaviest_in(window))
     assert (count == 0) == (weight == 0) == (start == -1)
     assert stop - start + 1 >= count
+    # Nothing that ends before holds as much, and nothing shorter that ends there.
+    if count:
+        assert heaviest_in(window[:stop]) < weight - 1e-9
+        assert heaviest_in(window[start + 1 : stop + 1]) < weight - 1e-9
 
 
 def corpus(tmp_path: Path, form: str = "embedded") -> Path:

@@ -6,6 +6,9 @@ import json
 import re
 from pathlib import Path
 
+import rote
+from rote.report.report import Group
+from rote.report.sections import sections
 from rote.report.texts.ledger import PAGE, page, write_page
 
 FOUND = {
@@ -59,3 +62,18 @@ def test_the_page_lies_beside_the_ledger(tmp_path: Path) -> None:
     (tmp_path / "found.jsonl").write_text(json.dumps(FOUND) + "\n")
     assert write_page(tmp_path, "found.jsonl", "Found") == tmp_path / PAGE
     assert "Entries: 1;" in (tmp_path / PAGE).read_text()
+
+
+def test_a_report_shows_what_a_folder_found(tmp_path: Path) -> None:
+    texts = [" ".join(f"w{n * place % 83}" for place in range(120)) for n in (2, 3, 2)]
+    records = [{"id": str(n), "text": text, "source": "ab"[n % 2]} for n, text in enumerate(texts)]
+    rote.dedup(records, length=20, near=0.0, output=tmp_path / "clean")
+    made = rote.report(records, measures=("lexical",), by="source", results=(tmp_path / "clean",))
+    (section,) = [one for one in sections(made) if one.id == "repetition"]
+    (group,) = section.blocks
+    assert isinstance(group, Group)
+    assert group.title == "Duplicates"
+    kinds = [type(block).__name__ for block in group.blocks]
+    assert kinds.count("Sheet") == 3
+    assert "Figure" in kinds
+    assert "runs of 20 words or more that were kept before were cut" in made.markdown()

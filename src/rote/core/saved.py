@@ -9,13 +9,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rote.core.errors import InputError
+from rote.core.files import write_atomically
 from rote.core.result import SCHEMA, Result
 
 _REMEDY = "Give what a measure wrote with --json, or with -o and a name that ends in .json"
+RESULT = "result.json"
+"""Where a folder that a command made keeps what it found."""
+_ROWS = 1_000
 _KINDS = {Mapping: "an object", list: "a list", str: "a string", int: "a whole number"}
 _PARTS: dict[str, Any] = {
     "measure": str,
@@ -28,8 +33,12 @@ _PARTS: dict[str, Any] = {
 _OF_A_SOURCE: dict[str, Any] = {"texts": int, "words": int, "values": Mapping, "intervals": Mapping}
 
 
-def read_results(path: Path) -> list[Result]:
-    """The results in a file, `-` being standard input: several where it holds a panel."""
+def read_results(path: Path, *, tables: bool = False) -> list[Result]:
+    """The results in a file, `-` being standard input, or in a folder that a command made: several
+    where it holds a panel. With `tables`, one without values of sources will do, if it has those.
+    """
+    if (path / RESULT).is_file():
+        path = path / RESULT
     file = "standard input" if str(path) == "-" else str(path)
     data = _parsed(path, file)
     if not isinstance(data, Mapping):
@@ -43,10 +52,21 @@ def read_results(path: Path) -> list[Result]:
             "Make the result again with this version",
         )
     if "panel" not in data:
-        return [_result(data, file, "")]
+        return [_result(data, file, "", tables)]
     if not isinstance(data["panel"], list) or not data["panel"]:
         _refuse(file, "is a panel without any result")
-    return [_result(part, file, f"panel[{place}].") for place, part in enumerate(data["panel"])]
+    return [
+        _result(part, file, f"panel[{place}].", tables) for place, part in enumerate(data["panel"])
+    ]
+
+
+def save_result(result: Result, folder: Path) -> None:
+    """Keep a result in the folder that the command made, with the first rows of long tables: its
+    ledger has all."""
+    tables = {name: rows[:_ROWS] for name, rows in result.tables.items()}
+    held = {"schema": SCHEMA, **replace(result, tables=tables, about={}).to_dict()}
+    text = json.dumps(held, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(folder / RESULT, text.encode("utf-8", "backslashreplace"))
 
 
 def _parsed(path: Path, file: str) -> Any:
@@ -67,7 +87,7 @@ def _parsed(path: Path, file: str) -> Any:
         ) from None
 
 
-def _result(data: Any, file: str, place: str) -> Result:
+def _result(data: Any, file: str, place: str, tables: bool) -> Result:
     """One result; everything that `Result.from_dict` relies on is looked at first."""
     if not isinstance(data, Mapping):
         _refuse(file, f"holds {_named(data)} where a result should stand", field=place[:-1])
@@ -83,7 +103,7 @@ def _result(data: Any, file: str, place: str) -> Result:
         for value, pair in source["intervals"].items():
             if not (isinstance(pair, Sequence) and len(pair) == 2 and all(map(_is_number, pair))):
                 _refuse(file, "is no interval of two numbers", field=f"{where}{value}")
-    if not data["sources"]:
+    if not data["sources"] and not (tables and any(data["tables"].values())):
         _refuse(file, "is a result without any source", field=f"{place}sources")
     interval = data.get("interval")
     if interval is not None and not (isinstance(interval, Mapping) and "level" in interval):

@@ -112,7 +112,8 @@ def align(
     """The heaviest words of a part that occur in a window in the same order.
 
     Their weight, the first and the last word of the window that is one of them (-1: none), and how
-    many they are. `best` and `moves` are room to work in.
+    many they are; of several such stretches the one that ends first, as short as can be. `best` and
+    `moves` are room to work in.
     """
     best[: len(window) + 1] = 0.0
     for row in range(len(part)):
@@ -122,12 +123,16 @@ def align(
             move, value = 0, above
             if best[column - 1] > value:
                 move, value = 1, best[column - 1]
-            if part[row] == window[column - 1] and before + weights[row] > value:
-                move, value = 2, before + weights[row]
+            # Of equal ways the one that takes a word last: the stretch begins as late as it can.
+            taken = before + weights[row]
+            if part[row] == window[column - 1] and weights[row] > 0 and taken >= value:
+                move, value = 2, taken
             before = above
             best[column] = value
             moves[row, column] = move
     row, column = len(part) - 1, len(window)
+    while column > 0 and best[column - 1] == best[len(window)]:
+        column -= 1  # and it ends as early as it can
     start, stop, count = -1, -1, 0
     while row >= 0 and column > 0:
         move = moves[row, column]

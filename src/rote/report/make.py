@@ -151,7 +151,9 @@ def make_report(
     else:
         _measure_texts(call, read, own or {})
     for path in options.results:
-        call.results += [(_kept(result, call.notes), {}) for result in read_results(path)]
+        call.results += [
+            (_kept(result, call.notes), {}) for result in read_results(path, tables=True)
+        ]
     if not call.results:
         reasons = "; ".join(f"{one.section}: {one.reason}" for one in call.omitted)
         raise OptionError(f"nothing could be measured. {reasons}")

@@ -19,7 +19,7 @@ from rote.core.progress import Reporter, Silent
 from rote.core.record import Call, Findings, Study
 from rote.core.registry import find
 from rote.core.result import Interval, Result
-from rote.core.saved import read_results
+from rote.core.saved import read_results, save_result
 from rote.core.signature import Signature, option_settings
 from rote.corpus import Corpus, ReadOptions, open_corpus
 from rote.corpus.items import ItemOptions, fulfilling, read_records
@@ -47,7 +47,10 @@ def run(
     found = record.run(call)
     if path := getattr(own, "write", None):
         write_lines(path, found.records)
-    return _result(record, own, found, level if found.level is None else found.level)
+    result = _result(record, own, found, level if found.level is None else found.level)
+    if record.ledger:
+        save_result(result, Path(result.about["folder"]))
+    return result
 
 
 def kinds(record: Metric | Study) -> tuple[type, ...]:

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, option
 from rote.core.record import Call, Findings, Study
@@ -184,6 +185,27 @@ STUDY = Study(
     output="data",
     account=_account,
     ledger="found.jsonl",
+    section="corpus",
+    method=lambda settings: (
+        "A document holds an item if words that have at least "
+        f"{float(settings['score']):.0%} of the rarity of its question or passage (in bits, by "
+        "their share of the corpus) occur there in one stretch and in the same order"
+    ),
+    charts=(
+        Chart(
+            "accuracy",
+            "Right answers with and without what was found",
+            table="accuracy",
+            x="accuracy",
+            y="items",
+            colour="source",
+            panel=("task",),
+            ends=("low", "high"),
+            share=True,
+            says="Of each task the share of right answers, among all items, those that were found "
+            "in the corpus, and the others.",
+        ),
+    ),
     layout=(
         Table(
             "tasks",

@@ -17,10 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rote.core.chart import Chart
 from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table
+from rote.core.table import Column, Pivot, Rows, Table
 from rote.corpus import ReadOptions
 from rote.curate.dedup import DedupOptions
 from rote.curate.folder import FolderOptions
@@ -96,6 +97,24 @@ def _account(made: Result, place: str) -> str:
     )
 
 
+_SETS = 10
+
+
+def _most_shared(rows: Rows, result: Result) -> Rows:
+    """Those of the sources that share most, in the order in which they came."""
+    most: dict[str, int] = {}
+    for row in rows:
+        most[row["source"]] = max(most.get(row["source"], 0), row["words"])
+    chosen = set(sorted(most, key=lambda name: -most[name])[:_SETS])
+    return [row for row in rows if row["source"] in chosen and row["also_in"] in chosen]
+
+
+def _said_of_sets(rows: Rows, result: Result) -> str:
+    sets = len({row["source"] for row in result.tables["shared"]})
+    more = f" The {_SETS} of {sets} sources that share most; manifest.json has all."
+    return "As part of repeated runs of words." + (more if sets > _SETS else "")
+
+
 STUDY = Study(
     name="dedup",
     title="Duplicates",
@@ -109,6 +128,37 @@ STUDY = Study(
     output="data",
     account=_account,
     ledger="removed.jsonl",
+    section="corpus",
+    method=lambda settings: (
+        (
+            f"Documents whose runs of {settings['shingle']} words are at least "
+            f"{float(settings['near']):.0%} the same (Jaccard) as those of one before went"
+            if float(settings["near"])
+            else "Whole documents stayed"
+        )
+        + (
+            f"; of the others runs of {settings['length']} words or more that were kept before "
+            "were cut"
+            if int(settings["length"])
+            else ""
+        )
+    ),
+    charts=(
+        Chart(
+            "shared",
+            "Words of each source that another document of these holds too",
+            table="shared",
+            shape="matrix",
+            x="also_in",
+            y="source",
+            colour="share",
+            titles={"share": "share of words", "also_in": "also in"},
+            rows=_most_shared,
+            share=True,
+            says="A matrix of sources: how much of the one in the row another document of the one "
+            "in the column holds.",
+        ),
+    ),
     layout=(
         Table(
             "sources",
@@ -125,14 +175,12 @@ STUDY = Study(
         ),
         Table(
             "shared",
-            "What each source holds that another document of these holds too",
-            (
-                Column("source"),
-                Column("also_in", "also in"),
-                Column("words", kind="count"),
-                Column("share", kind="share"),
-            ),
+            "Words of each source that another document of these holds too",
+            (Column("source"),),
+            said=_said_of_sets,
+            rows=_most_shared,
             limit=100,
+            pivot=Pivot("also_in", Column("share", kind="share", decimals=2)),
         ),
         Table(
             "passages",

@@ -22,5 +22,5 @@ from rote.cli._output import OutputOptions, deliver
 def command(result: Path, output: OutputOptions) -> None:
     from rote.core.saved import read_results
 
-    found = read_results(result)
+    found = read_results(result, tables=True)
     deliver(found, output, panel=len(found) > 1)

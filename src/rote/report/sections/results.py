@@ -130,7 +130,8 @@ def shown(
 
 def _blocks(result: Result) -> list[Block]:
     drawn = figures(result).values()
-    tables = [_values(result), *_notes(result), *drawn, *on_page(result)]
+    values = [_values(result)] if result.sources else []
+    tables = [*values, *_notes(result), *drawn, *on_page(result)]
     return [*_says(result), *tables, *_own_tests(result)]
 
 

@@ -145,7 +145,7 @@ class History:
 
     def read_in(self, path: Path) -> str:
         """Keep what the shell wrote: one measure, a panel, or a study."""
-        results = read_results(path)
+        results = read_results(path, tables=True)
         data = json.loads(path.read_text(encoding="utf-8"))
         written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
         made = written.isoformat(timespec="seconds")
