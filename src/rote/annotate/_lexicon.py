@@ -51,7 +51,13 @@ def describe(vocabulary: tuple[str, ...] | list[str], known: Lexicon | None = No
 @njit(cache=True, nogil=True)
 def _look_up(wanted, keys, classes, table):  # type: ignore[no-untyped-def]
     for entry in range(len(wanted)):
-        place = np.searchsorted(keys, wanted[entry])
+        place, behind = 0, len(keys)
+        while place < behind:
+            middle = (place + behind) // 2
+            if keys[middle] < wanted[entry]:
+                place = middle + 1
+            else:
+                behind = middle
         if place < len(keys) and keys[place] == wanted[entry]:
             for column in range(classes.shape[1]):
                 table[entry, LETTER_COLUMNS + column] = classes[place, column]

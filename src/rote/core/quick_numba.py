@@ -1,11 +1,13 @@
 """numba's compiler without the work that comes to nothing, for the same code.
 
-Two things take numba long that a program of many small kernels has no use for:
+Three things take numba long that a program of many small kernels has no use for:
 
 - A kernel that only others call becomes machine code of its own, and becomes it again as a part of
   each caller. Here a library becomes machine code when an address in it is asked for.
 - For every operation, numba tries all implementations of its operator until one accepts the types.
   Here the one that accepted the same types before comes first, and is the only one.
+- It asks every instruction for its variables, some ten times, and looks for them in all that the
+  instruction holds. Here what can hold none is known by its type.
 
 The functions that are replaced are the same in all versions named in `KNOWN`; another one is left
 as it is, which costs seconds and no more. `kernels` installs this when the first kernel is defined.
@@ -22,8 +24,13 @@ from numba.core.errors import NumbaError
 # What is replaced has no types, or types of which its own code takes no notice.
 _codegen: Any = import_module("numba.core.codegen")
 _functions: Any = import_module("numba.core.types.functions")
+_ir: Any = import_module("numba.core.ir")
 _ordered: Any = import_module("numba.core.utils").order_by_target_specificity
 _target: Any = import_module("numba.core.target_extension").get_local_target
+
+_NOTHING, _VARIABLE, _INSTRUCTION, _SEVERAL, _NAMED = range(5)
+_kinds: dict[type, int] = {}
+"""What a value of a type is to an instruction of the compiler."""
 
 KNOWN = ((0, 63), (0, 68))
 """The first and the last version whose compiler this was written for and tested with."""
@@ -37,6 +44,7 @@ def install() -> None:
     _codegen.JITCPUCodegen._waiting = {}
     _codegen.JITCPUCodegen.set_env = _set_env
     _functions.BaseFunction.get_call_type = _get_call_type
+    _ir.Inst._rec_list_vars = _rec_list_vars
 
 
 def installed() -> bool:
@@ -83,6 +91,30 @@ class _Library(_codegen.JITCodeLibrary):  # type: ignore[misc]
             return not self._final_module.get_function(name).is_declaration
         except NameError:
             return False
+
+
+def _rec_list_vars(instruction: Any, value: Any) -> list[Any]:
+    """The variables in a value, in order; whether it may hold some is known by its type."""
+    kind = _kinds.get(type(value))
+    if kind is None:
+        kind = _kinds[type(value)] = _kind_of(type(value))
+    if kind == _VARIABLE:
+        return [value]
+    if kind == _INSTRUCTION:
+        return list(value.list_vars())
+    found: list[Any] = []
+    for one in () if kind == _NOTHING else value.values() if kind == _NAMED else value:
+        inside = _kinds.get(type(one))
+        if inside == _VARIABLE:
+            found.append(one)
+        elif inside != _NOTHING:
+            found += _rec_list_vars(instruction, one)
+    return found
+
+
+def _kind_of(kind: type) -> int:
+    known = ((_ir.Var, _VARIABLE), (_ir.Inst, _INSTRUCTION), ((list, tuple), _SEVERAL))
+    return next((n for one, n in (*known, (dict, _NAMED)) if issubclass(kind, one)), _NOTHING)
 
 
 _write_environment = _codegen.JITCPUCodegen.set_env

@@ -204,7 +204,8 @@ def lengthen(
                 if 3 * (kinds + AHEAD) > 2 * len(table):
                     table = _grown(table)
                     more = np.empty(len(table), np.bool_)
-                    more[:kinds] = again[:kinds]
+                    for number in range(kinds):
+                        more[number] = again[number]
                     again = more
     kinds = _look_up(table, first, kinds, keys[:waiting], places[:waiting], numbers, again)
 

@@ -196,8 +196,13 @@ def bleu_rows(matches: Array, lengths: Array, first: int) -> Array:
     Smoothing `exp`: the k-th order without a match counts 1 / 2^k matches. Orders
     that the hypothesis is too short for are left out.
     """
-    scores = np.zeros(matches.shape[1:])
-    logs = np.log(np.maximum(np.arange(lengths.max() + 1), 1).astype(np.float64))
+    scores = np.zeros((matches.shape[1], matches.shape[2]))
+    longest = 1
+    for length in lengths:
+        longest = max(longest, length)
+    logs = np.zeros(longest + 1)
+    for number in range(2, longest + 1):
+        logs[number] = np.log(number)
     for row in range(matches.shape[1]):
         one = first + row
         for other in range(one + 1, len(lengths)):
@@ -228,7 +233,8 @@ def keep_rows(triangle: Array, scores: Array, first: int) -> None:
     for row in range(len(scores)):
         one = first + row
         begin = one * texts - one * (one + 1) // 2
-        triangle[begin : begin + texts - one - 1] = scores[row, one + 1 :]
+        for other in range(one + 1, texts):
+            triangle[begin + other - one - 1] = scores[row, other]
 
 
 @njit(cache=True, nogil=True)

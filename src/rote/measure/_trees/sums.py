@@ -132,10 +132,10 @@ def summed(
             sentence += 1
         shared_ends[text] = filled
         for place in range(begin, filled):
-            squares[text] += weights[place] ** 2
+            squares[text] += weights[place] * weights[place]
     for label in range(kinds):
         if owner[label] >= 0:
-            own[owner[label]] += single[label] ** 2
+            own[owner[label]] += single[label] * single[label]
     return (
         squares + own,
         own,
