@@ -30,9 +30,14 @@ def room() -> float:
 
 def empty(size: int, dtype: Any) -> NDArray[Any]:
     """An array to be written from its start to its end; a large one is in a temporary file."""
-    if size * np.dtype(dtype).itemsize * _OF_ROOM <= room():
+    held = size * np.dtype(dtype).itemsize
+    if held * _OF_ROOM <= room():
         return np.empty(size, dtype)
     with tempfile.TemporaryFile(prefix="rote-") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(
+                file.fileno(), 0, held
+            )  # a full disk is an error now, not a crash later
         return np.memmap(file, dtype=dtype, mode="w+", shape=(size,)).view(np.ndarray)
 
 
