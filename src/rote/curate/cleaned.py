@@ -63,11 +63,13 @@ class Told:
     start: int
     end: int
     text: str
+    before: str
+    after: str
 
 
 Tellings = dict[tuple[int, int, Words], Told]
 """By stage, line and words."""
-_SHOWN = 300
+_SHOWN, _AROUND = 300, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,24 @@ class Cutting:
                 begin, end = starts[first], ends[last - 1]
                 assert told is not None
                 told[place, number, (first, last)] = Told(
-                    identity, shard.origin.file, number, begin, end, _shown(text[begin:end])
+                    identity,
+                    shard.origin.file,
+                    number,
+                    begin,
+                    end,
+                    _shown(text[begin:end]),
+                    **around(text, begin, end),
                 )
             if cuts is None:
                 return text, False
             for first, last in reversed(cuts):
                 text = cut_words(text, starts, ends, first, last)
         return text, True
+
+
+def around(text: str, start: int, end: int) -> dict[str, str]:
+    """What stands before and behind a stretch of a text, for a reader to know it by."""
+    return {"before": text[max(0, start - _AROUND) : start], "after": text[end : end + _AROUND]}
 
 
 def _shown(text: str) -> str:

@@ -273,7 +273,7 @@ def matches_in(
         moves = np.empty((length, len(window) + 1), np.uint8)
         words = needles.ids[needles.starts[part] : needles.ends[part]]
         bits, start, stop, count = align(words, weights, window, best, moves)
-        score = bits / totals[part]
+        score = min(1.0, bits / totals[part])
         if score < options.score or bits < needles.least:
             continue
         behind = ids[low + start : min(int(text_ends[document]), low + stop + 1 + _ANSWER_WITHIN)]

@@ -24,7 +24,7 @@ from rote.core.files import check_parent
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
 from rote.corpus.items import Item, fingerprint
-from rote.curate.cleaned import Written, cut_words, known, with_text, write_corpus
+from rote.curate.cleaned import Written, around, cut_words, known, with_text, write_corpus
 from rote.curate.decontaminate import (
     DecontaminateOptions,
     Match,
@@ -89,6 +89,7 @@ class Looking:
                 "start": match.start,
                 "end": match.end,
                 "text": texts[number][match.start : match.end],
+                **around(texts[number], match.start, match.end),
                 **described(self.needles, self.items, match),
             }
             for number, own in found.items()

@@ -73,6 +73,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     check_installed()
     import uvicorn
 
+    from rote.core.saved import RESULT
     from rote.measure._speaking import named
     from rote.web.app import make_app
     from rote.web.store.database import prepare
@@ -84,7 +85,8 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     prepare(store)
     for path in found.results:
         History(store).read_in(path)
-        reporter.say(f"{path.name} is in the history")
+        name = path.parent.name if path.name == RESULT else path.name
+        reporter.say(f"{name} is in the history")
     token = options.token or _check_token(os.environ.get("ROTE_TOKEN") or None)
     if token is None and options.host not in _LOOPBACK:
         token = secrets.token_hex(16)
@@ -94,6 +96,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     opened = Workspace(
         indexes=found.indexes,
         files=found.files,
+        ledgers=found.ledgers,
         store=store,
         jobs=options.jobs,
         upload_limit=options.upload_limit,
@@ -197,6 +200,7 @@ def _name(host: str) -> str:
 
 def _told(opened: Workspace, address: str, host: str) -> list[str]:
     named = [*(f"index {key}" for key in opened.indexes), *opened.files]
+    named += [f"ledger {key}" for key in opened.ledgers]
     lines = [f"rote is at {address}", f"open: {', '.join(named) or 'nothing'}"]
     if host not in _LOOPBACK:
         lines.append(

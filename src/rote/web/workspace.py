@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rote.core.errors import InputError, UnknownName
+from rote.core.saved import RESULT
 from rote.web.store.uploads import uploaded
 
 _INDEX, _FILE = "index:", "file:"
@@ -40,6 +41,8 @@ class Workspace:
     """Pieces of long work that run side by side; others wait."""
     models: Mapping[str, str] = field(default_factory=dict)
     """Language models that pages may ask, by name."""
+    ledgers: Mapping[str, Path] = field(default_factory=dict)
+    """Folders that `dedup` or `decontaminate` made."""
     first: bool = False
     """Whether an empty history begins with the first file: so it is with the bundled texts."""
 
@@ -47,6 +50,11 @@ class Workspace:
         if key not in self.indexes:
             raise UnknownName("index", key, self.indexes)
         return self.indexes[key]
+
+    def ledger(self, key: str) -> Path:
+        if key not in self.ledgers:
+            raise UnknownName("ledger", key, self.ledgers)
+        return self.ledgers[key]
 
     def file(self, key: str) -> Path:
         if key in self.files:
@@ -100,6 +108,7 @@ class Recognized:
     indexes: dict[str, Path]
     files: dict[str, Path]
     results: tuple[Path, ...]
+    ledgers: dict[str, Path]
 
 
 def recognize(names: Sequence[str]) -> Recognized:
@@ -107,24 +116,30 @@ def recognize(names: Sequence[str]) -> Recognized:
     indexes: list[Path] = []
     files: list[Path] = []
     results: list[Path] = []
+    ledgers: list[Path] = []
     for name in dict.fromkeys(names):
         kind = _kind(name)
         # In full, so that work in other processes finds it; `bible:kjv` is no path.
         path = Path(name) if kind == "named" else Path(name).resolve()
-        {"index": indexes, "results": results}.get(kind, files).append(path)
-    return Recognized(_keyed(indexes), _keyed(files), tuple(results))
+        kinds = {"index": indexes, "results": results, "ledger": ledgers}
+        kinds.get(kind, files).append(path)
+    results += [path / RESULT for path in ledgers if (path / RESULT).is_file()]
+    return Recognized(_keyed(indexes), _keyed(files), tuple(results), _keyed(ledgers))
 
 
 def _kind(name: str) -> str:
     from rote.annotate.store import is_store
     from rote.corpus import open_corpus
     from rote.index.folders.manifest import is_index
+    from rote.report.texts.ledger import ledger_of
 
     path = Path(name)
     if path.is_dir() and is_index(path):
         return "index"
     if path.is_dir() and is_store(path):
         return "store"
+    if path.is_dir() and ledger_of(path):
+        return "ledger"
     if path.suffix == ".json" and path.is_file() and _holds_results(path):
         return "results"
     if name == "-":

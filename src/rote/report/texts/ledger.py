@@ -1,103 +1,173 @@
-"""The ledger of `dedup` or `decontaminate` as a page: what went beside what it repeats.
+"""The ledger of `dedup` or `decontaminate`, to look through: what went beside what it repeats.
 
-One page for itself: no network, no script made from data.
+As a page for itself, no network, no script made from data; the app shows the same entries.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from rote.core.errors import UnknownName
 from rote.core.files import write_atomically
 from rote.core.progress import several
+from rote.core.record import Study
+from rote.core.registry import find
 from rote.report.terminal import readable
+from rote.report.texts.standing import written
 
 PAGE = "ledger.html"
+_MANIFEST, _COMMAND = "manifest.json", "rote "
 _MARKS = re.compile(r"\W+")
 _MOST = 500
 _LONGEST = 400
 """Words of a text that are shown; the ledger has all of them."""
+_CHOICES = 60
+"""Different values up to which a page lets choose among them."""
 _SCRIPT = """
 (function () {
   "use strict";
   var entries = document.querySelectorAll("article"), shown = document.getElementById("shown");
+  var sought = document.getElementById("filter"), chosen = document.querySelectorAll("select");
   function filter() {
-    var sought = document.getElementById("filter").value.toLowerCase(), count = 0;
+    var text = sought.value.toLowerCase(), count = 0;
     entries.forEach(function (entry) {
-      var held = entry.textContent.toLowerCase().indexOf(sought) >= 0;
+      var fields = JSON.parse(entry.dataset.fields);
+      var held = entry.textContent.toLowerCase().indexOf(text) >= 0;
+      chosen.forEach(function (one) {
+        held = held && (!one.value || fields[one.dataset.field] === one.value);
+      });
       entry.hidden = !held;
       count += held;
     });
     shown.textContent = count + " of " + entries.length + " entries";
   }
-  document.getElementById("filter").addEventListener("input", filter);
+  sought.addEventListener("input", filter);
+  chosen.forEach(function (one) { one.addEventListener("change", filter); });
   filter();
 })();
 """
 
 
-def write_page(folder: Path, ledger: str, title: str) -> Path:
-    """Write the page of a folder's ledger beside it."""
+def ledger_of(folder: Path) -> Study | None:
+    """The command that made this folder, if it is one that keeps a ledger."""
+    try:
+        made = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["made_by"]
+        record = find(str(made).removeprefix(_COMMAND))
+    except (OSError, ValueError, KeyError, TypeError, UnknownName):
+        return None
+    kept = isinstance(record, Study) and record.ledger and (folder / record.ledger).is_file()
+    return record if kept and isinstance(record, Study) else None
+
+
+def read_ledger(folder: Path, ledger: str) -> list[dict[str, Any]]:
+    """The rows of a folder's ledger, those that are least sure first."""
     with (folder / ledger).open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    write_atomically(folder / PAGE, page(rows, title))
+    return sorted(rows, key=sureness)
+
+
+def sureness(row: Mapping[str, Any]) -> float:
+    """The score of an item, or how similar documents are; a run of words is the same for sure."""
+    return float(row.get("score", row.get("similarity", 1.0)))
+
+
+def fields_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """What rows are chosen by."""
+    if "item" in row:
+        return {"task": row["task"], "part": row["part"], "source": str(row.get("source", ""))}
+    kept = (row.get("kept") or {}).get("source", "elsewhere")
+    return {
+        "what": row.get("kind", "run"),
+        "source": str(row.get("source", "")),
+        "kept in": str(kept),
+    }
+
+
+def choices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The different values of each field, where there is something to choose."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for name, value in fields_of(row).items():
+            found.setdefault(name, {})[value] = None
+    return {n: sorted(values) for n, values in found.items() if 1 < len(values) <= _CHOICES}
+
+
+def write_page(folder: Path, ledger: str, title: str) -> Path:
+    """Write the page of a folder's ledger beside it."""
+    write_atomically(folder / PAGE, page(read_ledger(folder, ledger), title))
     return folder / PAGE
 
 
 def page(rows: Sequence[Mapping[str, Any]], title: str) -> str:
     """Rows of a ledger, those that are least sure first."""
-    from jinja2 import Environment
-    from markupsafe import Markup
-
-    written = files("rote.report.texts").joinpath("pages", "ledger.html").read_text("utf-8")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    ordered = sorted(rows, key=lambda row: row.get("score", row.get("similarity", 1.0)))
-    more = f", of which {_MOST:,} are shown" if len(rows) > _MOST else ""
-    digest = hashlib.sha256(_SCRIPT.encode()).digest()
-    return str(
-        template.from_string(written).render(
-            title=readable(title),
-            said=f"Entries: {len(rows):,}{more}; the least sure come first.",
-            entries=[_entry(row) for row in ordered[:_MOST]],
-            script=Markup(_SCRIPT),
-            script_hash=base64.b64encode(digest).decode(),
-        )
+    ordered = sorted(rows, key=sureness)
+    more = ""
+    if len(rows) > _MOST:
+        more = f", of which {_MOST:,} are shown; `rote serve` with the folder shows all"
+    choices = choices_of(ordered[:_MOST])
+    return written(
+        "ledger.html",
+        _SCRIPT,
+        title=readable(title),
+        said=f"Entries: {len(rows):,}{more}; the least sure come first.",
+        choices=[(name, list(map(readable, values))) for name, values in choices.items()],
+        entries=[
+            {**entry(row), "fields": [readable(fields_of(row).get(name, "")) for name in choices]}
+            for row in ordered[:_MOST]
+        ],
     )
 
 
-def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
-    other: Mapping[str, Any] = row.get("kept") or {}
+def entry(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One row for the eye: a heading, how sure it is, and both sides."""
     if "item" in row:
         heading = f"{row['task']}: {row['item']}, {row['part']}"
         sure = [f"score {row['score']:.2f}", f"{row['bits']:.0f} bits"]
         if row["answered"] is not None:
             sure.append("its answer follows" if row["answered"] else "without its answer")
-        names = ("in the corpus", "the item")
-        second = {"text": row["item_text"], "place": ""}
+        if row.get("twins"):
+            sure.append(f"nearly also {', '.join(row['twins'])}")
+        names, other = ("in the corpus", "the item"), {"text": row["item_text"]}
     else:
-        heading = f"{row['id']}: {several(row['words'], 'word')}"
-        sure = [f"similarity {row['similarity']:.2f}"] if "similarity" in row else []
+        whole = row.get("kind") == "document"
+        heading = f"{row.get('id', '')}: {several(row['words'], 'word')}"
+        sure = ["the whole document" if whole else "cut"]
+        if "similarity" in row:
+            sure.append(f"similarity {row['similarity']:.2f}")
+        if row.get("pass", 1) > 1:
+            sure.append("after other words were cut")
         names = ("taken out", "kept")
-        text = other.get("text", "in the corpus that was compared with")
-        second = {"text": text, "place": _place(other) if other else ""}
-    texts = (row.get("text", ""), second["text"])
-    sides = zip(names, (_place(row), second["place"]), _marked(*texts))
+        other = row.get("kept") or {"text": "in the corpus that was compared with"}
+    texts = (row.get("text", ""), other.get("text", ""))
     return {
         "heading": readable(heading),
         "said": readable(", ".join(sure)),
-        "sides": [{"name": n, "place": readable(p), "parts": list(m)} for n, p, m in sides],
+        "sides": [
+            {
+                "name": name,
+                "place": readable(_place(side)) if "id" in side else "",
+                "before": readable(side.get("before", "")),
+                "after": readable(side.get("after", "")) if not _is_cut(side) else "",
+                "parts": list(parts),
+            }
+            for name, side, parts in zip(names, (row, other), _marked(*texts))
+        ],
     }
 
 
+def _is_cut(side: Mapping[str, Any]) -> bool:
+    """Whether only the beginning of its text is there: what follows it does not follow here."""
+    return str(side.get("text", "")).endswith("…")
+
+
 def _place(row: Mapping[str, Any]) -> str:
-    return f"{row.get('id', '')} ({row.get('file', '')}, line {row.get('line', '')})"
+    where = [Path(row.get("file", "")).name, f"line {row.get('line', '')}", row.get("source")]
+    return f"{row.get('id', '')} ({', '.join(str(one) for one in where if one)})"
 
 
 def _marked(one: str, other: str) -> tuple[Iterator[tuple[str, bool]], Iterator[tuple[str, bool]]]:
@@ -107,13 +177,15 @@ def _marked(one: str, other: str) -> tuple[Iterator[tuple[str, bool]], Iterator[
     blocks = SequenceMatcher(None, folded[0], folded[1], False).get_matching_blocks()
 
     def runs(side: int) -> Iterator[tuple[str, bool]]:
-        last = 0
+        last, between = 0, ""
         for block in blocks:
             first = (block.a, block.b)[side]
             for start, end, hit in ((last, first, False), (first, first + block.size, True)):
                 if start < end:
+                    if between:
+                        yield between, True
                     yield readable(" ".join(sides[side][start:end])), hit
-                    yield " ", True
+                    between = " "
             last = first + block.size
 
     return runs(0), runs(1)

@@ -7,14 +7,13 @@ it is opened; the script only marks what was chosen, and without it all links st
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rote.core.progress import several
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs, pieces
+from rote.report.texts.standing import written
 from rote.search.trace.evidence import Source, Span
 from rote.search.trace.trace import Trace, TracedText
 
@@ -99,16 +98,15 @@ def terminal(traced: Trace, console: Any) -> None:
 
 def page(traced: Trace, title: str) -> str:
     """One page for itself: no network, no script made from data."""
-    from markupsafe import Markup
-
     numbers = numbered(traced)
     documents = documents_of(traced.spans, numbers)
-    digest = hashlib.sha256(_SCRIPT.encode()).digest()
     of_text: dict[int, list[Span]] = {}
     for span in traced.spans:
         of_text.setdefault(span.number, []).append(span)
 
-    written = _template().render(
+    return written(
+        "trace.html",
+        _SCRIPT,
         title=readable(title),
         summary=[readable(line) for line in summary(traced)],
         listed=f"{len(traced.spans):,} of {sum(traced.found.values()):,}, the {_first(traced)}",
@@ -124,10 +122,7 @@ def page(traced: Trace, title: str) -> str:
         spans=[shown_span(span, numbers[id(span)], documents) for span in traced.spans],
         documents=list(documents.values()),
         authors=any(document["author"] for document in documents.values()),
-        script=Markup(_SCRIPT),
-        script_hash=base64.b64encode(digest).decode(),
     )
-    return str(written)
 
 
 def numbered(traced: Trace) -> dict[int, int]:
@@ -297,12 +292,3 @@ def paragraphs_of(
         }
 
     return paragraphs(text, marks, shown, between=BLANK_LINES)
-
-
-def _template() -> Any:
-    from importlib.resources import files
-
-    from jinja2 import Environment
-
-    written = files("rote.report.texts").joinpath("pages", "trace.html").read_text("utf-8")
-    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(written)

@@ -14,9 +14,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rote.core import saved
 from rote.core.errors import InputError
 from rote.core.result import Result, panel_to_json
-from rote.core.saved import read_results
 from rote.report.report import Report
 from rote.web.files import file_name, hashed
 from rote.web.store.database import NotKept, connected, insert, now, storable
@@ -145,12 +145,13 @@ class History:
 
     def read_in(self, path: Path) -> str:
         """Keep what the shell wrote: one measure, a panel, or a study."""
-        results = read_results(path, tables=True)
+        results = saved.read_results(path, tables=True)
         data = json.loads(path.read_text(encoding="utf-8"))
         written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
         made = written.isoformat(timespec="seconds")
         if "given" not in data:
-            return self.add(results, title=path.stem, kind="file", made=made)
+            name = path.parent.name if path.name == saved.RESULT else path.stem
+            return self.add(results, title=name, kind="file", made=made)
         try:
             study = Report.from_dict(data)
         except (KeyError, TypeError) as error:
