@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from scipy.stats import chi2
 import rote
 from rote.cli.main import rote as command
 from rote.core.choosing import _weighted, drawn_logs
-from rote.core.errors import InputError, OptionError
+from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.core.result import Result
@@ -28,6 +29,8 @@ from rote.models.answers import drawn_all
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions, open_model
 from rote.studies._memorization.extraction import TRIES, cuts, tries
+from rote.studies._memorization.samples import best_of, coverage, longest_run
+from tests.models.endpoint_server import generates_only, serving
 from tests.models.test_numpy import OPEN_MODEL
 
 TABLE = {
@@ -227,3 +230,83 @@ def test_the_command_says_how_many_draws(tmp_path: Path) -> None:
     assert "10 draws" in shown.output
     refused = CliRunner().invoke(command, [*call, "--extraction", "1"])
     assert refused.exit_code != 0
+
+
+def plain_run(words: list[str], others: list[str]) -> int:
+    """All runs of one, looked for in the other."""
+    runs = [words[i:j] for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
+    there = [others[i:j] for i in range(len(others)) for j in range(i + 1, len(others) + 1)]
+    return max((len(run) for run in runs if run in there), default=0)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=7), st.lists(st.sampled_from("abc"), max_size=7))
+def test_the_longest_run_equals_its_plain_twin(words: list[str], others: list[str]) -> None:
+    assert longest_run(words, others) == longest_run(others, words) == plain_run(words, others)
+
+
+@given(
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=8),
+    st.lists(st.lists(st.sampled_from("abc"), max_size=8), max_size=3),
+    st.integers(1, 3),
+)
+def test_coverage_equals_its_plain_twin(words: list[str], texts: list[list[str]], n: int) -> None:
+    def held(gram: list[str]) -> bool:
+        return any(gram == text[at : at + n] for text in texts for at in range(len(text)))
+
+    plain = [
+        any(held(words[at : at + n]) for at in range(max(0, place - n + 1), place + 1)
+            if at + n <= len(words))
+        for place in range(len(words))
+    ]  # fmt: skip
+    assert coverage(words, texts, n) == sum(plain) / len(words)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=6).flatmap(
+        lambda row: st.tuples(st.just(row), st.integers(1, len(row)))
+    )
+)
+def test_the_best_of_k_is_the_mean_over_all_ways_to_take_k(case: tuple[list[float], int]) -> None:
+    row, k = case
+    every = [max(some) for some in itertools.combinations(row, k)]
+    assert best_of(np.array([row]), k)[0] == pytest.approx(sum(every) / len(every))
+
+
+def test_draws_are_held_against_the_text_and_the_corpus(tmp_path: Path) -> None:
+    certain = Fake({one: {other: 1.0} for one, other in ("_a", "ab", "bc", "cd", "da")})
+    items = [item("a b c d", 0), item("a b c x", 1), item("c d x x", 2)]
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"text": "b c d"}\n')
+    rote.build_index(str(path), tmp_path / "index")
+    result = rote.memorization(
+        items, model={"m": certain}, samples=3, prefix=1, suffix=3, n=2,
+        corpus=str(tmp_path / "index"),
+    )  # fmt: skip
+    rows = result.tables["samples"]
+    assert [row["draws"] for row in rows] == [1, 2, 3]
+    # The draws are b c d, b c d and d a b; their longest runs with what follows: 3, 2 and 1 words.
+    for row in rows:
+        assert row["best"] == pytest.approx((1 + 2 / 3 + 1 / 3) / 3)
+        assert row["covered"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+        assert row["held"] == pytest.approx((1 + 1 + 0) / 3)
+        assert row["best_low"] < row["best"] < row["best_high"]
+    assert "extraction" not in result.tables
+    assert "samples:3" in str(result.signature)
+    with pytest.raises(OptionError, match="above 0"):
+        rote.memorization(items, model={"m": certain}, samples=3, prefix=1, suffix=3, temperature=0)
+
+
+def test_an_endpoint_without_log_probabilities_is_judged_by_its_draws(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"text": "say the end the end"}\n{"text": "say the start of it"}\n')
+    with serving(generates_only) as served:
+        asked = {"model": f"openai:{served.url}#small", "prefix": 1, "suffix": 4, "n": 2}
+        result = rote.memorization(str(path), samples=2, **asked)
+        with pytest.raises(RoteError, match="can generate but not score"):
+            rote.memorization(str(path), samples=2, extraction=0.5, **asked)
+    # It writes " the end the end" again and again, here as long as what follows.
+    assert result.tables["samples"][0]["best"] == pytest.approx((1 + 1 / 4) / 2)
+    assert any("its draws are looked at" in note for note in result.notes)
+    assert all(
+        math.isnan(value) for own in result.sources.values() for value in own.values.values()
+    )

@@ -21,195 +21,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from rote.compare.clusters import numbered
-from rote.core.chart import Chart
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.model import Decoding
 from rote.core.record import Call, Findings, Study
-from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends
 from rote.corpus.items import ItemOptions, fingerprint
 from rote.measure._groups import in_order
+from rote.models.endpoint.answers import CannotScore
 from rote.models.options import ModelOptions
 from rote.search.backends import BackendOptions
 from rote.studies._items import check_by, correctness, groups_of
-from rote.studies._memorization import extraction, tables
+from rote.studies._memorization import extraction, samples, tables
 from rote.studies._memorization import scores as known
+from rote.studies._memorization.layout import CHARTS, LAYOUT
 from rote.studies._memorization.scores import score
 from rote.studies._memorization.tables import Scoring
-
-_LINES = 40
-_SHORT = {
-    "tde_accuracy": "TDE",
-    "tde_likelihood": "TDE lik.",
-    "loss": "loss",
-    "neighbours": "neighb.",
-    "zlib": "zlib",
-    "min_k": "Min-K%",
-    "min_k_plus": "Min-K%++",
-}
-_NAMED = (Column("model"), Column("group"))
-_ITEMS = Column("items", kind="count")
-
-
-def _said(row: Row) -> str:
-    shown = []
-    for one in row["coefficients"]:
-        p = one["p"]
-        p = "–" if not defined(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
-        shown.append(f"{one['of']} {one['value']:+.2f} (p {p})")
-    return ", ".join(shown)
-
-
-def _score(name: str, title: str) -> Column:
-    auc = Column(f"{name}_auc", kind="share", ends=ends(f"{name}_auc"))
-    return Column(f"{name}_f1", title, "share", ends=ends(f"{name}_f1"), also=auc)
-
-
-def _alarms(rows: Rows, result: Result) -> str:
-    return f"Members found at {max(row['false_alarms'] for row in rows):.1%} false alarms"
-
-
-LAYOUT = (
-    *(
-        Table(
-            "membership",
-            title,
-            (*_NAMED, Column("members", kind="count"), Column("others", kind="count")),
-            limit=_LINES,
-            # An attack may leave out items, so how many there are is said by the first alone.
-            pivot=Pivot("attack", cell, _SHORT),
-        )
-        for title, cell in (
-            (
-                "Members against non-members: AUC",
-                Column("auc", kind="number", decimals=3, ends=ends("auc")),
-            ),
-            (_alarms, Column("found", kind="share", ends=ends("found"))),
-        )
-    ),
-    Table(
-        "overlap",
-        "N-grams that members and others share with the training data: what separates them too",
-        (
-            *(Column("of"), Column("in")),
-            *(Column("n", kind="count"), _ITEMS),
-            Column("share", kind="share", ends=("low", "high")),
-        ),
-        limit=_LINES,
-    ),
-    Table(
-        "prediction",
-        "Right answers predicted from the scores",
-        (
-            *(*_NAMED, Column("attack"), _ITEMS, Column("majority_f1", "majority", "share")),
-            *(_score("logistic", "logistic"), _score("svm", "SVM")),
-            Column("said", "coefficients"),
-        ),
-        said="macro-F1 (AUC), on items not fitted",
-        rows=lambda rows, result: [{**row, "said": _said(row) or row["reason"]} for row in rows],
-        limit=_LINES,
-    ),
-    Table(
-        "halves",
-        "Accuracy of the halves with low and high scores",
-        (
-            *(*_NAMED, Column("attack"), Column("half"), _ITEMS),
-            Column("accuracy", kind="share", ends=("low", "high")),
-        ),
-        limit=_LINES,
-    ),
-    Table(
-        "frequency",
-        "Scores against the frequency in the corpus: Spearman's rho",
-        (*_NAMED, Column("frequency"), _ITEMS),
-        said="copies: of the whole text; ips: popularity; held: share of its n-grams there; a "
-        "dash, or no line: the same for all",
-        rows=lambda rows, result: [row for row in rows if defined(row["spearman"])],
-        limit=_LINES,
-        pivot=Pivot(
-            "attack",
-            Column("spearman", kind="number", decimals=2, signed=True, ends=("low", "high")),
-            _SHORT,
-        ),
-    ),
-    *extraction.LAYOUT,
-    Table("items", "Scores of each item", limit=0, page=False),
-)
-
-
-TITLES = {
-    "tde_accuracy": "TDE accuracy",
-    "tde_likelihood": "TDE likelihood",
-    "loss": "loss",
-    "neighbours": "neighbours",
-    "zlib": "zlib",
-    "min_k": "Min-K%",
-    "min_k_plus": "Min-K%++",
-}
-
-
-def _membership(rows: Rows, result: Result) -> Rows:
-    drawn = []
-    for model in dict.fromkeys(row["model"] for row in rows):
-        own = [row for row in rows if row["model"] == model and defined(row["auc"])]
-        at = max((row["false_alarms"] for row in own), default=0)
-        for value, title in (("auc", "AUC"), ("found", f"found at {at:.1%} false alarms")):
-            drawn += [
-                {
-                    **{name: row[name] for name in ("group", "attack", "model")},
-                    "value": row[value],
-                    "low": row[f"{value}_low"],
-                    "high": row[f"{value}_high"],
-                    "title": title,
-                }
-                for row in own
-            ]
-    return drawn
-
-
-def _prediction(rows: Rows, result: Result) -> Rows:
-    order = list(TITLES)
-    return [
-        {**row, "attack": TITLES[row["attack"]]}
-        for row in sorted(rows, key=lambda row: order.index(row["attack"]))
-    ]
-
-
-CHARTS = (
-    Chart(
-        "membership",
-        "Members told from others",
-        table="membership",
-        shape="lines",
-        x="group",
-        y="value",
-        colour="attack",
-        names=TITLES,
-        panel=("title", "model"),
-        ends=("low", "high"),
-        domain=(0, 1),
-        rows=_membership,
-        says="AUC, and members found at few false alarms, over the groups; a line for each attack.",
-    ),
-    Chart(
-        "prediction",
-        "Right answers predicted from the scores",
-        table="prediction",
-        shape="bars",
-        x="attack",
-        y="logistic_f1",
-        panel=("group", "model"),
-        titles={"logistic_f1": "macro-F1"},
-        domain=(0, 1),
-        rule="majority_f1",
-        rows=_prediction,
-        says="Macro-F1 by attack; the dashed line is the guess of the majority.",
-    ),
-    *extraction.CHARTS,
-    Chart("values", "Values"),
-)
-
 
 METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
 
@@ -267,11 +93,17 @@ class Options:
         below=1,
         sign=unsigned,
     )
+    samples: int = option(
+        0,
+        "Draw so many texts after the prefix of each window: the best match, n-grams (-n) covered",
+        least=0,
+        sign=unsigned,
+    )
     prefix: int = option(50, "Words before the cut of a window", least=1, sign=unsigned)
     suffix: int = option(50, "Words behind it, which are to be written", least=1, sign=unsigned)
     stride: int = option(10, "Words from one window to the next", least=1, sign=unsigned)
     temperature: float = option(
-        1.0, "Sampling temperature of --extraction; 0: greedy", least=0, sign=unsigned
+        1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0, sign=unsigned
     )
     top_k: int = option(
         0, "Draws are from this many likeliest tokens; 0: all", least=0, sign=unsigned
@@ -297,7 +129,8 @@ def _drawn(options: Options) -> dict[str, str]:
     """What the signature says of windows and draws."""
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
     return {
-        "extraction": f"{options.extraction:g}",
+        **({} if options.extraction is None else {"extraction": f"{options.extraction:g}"}),
+        **({"samples": str(options.samples)} if options.samples else {}),
         "windows": f"{options.prefix}-{options.suffix}-{options.stride}",
         "drawing": drawing.signature.removesuffix("-max1"),
     }
@@ -324,16 +157,26 @@ def run(call: Call) -> Findings:
         options.neighbours, options.neighbour_count, corpus=options.corpus, seed=options.seed
     )
     wanted = None
-    if options.extraction is not None:
+    if options.extraction is not None or options.samples:
         wanted = extraction.cuts(items, options.prefix, options.suffix, options.stride)
     models = open_models(options.model, call.of(ModelOptions), reporter)
-    scores = {
-        name: score(items, model, options.k, near, reporter) for name, model in models.items()
-    }
-    windows = None
-    if wanted is not None:
-        drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
+    scores, silent = {}, []
+    for name, model in models.items():
+        try:
+            scores[name] = score(items, model, options.k, near, reporter)
+        except CannotScore:
+            # What it draws can be looked at all the same.
+            if not options.samples or options.extraction is not None:
+                raise
+            scores[name] = known.unscored(items)
+            silent.append(name)
+    windows = drawn = None
+    drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
+    if wanted is not None and options.extraction is not None:
         windows = extraction.extract(items, models, wanted, drawing, options.extraction, reporter)
+    if wanted is not None and options.samples:
+        asked = extraction.continuations(items, wanted)
+        drawn = samples.draw(models, asked, drawing, options.samples, options.n, backend, reporter)
     right = next(iter(scores.values())).right
     frequencies = known.frequencies(items, right, backend, options.n, reporter) if backend else None
     names = [(item.base, item.id, *item.instances()) for item in items]
@@ -341,7 +184,8 @@ def run(call: Call) -> Findings:
     order[sorted(range(len(items)), key=names.__getitem__)] = np.arange(len(items))
     bases = numbered([item.base for item in items])
     scored = Scoring(
-        items, groups, scores, correct, member, frequencies, bases, order, options, windows
+        *(items, groups, scores, correct, member, frequencies, bases, order, options),
+        *(wanted or (), windows, drawn),
     )
     made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
     return Findings(
@@ -353,11 +197,18 @@ def run(call: Call) -> Findings:
             "neighbours": f"{made_by}-{options.neighbour_count}" if near else "none",
             "corpus": backend.signature if backend else "none",
             "items": fingerprint(items),
-            **({} if windows is None else _drawn(options)),
+            **({} if wanted is None else _drawn(options)),
         },
         tables=tables.all_tables(scored),
         method=METHOD,
-        notes=tuple(tables.notes(scored)),
+        notes=(
+            *(
+                f"{name} gives no log-probabilities of what it is sent: its draws are looked at "
+                "and nothing else"
+                for name in silent
+            ),
+            *tables.notes(scored),
+        ),
     )
 
 

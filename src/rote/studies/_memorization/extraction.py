@@ -79,6 +79,15 @@ def cuts(items: Sequence[Item], prefix: int, suffix: int, stride: int) -> list[C
     return found
 
 
+def continuations(items: Sequence[Item], wanted: Sequence[Cut]) -> list[Continuation]:
+    """Prefix and suffix of every window."""
+    found = []
+    for one in wanted:
+        text = items[one.item].instances()[items[one.item].answer or 0]
+        found.append(Continuation(text[one.first : one.cut], text[one.cut : one.end]))
+    return found
+
+
 def extract(
     items: Sequence[Item],
     models: Mapping[str, Model],
@@ -88,10 +97,7 @@ def extract(
     reporter: Reporter,
 ) -> Windows:
     """Ask every model how likely it is to write each suffix."""
-    asked = []
-    for one in wanted:
-        text = items[one.item].instances()[items[one.item].answer or 0]
-        asked.append(Continuation(text[one.first : one.cut], text[one.cut : one.end]))
+    asked = continuations(items, wanted)
     logs, greedy = {}, {}
     for name, model in models.items():
         found = drawn_all(model, asked, decoding, reporter, title="windows")

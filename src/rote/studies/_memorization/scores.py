@@ -176,6 +176,12 @@ def score(
     return Scores({name: table[:, place] for place, name in enumerate(names)}, right, wrong)
 
 
+def unscored(items: Sequence[Item]) -> Scores:
+    """Of a model that gives no log-probabilities: every score is undefined."""
+    count = sum(len(item.options) for item in items)
+    return Scores({attack.name: np.full(count, np.nan) for attack in ATTACKS}, *_places(items))
+
+
 def _places(items: Sequence[Item]) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
     right, wrong, first = [], [], 0
     for item in items:

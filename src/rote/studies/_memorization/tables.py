@@ -30,6 +30,7 @@ from rote.studies._items import (
     repeated,
 )
 from rote.studies._memorization import extraction
+from rote.studies._memorization import samples as drawing
 from rote.studies._memorization import scores as known
 from rote.studies._memorization.prediction import predict
 from rote.studies._memorization.scores import ATTACKS, Scores, overlap_of_groups, separation
@@ -60,7 +61,9 @@ class Scoring:
     order: Labels
     """The place of each item in an order that is not that of the file."""
     options: Any
+    cuts: Sequence[extraction.Cut] = ()
     windows: extraction.Windows | None = None
+    samples: drawing.Samples | None = None
 
 
 def sources(scored: Scoring) -> dict[str, SourceResult]:
@@ -88,6 +91,8 @@ def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
     if scored.windows is not None:
         found["extraction"] = list(_extraction(scored))
         found["windows"] = list(_windows(scored))
+    if scored.samples is not None:
+        found["samples"] = list(_samples(scored))
     return found
 
 
@@ -102,8 +107,8 @@ def notes(scored: Scoring) -> Iterator[str]:
     single = sum(len(item.options) == 1 for item in scored.items)
     if single and _answered(scored):
         yield f"{single:,} items have one option: right and wrong scores are not both known"
-    if scored.windows is not None:
-        short = len(scored.items) - len({one.item for one in scored.windows.cuts})
+    if scored.cuts:
+        short = len(scored.items) - len({one.item for one in scored.cuts})
         if short:
             yield f"{short:,} texts are shorter than a window of --prefix and --suffix words"
     if (scored.member == 1).any() and not (scored.member == 0).any():
@@ -263,6 +268,15 @@ def _extraction(scored: Scoring) -> Iterator[Row]:
         for model, group, row in extraction.rows(
             scored.windows, scored.groups, scored.bases, level
         ):
+            yield {**_named(scored, model, group), **row}
+
+
+def _samples(scored: Scoring) -> Iterator[Row]:
+    """What was drawn, against what follows in the text."""
+    if scored.samples is not None:
+        item = np.array([one.item for one in scored.cuts])
+        found = (scored.groups, scored.bases, scored.options.interval)
+        for model, group, row in drawing.rows(scored.samples, item, *found):
             yield {**_named(scored, model, group), **row}
 
 
