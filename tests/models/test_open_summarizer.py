@@ -133,3 +133,15 @@ def test_a_stopped_training_ends_in_the_same_weights(
     second.run(1e-3, 3, 0, 8)
     assert all(torch.equal(a, b) for a, b in zip(wanted, model.parameters()))
     assert torch.equal(whole.losses, second.losses)
+
+
+def test_seeds_without_subsets_are_refused_before_any_work(quick: Any, tmp_path: Path) -> None:
+    lacking = importlib.import_module("run").lacking
+    assert "prepare.py makes it" in lacking(tmp_path, 3)
+    (tmp_path / "carried").mkdir()
+    held = {f"theta2-{seed}": np.arange(2) for seed in range(3)}
+    np.savez(tmp_path / "carried" / "subsets.npz", **held)
+    assert [lacking(tmp_path, seeds) for seeds in (1, 3)] == ["", ""]
+    assert "--seeds 5" in lacking(tmp_path, 5)
+    assert "for 3 seeds" in lacking(tmp_path, 5)
+    assert "--seeds 0" in lacking(tmp_path, 0)

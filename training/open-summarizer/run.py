@@ -21,12 +21,25 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from work import Work
 
 ARMS = ("all", "theta2", "random", "apart")
 CALIBRATED = ("all", "theta2")
 GRACE = 20
 """Seconds that a job has to stop in."""
+
+
+def lacking(folder: Path, seeds: int) -> str:
+    """What `prepare.py` did not make of what so many seeds need; nothing if all is there."""
+    path = folder / "carried" / "subsets.npz"
+    if not path.is_file():
+        return f"{path} is not there: prepare.py makes it"
+    held = set(np.load(path).files)
+    made = next(n for n in range(len(held) + 1) if f"theta2-{n}" not in held)
+    if 1 <= seeds <= made:
+        return ""
+    return f"--seeds {seeds}: {path} has subsets for {made} seeds (SEEDS in prepare.py)"
 
 
 def jobs(seeds: int) -> dict[str, tuple[str, ...]]:
@@ -147,6 +160,8 @@ def main() -> None:
         else:
             work.do(given.job)
         return
+    if problem := lacking(given.folder, given.seeds):
+        parser.error(problem)
     if given.probe:
         quick_look(given)
         return
