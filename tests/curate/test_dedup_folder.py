@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError, OptionError
 from rote.corpus import ReadOptions, open_corpus
+from rote.corpus.items import Item
+from rote.curate.decontaminate_folder import decontaminate
 from rote.curate.dedup import DedupOptions
 from rote.curate.dedup_folder import LEDGER, Made, dedup
 from rote.curate.folder import MANIFEST
 from rote.curate.reading import Tokenizing
 from rote.index.opening import build_index
+from rote.run.serial import Serial
 
 from ..killing import calls_of, kill_at
 
@@ -308,3 +312,36 @@ def test_what_was_read_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert looked == ["texts.jsonl", "more.jsonl", "texts.jsonl"]
     assert [document.text for document in open_corpus(tmp_path / "out" / "texts.jsonl")] == LEFT
     assert not list(tmp_path.glob(".out*"))
+
+
+class Elsewhere(Serial):
+    """Works as other machines would: all that travels is pickled, and files are cut there."""
+
+    remote = True
+
+    def map(self, function: Any, items: Any, **said: Any) -> Iterator[Any]:
+        for item in items:
+            work, given = pickle.loads(pickle.dumps((function, item)))
+            yield pickle.loads(pickle.dumps(work(given)))
+
+
+def test_engines_change_no_byte(tmp_path: Path) -> None:
+    (tmp_path / "packed").mkdir()
+    paths = [as_jsonl(tmp_path), as_csv(tmp_path), as_gz(tmp_path / "packed"), as_parquet(tmp_path)]
+    made(paths, tmp_path / "here")
+    made(paths, tmp_path / "there", engine=Elsewhere())
+    names = [path.name for path in (tmp_path / "here").iterdir()]
+    for name in names:
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+    again = made(paths, tmp_path / "there", engine=Elsewhere())
+    assert not again.new
+    items = [Item(str(n), "made", text, ("",), 0) for n, text in enumerate(TEXTS)]
+    for name, engine in (("d", None), ("e", Elsewhere())):
+        for policy in ("drop", "report"):
+            folder = tmp_path / f"{name}-{policy}"
+            decontaminate(open_corpus(paths), items, folder, policy=policy, engine=engine)  # type: ignore[arg-type]
+    for policy in ("drop", "report"):
+        one, other = tmp_path / f"d-{policy}", tmp_path / f"e-{policy}"
+        assert len(list(one.iterdir())) == (6 if policy == "drop" else 2)
+        for path in one.iterdir():
+            assert path.read_bytes() == (other / path.name).read_bytes()

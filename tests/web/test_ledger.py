@@ -8,7 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import rote
+from rote.core.errors import OptionError
+from rote.core.progress import Silent
 from rote.web.app import make_app
+from rote.web.forms.run import RunForm
 from rote.web.store.history import History
 from rote.web.workspace import Workspace, recognize
 
@@ -73,3 +76,28 @@ def test_entries_are_chosen_by_fields_words_and_score(app: TestClient) -> None:
     assert "No entry is like that" in app.get("/ledger/clean?q=nowhere").text
     assert app.get("/ledger/other").status_code == 404
     assert app.get("/ledger/clean?least=x").status_code == 400
+
+
+def test_what_is_kept_of_a_folder_can_be_looked_at(app: TestClient) -> None:
+    (entry,) = History(app.app.state.workspace.store).entries()  # type: ignore[attr-defined]
+    page = app.get(entry.address)
+    assert page.status_code == 200
+    assert "Passages that are repeated most" in page.text
+
+
+def test_what_the_app_makes_has_a_ledger(folder: Path, tmp_path: Path) -> None:
+    opened = Workspace({}, {"clean": folder.parent / "texts.jsonl"}, tmp_path / "store")
+    lines = [f'{{"id": {n}, "text": "{SHARED} own{n} and more"}}\n' for n in range(3)]
+    opened.files["clean"].write_text("".join(lines))
+    app = TestClient(make_app(opened), **HERE)
+    assert app.get("/run/dedup").status_code == 200
+    form = RunForm("dedup", ("clean",), {"length": 20, "near": 0.0})
+    form.check(opened)
+    (result,) = form.perform(opened, Silent())
+    assert result.measure == "dedup"
+    (key,) = opened.all_ledgers()
+    assert key.startswith("dedup-")
+    assert app.get(f"/api/ledger/{key}").json()["entries"] == 2
+    assert f"/ledger/{key}" in app.get("/").text
+    with pytest.raises(OptionError, match="no items to look for"):
+        RunForm("decontaminate", ("clean",)).check(opened)

@@ -51,10 +51,23 @@ class Workspace:
             raise UnknownName("index", key, self.indexes)
         return self.indexes[key]
 
+    @property
+    def made(self) -> Path:
+        """Folders that the app itself made."""
+        return self.store / "made"
+
+    def all_ledgers(self) -> dict[str, Path]:
+        """Those of the start, then those that were made here."""
+        from rote.report.texts.ledger import ledger_of
+
+        own = sorted(self.made.iterdir()) if self.made.is_dir() else []
+        return {**self.ledgers, **{path.name: path for path in own if ledger_of(path)}}
+
     def ledger(self, key: str) -> Path:
-        if key not in self.ledgers:
-            raise UnknownName("ledger", key, self.ledgers)
-        return self.ledgers[key]
+        known = self.all_ledgers()
+        if key not in known:
+            raise UnknownName("ledger", key, known)
+        return known[key]
 
     def file(self, key: str) -> Path:
         if key in self.files:

@@ -24,7 +24,7 @@ _NAMES = frozenset(
 """Strings that name something inside the texts. Others (a file, a package) are left out, unless
 their option says `form=True`."""
 _OPEN = {
-    **dict.fromkeys(("corpus", "against", "train"), "place"),
+    **dict.fromkeys(("corpus", "against", "train", "answers"), "place"),
     "model": "models",
     **dict.fromkeys("correct member items over order pair facet without values".split(), "text"),
     **dict.fromkeys("device dtype text_field id_field prompt_field".split(), "text"),

@@ -6,8 +6,11 @@ Nothing is listed here: what the registry holds, from whichever package, has a f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
 
@@ -88,8 +91,11 @@ class RunForm:
 
     def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         given, inputs = self._given(opened), self._inputs(opened)
-        if isinstance(record_of(self.name), Metric):
+        record = record_of(self.name)
+        if isinstance(record, Metric):
             given |= {"jobs": opened.jobs, "per_text": per_text(inputs, reporter)}
+        elif record.ledger:
+            given |= {"jobs": opened.jobs, "output": self._folder(opened, inputs)}
         return [run(self.name, inputs, given, reporter=reporter)]
 
     def _given(self, opened: Workspace) -> dict[str, Any]:
@@ -102,6 +108,13 @@ class RunForm:
                 found[one.name] = turn(value) if isinstance(value, str) else tuple(map(turn, value))
         return found
 
+    def _folder(self, opened: Workspace, inputs: Sequence[Path]) -> Path:
+        """Where what is made of these files, as they are now, is kept."""
+        files = [(str(path), path.stat().st_mtime_ns) for path in inputs if path.exists()]
+        asked = json.dumps([files, dict(self.options)], sort_keys=True)
+        opened.made.mkdir(exist_ok=True)
+        return opened.made / f"{self.name}-{blake2b(asked.encode(), digest_size=4).hexdigest()}"
+
     def _inputs(self, opened: Workspace) -> Any:
         takes = takes_of(record_of(self.name))
         if takes == "results":
@@ -113,8 +126,9 @@ class RunForm:
 
 
 def offered() -> list[str]:
-    """The records that give values to look at; a data set is written on the shell, to a place that
-    no request may name, and so are files of a form of their own named there."""
+    """The records that give values or a ledger to look at; any other data set is written on the
+    shell, to a place that no request may name, and so are files of a form of their own named
+    there."""
     return [name for name in names() if _shown(find(name))]
 
 
@@ -126,7 +140,8 @@ def record_of(name: str) -> Metric | Study:
 
 
 def _shown(record: Metric | Study) -> bool:
-    return getattr(record, "output", "result") == "result" and takes_of(record) != "prompts"
+    seen = getattr(record, "output", "result") == "result" or getattr(record, "ledger", "")
+    return bool(seen) and takes_of(record) != "prompts"
 
 
 def takes_of(record: Metric | Study) -> str:
