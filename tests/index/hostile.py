@@ -47,6 +47,7 @@ def tamper(index: Path, file: Path, draw: random.Random) -> str:
             data, what = (_shuffled if file.name == "order" else _moved)(file, draw)
         else:
             data, what = _changed(file.read_bytes(), draw)
+        file.unlink()  # whoever still has it mapped keeps what it was
         file.write_bytes(data)
         _mend_seal(file)
     _mend_manifest(index)

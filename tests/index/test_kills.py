@@ -40,7 +40,7 @@ class Work:
     """One command on one index: the state before it, and the state after it undisturbed."""
 
     def __init__(self, home: Path, name: str) -> None:
-        files = write_files(home / "in", 0, 5)
+        files = write_files(home / "in", 0, 4)
         lower = options(layers=("lower",))
         self.path, self.before, self.after = home / "idx", home / "before", home / "after"
         self.run: Callable[[Path], Any] = {
@@ -107,7 +107,7 @@ def work(request: pytest.FixtureRequest, tmp_path: Path) -> Work:
 def test_killed_before_any_call_it_is_the_old_or_the_new_index(work: Work, tmp_path: Path) -> None:
     names = calls(work, tmp_path)
     points = {i for i, name in enumerate(names) if name == "rename"}
-    points |= {i + 1 for i in points} | set(range(0, len(names), max(1, len(names) // 30)))
+    points |= {i + 1 for i in points} | set(range(0, len(names), max(1, len(names) // 20)))
     # The manifest is the last file that is replaced before the clearing up.
     replaced = [i for i, name in enumerate(names) if name == "replace"]
     points |= set(replaced[-3:]) | {i + 1 for i in replaced[-2:]} | {len(names) - 1}
