@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rote.core.model import Continuation, Scored
 from rote.models.backends.fake import Fake
 from rote.studies._memorization import scores as attacks
-from rote.studies._memorization.prediction import _coefficients, predict
+from rote.studies._memorization.prediction import _coefficients, _Logistic, _out_of_fold, predict
 from rote.studies._memorization.scores import separation
 
 TABLE = {
@@ -179,6 +179,16 @@ def test_coefficients_are_those_of_a_regression_without_penalty() -> None:
     standard = (features - features.mean(axis=0)) / features.std(axis=0)
     peer = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(standard, right)
     assert [one["value"] for one in found["coefficients"]] == pytest.approx(peer.coef_[0], rel=1e-4)
+    margins = _Logistic().fit(standard, right.astype(bool)).decision_function(standard)
+    assert margins == pytest.approx(peer.decision_function(standard), rel=1e-4, abs=1e-4)
+
+
+def test_what_is_not_told_apart_is_not_decided_by_rounding() -> None:
+    # Twins have the same features and one of them is right, so every margin is nothing.
+    features = np.repeat([[0.1], [0.7], [0.3]], 14, axis=0)
+    right, twins = np.tile([True, False], 21), np.arange(42) // 2
+    (f1, *_), (auc, *_) = _out_of_fold(_Logistic(), features, right, twins, 0, 0).tolist()
+    assert (f1, auc) == (pytest.approx(1 / 3), 0.5)
 
 
 def test_p_values_are_even_where_nothing_is_to_be_found() -> None:
