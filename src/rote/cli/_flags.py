@@ -123,7 +123,9 @@ def flags(
     options: type, section: str, skip: Iterable[str] = (), sizes: Iterable[str] = ()
 ) -> list[click.Option]:
     """One flag per field of an options dataclass; `sizes` names numbers written like 4G."""
-    hints, skip, sizes = typing.get_type_hints(options), set(skip), set(sizes)
+    from rote.core.metric import hints_of
+
+    hints, skip, sizes = hints_of(options), set(skip), set(sizes)
     return [
         _flag(field, Size if field.name in sizes else hints[field.name], section)
         for field in dataclasses.fields(options)

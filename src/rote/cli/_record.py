@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import click
 
@@ -24,7 +24,7 @@ from rote.cli._output import (
 from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
-from rote.core.metric import Metric
+from rote.core.metric import Metric, hints_of
 from rote.core.record import LINES, Study
 from rote.core.registry import find, module_of
 from rote.core.result import Result
@@ -217,7 +217,7 @@ def _accepted(measure: str, given: Mapping[str, Any], reporter: TerminalReporter
     """The options of one measure; where it lacks the variant, its default, and a remark."""
     options = find(measure).options
     variant = given.get("variant")
-    allowed = get_args(get_type_hints(options).get("variant"))
+    allowed = get_args(hints_of(options).get("variant"))
     if variant is not None and variant not in allowed:
         default = allowed[0] if allowed else "exact"
         reporter.say(f"{measure} has no variant '{variant}': '{default}' is used")

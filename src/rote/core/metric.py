@@ -12,6 +12,7 @@ import operator
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -227,12 +228,19 @@ def bare(hint: Any) -> tuple[Any, bool]:
     return next(kind for kind in get_args(hint) if kind is not NoneType), True
 
 
+@cache
+def hints_of(kind: type) -> Mapping[str, Any]:
+    """The types of an options class, which are kept as text: to read them takes longer than to
+    check with them."""
+    return get_type_hints(kind)
+
+
 def check_types(kind: type, given: Mapping[str, Any]) -> None:
     """Refuses `interval="0"` before anything is compared with it; only plain fields are looked at.
 
     The shell reads numbers as numbers; from Python anything may come.
     """
-    hints = get_type_hints(kind)
+    hints = hints_of(kind)
     opened = {one.name for one in fields(kind) if one.metadata.get("opened")}
     for name, value in given.items():
         wanted, none = bare(hints[name])

@@ -18,10 +18,10 @@ import numpy as np
 from rote.core.array_types import Integers
 from rote.core.layer import Layer
 from rote.core.sample import SEVERAL, RawText, some_texts
-from rote.search.trace.runs import Runs, shared_runs
 
 if TYPE_CHECKING:
     from rote.index.index import Index
+    from rote.search.trace.runs import Runs
 
 
 EXACT, FOLDED, NEAR = "exact", "folded", "near"
@@ -50,6 +50,8 @@ class Passage:
 
 def nearest(index: Index, layer: Layer, texts: Integers) -> dict[int, Passage]:
     """Of some texts of a layer the passage that comes nearest, where there is any."""
+    from rote.search.trace.runs import shared_runs
+
     words = [folded_word(word) for word in layer.vocabulary]
     found: dict[int, Passage] = {}
     folded: dict[int, dict[int, str]] = defaultdict(dict)

@@ -11,10 +11,10 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import Metric, bare, check_types
+from rote.core.metric import Metric, bare, check_types, hints_of
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Call, Findings, Study
 from rote.core.registry import find
@@ -72,7 +72,7 @@ def options_of(kinds: Sequence[type], given: Mapping[str, Any]) -> dict[type, An
 
 
 def _built(kind: type, given: Mapping[str, Any]) -> Any:
-    hints = get_type_hints(kind)
+    hints = hints_of(kind)
     own = {
         field.name: _plain(field, hints[field.name], given[field.name])
         for field in fields(kind)

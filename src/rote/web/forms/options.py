@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from starlette.datastructures import FormData
 
 from rote.core.errors import OptionError
-from rote.core.metric import bare
+from rote.core.metric import bare, hints_of
 
 _NAMES = frozenset(
     "by reference within inputs layer tags to on codecs scores control normalize_to "
@@ -53,7 +53,7 @@ def fields_of(
 ) -> list[Field]:
     """The fields that a form can have, in their order; with `open` also those that name an index,
     a file or a model, to be chosen among what the app was started with."""
-    hints = typing.get_type_hints(options)
+    hints = hints_of(options)
     chosen = None if only is None else set(only)
     found = (
         _field(one, hints[one.name])
@@ -72,7 +72,7 @@ def read(
     open: bool = False,
 ) -> dict[str, Any]:
     """The values that differ from the defaults; a wrong one is named."""
-    hints = typing.get_type_hints(options)
+    hints = hints_of(options)
     found = {}
     for field in fields_of(options, only, open=open):
         text = given.get(prefix + field.name)
