@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -82,6 +83,14 @@ def kept_processes(monkeypatch: pytest.MonkeyPatch, _started: list[ProcessPoolEx
         return Borrowed(_started[0])
 
     monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", borrowed)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: looking through it for rubbish again and again takes
+    a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

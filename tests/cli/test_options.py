@@ -18,6 +18,7 @@ from rote.core.result import Result
 from tests.cli.calls import World, commands
 from tests.cli.test_outputs import done, refused
 from tests.measure.test_contract import bounds
+from tests.report.drawn import as_data
 
 WITH_LEVEL = [n for n, c in commands().items() if any(p.name == "interval" for p in c.params)]
 WITHIN = {
@@ -69,7 +70,7 @@ def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path)
     # The spread over draws is no interval.
     assert "±" not in shown or name == "style-memorization"
     assert none.table()
-    assert none.figure().to_dict()
+    assert as_data(none.figure())
 
 
 @pytest.mark.parametrize("name", WITH_LEVEL)

@@ -20,6 +20,7 @@ from rote.core.errors import OptionError
 from rote.report.terminal import harmless
 from tests.cli.calls import NAMES, World, commands, measure_once, writing
 from tests.measure.test_contract import StandIn
+from tests.report.drawn import as_data
 
 RESULTS = writing("result")
 LISTS = {"count": "counts", "search": "places", "top": "ngrams", "trace": "spans"}
@@ -195,7 +196,7 @@ def test_models_and_tasks_of_several_kinds_stand_side_by_side(world: World) -> N
     assert "x[b]:" in shown
     found = Found.from_json(done([*asked, "--json"]))
     assert found.table().index("small[b]:") < found.table().index(" lambada ")
-    assert "small[b]" in str(found.figure().to_dict())
+    assert "small[b]" in str(as_data(found.figure()))
 
 
 CHANGES = {

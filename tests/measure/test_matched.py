@@ -74,7 +74,8 @@ def test_under_no_difference_but_length_one_test_of_twenty_finds_one(
     # More long texts than short ones: were every draw to take another window, a short text would
     # bring the same one each time, a long one would not, and too many differences were found.
     counts = (12, 30)
-    found = [lengths.null_p_values(name, counts, ratio, seed, 39) for seed in range(100)]
+    # Of 19 permutations none may be as far: that is the level, and more would not make it finer.
+    found = [lengths.null_p_values(name, counts, ratio, seed, 19) for seed in range(100)]
     for value in values:
         p = np.array([one[value] for one in found])
         assert 1 <= (p <= 0.05).sum() <= BAND

@@ -17,6 +17,7 @@ from rote.measure import novelty as novelty_measure
 from rote.measure._compute import compute
 from rote.report.figures.draw import figures
 from rote.report.tables.results import print_tables
+from tests.report.drawn import as_data
 from tests.report.test_template_figures import data
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
@@ -49,7 +50,7 @@ def printed(result: Result, table: str) -> str:
 def test_the_curves_are_drawn_for_words_and_tags_and_coverage(corpus: str) -> None:
     charts = figures(measured(novelty_measure, corpus))
     assert list(charts) == ["values", "novelty", "coverage"]
-    drawn = charts["novelty"].to_dict()
+    drawn = as_data(charts["novelty"])
     assert [panel["title"]["text"] for panel in drawn["concat"]] == [
         "new n-grams of words",
         "new n-grams of tags",

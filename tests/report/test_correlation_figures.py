@@ -16,6 +16,7 @@ from rote.report.figures.draw import figures, save
 from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv, as_latex
 from rote.studies._correlate_layout import short
+from tests.report.drawn import as_data
 from tests.studies.saved import columns, made
 
 
@@ -31,7 +32,7 @@ def faceted() -> Result:
 
 
 def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> None:
-    chart = figures(faceted)["correlations"].to_dict()
+    chart = as_data(figures(faceted)["correlations"])
     titles = [panel["title"]["text"] for panel in chart["concat"]]
     assert titles == ["news", "stories", "pooled"]
     cells = chart["concat"][0]["data"]["values"]
@@ -45,7 +46,7 @@ def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> No
 
 
 def test_the_strongest_pairs_show_their_sources(faceted: Result) -> None:
-    chart = figures(faceted)["pairs"].to_dict()
+    chart = as_data(figures(faceted)["pairs"])
     points = chart["concat"][0]["data"]["values"]
     assert sorted(point["source"] for point in points) == [f"model-{n}" for n in range(6)]
     assert len(chart["concat"]) == 2
@@ -65,7 +66,7 @@ def with_comet(sources: int) -> Result:
 
 def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones() -> None:
     found = with_comet(8)
-    chart = figures(found)["pairs"].to_dict()
+    chart = as_data(figures(found)["pairs"])
     axes = [panel["encoding"]["y"]["title"] for panel in chart["concat"]]
     assert axes[:5] == ["comet"] * 5
     assert len(axes) == 6
@@ -79,8 +80,8 @@ def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones()
 
 
 def test_many_sources_have_no_legend_and_one_colour() -> None:
-    few = figures(with_comet(15))["pairs"].to_dict()["concat"][0]["encoding"]
-    many = figures(with_comet(16))["pairs"].to_dict()["concat"][0]["encoding"]
+    few = as_data(figures(with_comet(15))["pairs"])["concat"][0]["encoding"]
+    many = as_data(figures(with_comet(16))["pairs"])["concat"][0]["encoding"]
     assert few["color"]["legend"] is not None
     assert many["color"] == {"value": "#2f5d8a"}
     assert "shape" not in many
@@ -101,7 +102,7 @@ def test_names_that_would_act_on_a_figure_or_terminal_do_not() -> None:
     held = {f"[red]{n}\x1b[31m": {"x": float(n), "y": float(n % 3)} for n in range(4)}
     found = rote.correlate(made(held), values="all")
     assert "\x1b" not in as_text([found])
-    assert "\x1b" not in str(figures(found)["pairs"].to_dict())
+    assert "\x1b" not in str(as_data(figures(found)["pairs"]))
 
 
 def test_the_table_shows_matrix_intervals_and_what_holds_a_pair_up(faceted: Result) -> None:

@@ -15,6 +15,7 @@ from rote.report.figures.draw import CURVE, VALUES, draw, figures
 from rote.report.tables import results as tables
 from rote.report.tables.results import print_tables
 from rote.report.tables.written import values_as_csv, values_as_latex
+from tests.report.drawn import as_data
 from tests.report.made import made, made_panel
 from tests.report.test_template_figures import data
 
@@ -144,7 +145,7 @@ def test_a_measure_without_further_tables_prints_no_titles() -> None:
 
 def test_values_and_curves_are_drawn_task_by_task() -> None:
     for kind in (VALUES, CURVE):
-        chart = draw(kind, made_panel()).to_dict()
+        chart = as_data(draw(kind, made_panel()))
         parts = chart["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]
         assert {row["source"] for row in data(chart) if "source" in row} == {

@@ -14,6 +14,7 @@ from rote.core.result import Result
 from rote.report.figures.draw import figures, save
 from rote.report.tables.results import as_text
 from rote.report.tables.written import as_csv, as_latex
+from tests.report.drawn import as_data
 from tests.studies.saved import made
 
 
@@ -30,7 +31,7 @@ def swept(*, human: tuple[str, ...] = ("none",), **options: Any) -> Result:
 
 
 def panels(result: Result) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = figures(result)["factors"].to_dict()["concat"]
+    found: list[dict[str, Any]] = as_data(figures(result)["factors"])["concat"]
     return found
 
 

@@ -18,6 +18,7 @@ from rote.core.result import Result
 from rote.report.figures.draw import save
 from rote.report.figures.looks import Ticks, round_ticks
 from rote.report.figures.panel import panel_chart
+from tests.report.drawn import as_data
 from tests.report.made import ASPECTS, made_panel
 
 _DRAWN: dict[str, dict[str, Any]] = {}
@@ -27,7 +28,7 @@ def drawn_of(results: list[Result]) -> dict[str, Any]:
     """The figure as data. Drawing takes long, so nothing is drawn twice."""
     key = "".join(result.to_json() for result in results)
     if key not in _DRAWN:
-        _DRAWN[key] = panel_chart(results).to_dict()
+        _DRAWN[key] = as_data(panel_chart(results))
     return _DRAWN[key]
 
 
@@ -196,7 +197,7 @@ def test_an_undefined_value_leaves_its_place_empty_and_an_undefined_aspect_its_c
         )
         for r in results
     ]
-    chart = panel_chart([nothing[0], *results[1:]]).to_dict()
+    chart = as_data(panel_chart([nothing[0], *results[1:]]))
     assert chart["columns"] == 2
     with pytest.raises(OptionError, match="nothing to draw"):
         panel_chart(nothing)
@@ -204,14 +205,14 @@ def test_an_undefined_value_leaves_its_place_empty_and_an_undefined_aspect_its_c
 
 def test_a_measure_without_a_usual_value_shows_its_first() -> None:
     results = made_panel()
-    heads = panel_chart([replace(results[0], measure="own")]).to_dict()["concat"][0]["title"]
+    heads = as_data(panel_chart([replace(results[0], measure="own")]))["concat"][0]["title"]
     assert heads["text"] == "own"
     assert heads["subtitle"] == ["title of unique"]
 
 
 def test_json_is_enough() -> None:
     again = [Result.from_json(result.to_json()) for result in made_panel()]
-    assert panel_chart(again).to_dict() == drawn_of(made_panel())
+    assert as_data(panel_chart(again)) == drawn_of(made_panel())
 
 
 def test_names_cannot_steer_the_figure_and_are_not_cut(tmp_path: Path) -> None:
@@ -288,6 +289,6 @@ def test_values_that_differ_in_the_seventh_digit_are_drawn_as_equal() -> None:
             for place, (name, held) in enumerate(result.sources.items())
         }
         close = replace(result, sources=sources, tables={**result.tables, "matched": ()})
-        chart = panel_chart([close]).to_dict()
+        chart = as_data(panel_chart([close]))
         low, high = chart["concat"][-1]["layer"][-1]["encoding"]["x"]["scale"]["domain"]
         assert (high - low > 0.01) == equal

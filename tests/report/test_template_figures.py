@@ -12,6 +12,7 @@ import pytest
 from rote.cli._output import OutputOptions, deliver
 from rote.core.result import Result
 from rote.report.figures.draw import figure, figures, save
+from tests.report.drawn import as_data
 from tests.report.made import made, names, template
 
 NAMES = {"lengths", "coverage", "ranks", "distinctive", "overlap"}
@@ -30,7 +31,7 @@ def data(chart: Any) -> list[dict[str, Any]]:
             return [row for inner in part for row in found(inner)]
         return []
 
-    return found(chart if isinstance(chart, dict) else chart.to_dict())
+    return found(chart if isinstance(chart, dict) else as_data(chart))
 
 
 def own(result: Result) -> dict[str, Any]:
@@ -48,8 +49,8 @@ def test_every_table_has_its_figure_and_json_is_enough(sources: int) -> None:
     drawn = own(result)
     assert set(drawn) == NAMES
     again = own(Result.from_json(result.to_json()))
-    assert json.dumps([c.to_dict() for c in again.values()], sort_keys=True) == json.dumps(
-        [c.to_dict() for c in drawn.values()], sort_keys=True
+    assert json.dumps([as_data(c) for c in again.values()], sort_keys=True) == json.dumps(
+        [as_data(c) for c in drawn.values()], sort_keys=True
     )
 
 
@@ -68,7 +69,7 @@ def test_the_curve_holds_both_values_of_every_source() -> None:
 
 
 def test_no_two_sources_look_alike() -> None:
-    chart = figure(made(20), "lengths").to_dict()
+    chart = as_data(figure(made(20), "lengths"))
     points = chart["concat"][0]["layer"][1]["encoding"]
     colours, shapes = points["color"]["scale"]["range"], points["shape"]["scale"]["range"]
     assert len(set(zip(colours, shapes))) == 20
