@@ -26,7 +26,7 @@ TEXTS, SAMPLES = 80, 150
 def pool() -> list[list[str]]:
     text = " ".join(document.text for document in open_corpus("bible:kjv"))
     sentences = text.replace(":", ".").replace(";", ".").lower().split(". ")
-    return [" ".join(sentences[i : i + 6]).split() for i in range(0, len(sentences) - 6, 6)]
+    return [" ".join(sentences[i : i + 6]).split() for i in range(0, len(sentences) - 6, 12)]
 
 
 def coverage(name: str, pool: list[list[str]]) -> dict[str, float]:
