@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # Spark is tried where there is Java for it.
 SPARK := $(if $(shell command -v java 2>/dev/null),$(comma)spark)
 
-.PHONY: demo test fuzz check bench setup docs clean
+.PHONY: demo test fuzz check check-types check-rest bench setup docs clean
 
 setup: $(READY)
 
@@ -32,7 +32,8 @@ demo: $(DEMO)
 	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl
 
 # What Python compiles is kept, whatever the shell says: tests start many processes.
-test: check
+test: setup
+	@$(MAKE) --no-print-directory -j2 check
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 # Property tests with new random examples, again and again; each round says its seed.
@@ -45,10 +46,15 @@ fuzz: setup
 	  $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --hypothesis-seed=$$seed || exit 1; \
 	done
 
-check: setup
+# In two parts, so that two cores have something to do.
+check: check-types check-rest
+
+check-types: setup
+	$(BIN)/mypy
+
+check-rest: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 

@@ -79,7 +79,7 @@ def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
 @pytest.mark.parametrize("words", [2, 5, 60, 1000])
 def test_rouge_at_block_edges(words: int) -> None:
     rng = np.random.default_rng(words)
-    lengths = (63, 64, 65, 127, 128, 255, 256, 257, 320, 511, 513, 600)
+    lengths = (63, 64, 65, 128, 255, 256, 257, 513)  # a word is 64 cells, a group four words
     texts = [rng.integers(0, words, length).tolist() for length in lengths]
     assert np.allclose(rouge(texts, words), upper(texts, twin_rouge), rtol=1e-14)
 
