@@ -1,6 +1,6 @@
 """numba's compiler without the work that comes to nothing, for the same code.
 
-Three things take numba long that a program of many small kernels has no use for:
+Four things take numba long that a program of many small kernels has no use for:
 
 - A kernel that only others call becomes machine code of its own, and becomes it again as a part of
   each caller. Here a library becomes machine code when an address in it is asked for.
@@ -8,6 +8,7 @@ Three things take numba long that a program of many small kernels has no use for
   Here the one that accepted the same types before comes first, and is the only one.
 - It asks every instruction for its variables, some ten times, and looks for them in all that the
   instruction holds. Here what can hold none is known by its type.
+- Before every function it imports all modules that implement something, by name. Here once.
 
 The functions that are replaced are the same in all versions named in `KNOWN`; another one is left
 as it is, which costs seconds and no more. `kernels` installs this when the first kernel is defined.
@@ -23,6 +24,7 @@ from numba.core.errors import NumbaError
 
 # What is replaced has no types, or types of which its own code takes no notice.
 _codegen: Any = import_module("numba.core.codegen")
+_cpu: Any = import_module("numba.core.cpu")
 _functions: Any = import_module("numba.core.types.functions")
 _ir: Any = import_module("numba.core.ir")
 _ordered: Any = import_module("numba.core.utils").order_by_target_specificity
@@ -45,6 +47,7 @@ def install() -> None:
     _codegen.JITCPUCodegen.set_env = _set_env
     _functions.BaseFunction.get_call_type = _get_call_type
     _ir.Inst._rec_list_vars = _rec_list_vars
+    _cpu.CPUContext.load_additional_registries = _load_new
 
 
 def installed() -> bool:
@@ -115,6 +118,19 @@ def _rec_list_vars(instruction: Any, value: Any) -> list[Any]:
 def _kind_of(kind: type) -> int:
     known = ((_ir.Var, _VARIABLE), (_ir.Inst, _INSTRUCTION), ((list, tuple), _SEVERAL))
     return next((n for one, n in (*known, (dict, _NAMED)) if issubclass(kind, one)), _NOTHING)
+
+
+_load_all = _cpu.CPUContext.load_additional_registries
+
+
+def _load_new(context: Any) -> None:
+    """Before every function: all registries the first time, then what was added to them."""
+    if context.__dict__.get("_all_loaded"):
+        for registry in list(context._registries):
+            context.install_registry(registry)
+    else:
+        _load_all(context)
+        context._all_loaded = True
 
 
 _write_environment = _codegen.JITCPUCodegen.set_env

@@ -52,7 +52,9 @@ def with_room(best, state, rows):  # type: ignore[no-untyped-def]
     if 2 * (kept + rows) <= len(best):
         return best
     larger = np.empty((2 * (kept + rows), 3), np.int64)
-    larger[:kept] = best[:kept]
+    for i in range(kept):
+        for j in range(3):
+            larger[i, j] = best[i, j]
     return larger
 
 

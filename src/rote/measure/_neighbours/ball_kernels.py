@@ -41,7 +41,9 @@ def squared_distances(rows: Array, columns: Array) -> Array:
     dimensions, points = columns.shape
     fours = (len(rows) + 3) // 4
     at = np.zeros((4 * fours, dimensions), np.float64)
-    at[: len(rows)] = rows
+    for row in range(len(rows)):  # to assign a slice would take a second to compile
+        for dimension in range(dimensions):
+            at[row, dimension] = rows[row, dimension]
     far = np.zeros((4 * fours, points), np.float64)
     for first in range(0, points, COLUMNS):
         last = min(first + COLUMNS, points)
@@ -109,7 +111,8 @@ def held_points(far: Array, radii: Array, strict: bool) -> tuple[Array, Array]:
     begin = 0
     for row in range(len(far)):
         slots[0] = begin
-        slots[1:] = ends[row, :-1]
+        for ball in range(1, sizes):
+            slots[ball] = ends[row, ball - 1]
         begin = ends[row, -1]
         for place in range(far.shape[1]):
             ball = smallest(radii[row], far[row, place], strict)
