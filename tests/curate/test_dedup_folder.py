@@ -345,3 +345,36 @@ def test_engines_change_no_byte(tmp_path: Path) -> None:
         assert len(list(one.iterdir())) == (6 if policy == "drop" else 2)
         for path in one.iterdir():
             assert path.read_bytes() == (other / path.name).read_bytes()
+
+
+def test_parquet_of_many_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {
+            "id": f"p{n}",
+            "text": prose(60, 500 + n),
+            "year": None if n < 40 else n,
+            "tags": ["a"] * (n % 3),
+        }
+        for n in range(80)
+    ]
+    path = tmp_path / "rows.parquet"
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path, row_group_size=10)
+    monkeypatch.setattr("rote.corpus.parquet.SHARD_BYTES", 2_000)
+    for jobs in (1, 2):
+        made(path, tmp_path / str(jobs), jobs=jobs)
+    assert pl.read_parquet(tmp_path / "1" / path.name).to_dicts() == rows
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert {each.name for each in (tmp_path / "1").iterdir()} == {path.name, LEDGER, MANIFEST}
+
+
+def test_files_of_one_name_in_several_folders_are_all_written(tmp_path: Path) -> None:
+    paths = []
+    for number, parent in enumerate("ab"):
+        folder = tmp_path / parent / "texts"
+        folder.mkdir(parents=True)
+        (folder / "one.txt").write_text(prose(30, 40 + number))
+        (folder / "two.txt").write_text(prose(30, 50 + number))
+        paths.append(folder)
+    made(paths, tmp_path / "out")
+    found = {path.read_text() for path in (tmp_path / "out" / "texts").iterdir()}
+    assert found == {prose(30, seed) for seed in (40, 41, 50, 51)}

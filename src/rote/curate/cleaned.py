@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any, cast
 
 from rote.annotate import words
@@ -33,6 +34,7 @@ Words = tuple[int, int]
 """From where to where, in words of a document."""
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 _GZIP_LEVEL, _ZSTD_LEVEL = 6, 3
+_ROW_GROUP = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +218,20 @@ def _write_table(file: IO[bytes], pieces: Iterator[Sequence[Any]], ending: str) 
 def _write_parquet(file: IO[bytes], pieces: Iterator[Sequence[Any]], _: str) -> None:
     import polars as pl
 
-    frames = [
-        pl.DataFrame(list(records), infer_schema_length=None) for records in pieces if records
-    ]
-    pl.concat(frames or [pl.DataFrame()], how="diagonal_relaxed").write_parquet(file)
+    place = Path(file.name)
+    # Outside the folder that is made: what a kill leaves there goes with what was left of it.
+    with TemporaryDirectory(prefix=".rows-", dir=place.parent.parent) as folder:
+        parts: list[Path] = []
+        for records in pieces:
+            if records:
+                parts.append(Path(folder) / str(len(parts)))
+                pl.DataFrame(list(records), infer_schema_length=None).write_parquet(parts[-1])
+        if not parts:
+            pl.DataFrame().write_parquet(file)
+            return
+        # Row by row: a column may be empty, or of another type, in one of the parts.
+        whole = pl.concat([pl.scan_parquet(part) for part in parts], how="diagonal_relaxed")
+        whole.sink_parquet(place, row_group_size=_ROW_GROUP)
 
 
 def _texts(records: Sequence[Any]) -> list[str]:
@@ -382,9 +394,10 @@ def _remove(path: Path) -> None:
 def _write_file(path: Path, form: str, contents: Iterator[Any]) -> None:
     if form == "files":
         path.mkdir()
+        taken: set[str] = set()
         for document in (one for piece in contents for one in piece):
-            place = path / f"{Path(document.id).name or 'text'}.txt"
-            place.write_text(document.text, encoding="utf-8")
+            name = _free(f"{Path(document.id).name or 'text'}.txt", taken)
+            (path / name).write_text(document.text, encoding="utf-8")
         return
     with _packed(path) as file:
         ending = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix
