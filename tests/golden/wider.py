@@ -182,7 +182,7 @@ def memorization(world: World) -> Sections:
     asked = ("memorization", more.items, "--model", more.model, "--correct", "acc", "-q")
     words = ("memorization", more.words, "--model", more.model, "--neighbours", "wordnet", "-q")
     sliding = ("--extraction", "0.5", "--prefix", "2", "--suffix", "2", "--stride", "2")
-    sliding = (*sliding, "--samples", "2", "-n", "2")
+    sliding = (*sliding, "--samples", "2", "-n", "2", "--near", "1")
     return {
         **drawn(*asked, "--member", "member"),
         **forms(*words, only=["json"]),

@@ -49,8 +49,8 @@ def item(text: str, number: int, **meta: object) -> Item:
 
 def found(texts: Sequence[str], **keywords: Any) -> Result:
     items = [item(text, number) for number, text in enumerate(texts)]
-    given = {"extraction": 0.5, "prefix": 1, "suffix": 2, "stride": 1} | keywords
-    return rote.memorization(items, model={"m": MODEL}, **given)
+    given = {"extraction": 0.5, "prefix": 1, "suffix": 2, "stride": 1, "model": {"m": MODEL}}
+    return rote.memorization(items, **(given | keywords))
 
 
 def plain_log(logits: Sequence[float], target: int, decoding: Decoding) -> float:
@@ -310,3 +310,21 @@ def test_an_endpoint_without_log_probabilities_is_judged_by_its_draws(tmp_path: 
     assert all(
         math.isnan(value) for own in result.sources.values() for value in own.values.values()
     )
+
+
+def test_nearly_is_never_less_than_exactly_and_needs_a_model_that_goes_on() -> None:
+    result = found(["a b a b", "a c a d"], near=1, beams=4)
+    rows = result.tables["windows"]
+    assert all(row["near_p"] >= row["p"] for row in rows)
+    # Of three words the first is given; " b a", " b c", " c a" and so on are one edit away.
+    (bound,) = MODEL.near([Continuation("a", " b a")], Decoding(1, 1.0), 1, 4)
+    assert rows[0]["near_p"] == pytest.approx(math.exp(bound))
+    assert all(row["near"] >= row["share"] for row in result.tables["extraction"])
+    assert "near:1-4" in str(result.signature)
+    with pytest.raises(OptionError, match="token by token"):
+        found(["a b a b"], near=1, model={"m": Unsearched()})
+
+
+class Unsearched:
+    signature, batch, limit = "unsearched", 100, None
+    length, score, generate = MODEL.length, MODEL.score, MODEL.generate

@@ -69,6 +69,15 @@ def _weighted(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
     return order, chances
 
 
+def distribution(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
+    """The tokens that may be taken next, and the log-probability of each."""
+    if not decoding.sampled:
+        return np.array([np.argmax(logits)]), np.zeros(1)
+    tokens, weights = _weighted(logits, decoding)
+    with np.errstate(divide="ignore"):
+        return tokens, np.log(weights / weights.sum())
+
+
 def drawn_logs(logits: Logits, targets: Ints, decoding: Decoding) -> Floats:
     """For each row the log-probability with which `choose` takes the target; minus infinity where
     it never does."""

@@ -188,6 +188,17 @@ class Drawing(Protocol):
 
 
 @runtime_checkable
+class Searching(Protocol):
+    """A model that can be asked token by token."""
+
+    def near(
+        self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
+    ) -> list[float]:
+        """For each a lower bound of the log-probability that draws, as many tokens as the text
+        has, come within so many edits of it (`models.near`)."""
+
+
+@runtime_checkable
 class Charging(Protocol):
     """A model whose answers cost money: it says so before it is asked."""
 

@@ -93,6 +93,13 @@ class Options:
         below=1,
         sign=unsigned,
     )
+    near: int = option(
+        0,
+        "With --extraction, also how likely it is to come within so many edits (tokens), at least",
+        least=0,
+        sign=unsigned,
+    )
+    beams: int = option(16, "Beginnings that --near holds at once", least=1, sign=unsigned)
     samples: int = option(
         0,
         "Draw so many texts after the prefix of each window: the best match, n-grams (-n) covered",
@@ -130,6 +137,7 @@ def _drawn(options: Options) -> dict[str, str]:
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
     return {
         **({} if options.extraction is None else {"extraction": f"{options.extraction:g}"}),
+        **({"near": f"{options.near}-{options.beams}"} if options.near else {}),
         **({"samples": str(options.samples)} if options.samples else {}),
         "windows": f"{options.prefix}-{options.suffix}-{options.stride}",
         "drawing": drawing.signature.removesuffix("-max1"),
@@ -173,7 +181,10 @@ def run(call: Call) -> Findings:
     windows = drawn = None
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
     if wanted is not None and options.extraction is not None:
-        windows = extraction.extract(items, models, wanted, drawing, options.extraction, reporter)
+        bound = (options.near, options.beams)
+        windows = extraction.extract(
+            items, models, wanted, drawing, options.extraction, bound, reporter
+        )
     if wanted is not None and options.samples:
         asked = extraction.continuations(items, wanted)
         drawn = samples.draw(models, asked, drawing, options.samples, options.n, backend, reporter)

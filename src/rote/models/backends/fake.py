@@ -20,6 +20,7 @@ from rote.core.choosing import choose, drawn_logs, generator
 from rote.core.errors import InputError
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
 from rote.core.progress import Reporter
+from rote.models.near import near
 from rote.models.options import ModelOptions
 
 _TOKEN = re.compile(r"\s*\S+|\s+")
@@ -51,6 +52,29 @@ class Fake:
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         return [self._generate(one, decoding) for one in wanted]
+
+    def near(
+        self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
+    ) -> list[float]:
+        return [self._near(one, decoding, edits, beams) for one in wanted]
+
+    def _near(self, one: Continuation, decoding: Decoding, edits: int, beams: int) -> float:
+        """Words are numbered over the whole table; those that do not follow have no chance."""
+        words = one.text.split()
+        names = sorted({name for row in self.table.values() for name in row} | set(words))
+        number = {name: place for place, name in enumerate(names)}
+
+        def logits(last: str) -> np.ndarray:
+            found = np.full(len(names), -np.inf)
+            following, logs = self._following(last)
+            found[[number[name] for name in following]] = logs
+            return found
+
+        def step(parents: list[int], tokens: list[int]) -> np.ndarray:
+            return np.array([logits(names[token]) for token in tokens])
+
+        begin = logits((one.context.split() or [""])[-1])[None]
+        return near([number[word] for word in words], begin, step, decoding, edits, beams)
 
     def _following(self, word: str) -> tuple[list[str], np.ndarray]:
         found = self.table.get(word, {})

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rote.core.choosing import drawn_logs
 from rote.core.model import Decoding, Floats, Ints
 from rote.models.llama.weights import Single, Weights
+from rote.models.near import near
 from rote.models.windows import Window, Writing
 
 Attend = Callable[[int, Single, Single, Single], Single]
@@ -257,3 +258,26 @@ def _step(
         return found.reshape(q.shape)
 
     return run_layers(weights, ids, lengths, attend)
+
+
+def search_near(
+    weights: Weights, ids: Sequence[int], first: int, decoding: Decoding, edits: int, beams: int
+) -> float:
+    """The bound of `models.near` for the tokens from `first` on."""
+    shape = weights.shape
+    form = (1, len(ids), shape.groups, shape.head)
+    keys, values = ([np.zeros(form, np.float32) for _ in range(shape.layers)] for _ in range(2))
+    states = read_states(weights, [np.array(ids[:first], np.int64)], keys, values)[-1:]
+    length = first
+
+    def step(parents: list[int], tokens: list[int]) -> Single:
+        nonlocal length
+        for layer in range(shape.layers):
+            keys[layer], values[layer] = keys[layer][parents], values[layer][parents]
+        rows = np.array(tokens, np.int64)
+        states = _step(weights, rows, np.full(len(rows), length), keys, values)
+        length += 1
+        found: Single = states @ weights.head
+        return found
+
+    return near(ids[first:], states @ weights.head, step, decoding, edits, beams)

@@ -20,8 +20,8 @@ import numpy as np
 
 from rote.compare.clusters import share_interval
 from rote.core.chart import Chart
-from rote.core.errors import InputError
-from rote.core.model import Continuation, Decoding, Model
+from rote.core.errors import InputError, OptionError
+from rote.core.model import Continuation, Decoding, Model, Searching
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, distinct, estimate
@@ -33,6 +33,7 @@ _WORD = re.compile(r"\S+")
 TRIES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 _LEAST = -6.0
 """The logarithm (to 10) of the smallest chance that the map tells from none."""
+_TOGETHER = 16
 _CELLS, _TEXTS = 150, 30
 """Of a text, and texts, on the map."""
 
@@ -57,6 +58,8 @@ class Windows:
     greedy: Mapping[str, Floats]
     """1 where greedy decoding writes the suffix."""
     p: float
+    near: Mapping[str, Floats]
+    """A lower bound of the chance of nearly the suffix, where it was asked for."""
 
 
 def cuts(items: Sequence[Item], prefix: int, suffix: int, stride: int) -> list[Cut]:
@@ -94,16 +97,33 @@ def extract(
     wanted: Sequence[Cut],
     decoding: Decoding,
     p: float,
+    bound: tuple[int, int],
     reporter: Reporter,
 ) -> Windows:
-    """Ask every model how likely it is to write each suffix."""
+    """Ask every model how likely it is to write each suffix, and within so many edits of it, by
+    so many beams (`bound`)."""
+    edits, beams = bound
     asked = continuations(items, wanted)
     logs, greedy = {}, {}
     for name, model in models.items():
         found = drawn_all(model, asked, decoding, reporter, title="windows")
         logs[name] = np.array([min(one.total, 0.0) for one in found])
         greedy[name] = np.array([float(one.greedy.all()) for one in found])
-    return Windows(wanted, logs, greedy, p)
+    near = {}
+    for name, model in models.items() if edits else ():
+        if not isinstance(model, Searching):
+            raise OptionError(
+                f"--near goes on token by token, which {model.signature} cannot be asked for: run "
+                "it with numpy: or gguf:"
+            )
+        bounds = []
+        with reporter.stage("nearly", len(asked), "windows") as advance:
+            for first in range(0, len(asked), _TOGETHER):
+                some = asked[first : first + _TOGETHER]
+                bounds += model.near(some, decoding, edits, beams)
+                advance(len(some))
+        near[name] = np.minimum(np.array(bounds), 0.0)
+    return Windows(wanted, logs, greedy, p, near)
 
 
 def tries(logs: Floats, p: float) -> Floats:
@@ -140,7 +160,12 @@ def rows(
             for count in TRIES:
                 taken = (needed[here] <= count).astype(np.float64)
                 share = estimate("share", float(taken.mean()), _sure(taken, passages, level), ENDS)
-                yield model, group, {**about, "tries": count, **share}
+                row = {**about, "tries": count, **share}
+                if model in windows.near:
+                    taken = (tries(windows.near[model][here], windows.p) <= count).astype(float)
+                    ends = _sure(taken, passages, level)
+                    row |= estimate("near", float(taken.mean()), ends, _ends("near"))
+                yield model, group, row
 
 
 def window_rows(windows: Windows, items: Sequence[Item]) -> Iterator[tuple[str, int, Row]]:
@@ -161,11 +186,17 @@ def window_rows(windows: Windows, items: Sequence[Item]) -> Iterator[tuple[str, 
                     "log10_p": _finite(logs[place] / math.log(10)),
                     "tries": _finite(needed[place]),
                     "greedy": bool(windows.greedy[model][place]),
+                    **_nearly(windows, model, place),
                 },
             )
 
 
 ENDS = ("low", "high")
+
+
+def _nearly(windows: Windows, model: str, place: int) -> dict[str, float]:
+    found = windows.near.get(model)
+    return {} if found is None else {"near_p": float(np.exp(found[place]))}
 
 
 def _finite(number: float) -> float | None:
@@ -199,6 +230,15 @@ LAYOUT = (
         ),
         limit=40,
         pivot=Pivot("tries", Column("share", kind="share", ends=ENDS), _many),
+    ),
+    Table(
+        "extraction",
+        "Windows that so many draws write nearly, at least",
+        (Column("model"), Column("group")),
+        said="lower bounds by a beam search: within --near edits of what follows",
+        rows=lambda rows, result: [row for row in rows if "near" in row],
+        limit=40,
+        pivot=Pivot("tries", Column("near", kind="share", ends=_ends("near")), _many),
     ),
     Table("windows", "Chance of each window", limit=0, page=False),
 )
