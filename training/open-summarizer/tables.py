@@ -10,6 +10,7 @@ import argparse
 import gzip
 import json
 from collections import defaultdict
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,32 @@ def changed(
     return outcomes(edits, texts, 0.95)
 
 
+def by_placebo(table: Items, scored: Path, kept: str, made: Trained) -> Items:
+    """The same scores, items in bins by what they share with pairs that no arm is trained on."""
+    first = made.arms[0].name
+    some = scored.with_name("some.jsonl")
+    with scored.open("rb") as lines:
+        every = (json.loads(line) for line in lines)
+        some.write_bytes(
+            b"".join(json_line(one) for one in every if (one["source"], one["seed"]) == (first, 0))
+        )
+    given = {"train": kept, "scores": ("rouge",), "permutations": 0, "matched": False}
+    place = {one.id: number for number, one in enumerate(made.test)}
+    beside = copy(table)
+    beside.bin = np.full(table.count, -1, np.int64)
+    for row in run("overlap", some, given, reporter=Silent()).tables["items"]:
+        if row["bin"] is not None:
+            beside.bin[place[row["id"].rpartition(f"/{first}/")[0]]] = row["bin"] - 1
+    return beside
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("texts", type=Path)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("-o", "--out", type=Path, default=Path("tables.json"))
+    parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     from prepare import TARGET, VALIDATION, of_split, read
 
@@ -83,11 +104,12 @@ def main() -> None:
     options: dict[str, Any] = {
         "by": "source", "scores": ("rouge", "entities"), "permutations": 0, "matched": False,
         "normalize_to": "theta2", "control": "theta2",
+        "jobs": given.jobs,
     }  # fmt: skip
     train, kept = (str(given.folder / f"{name}.jsonl") for name in ("train", "placebo"))
     found = run("overlap", scored, {**options, "train": train, "placebo": kept}, reporter=Silent())
-    beside = Items(run("overlap", scored, {**options, "train": kept}, reporter=Silent()), made)
     table = Items(found, made)
+    beside = by_placebo(table, scored, kept, made)
     rows = {
         "sizes": {name: len(held[name]) for name in held.files},
         "partition": found.tables["partition"],
