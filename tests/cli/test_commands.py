@@ -226,7 +226,7 @@ def test_duplicate_ids_stop_or_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "twice.jsonl"
     path.write_text("\n".join(f'{{"id": "{i}", "text": "text {i} of"}}' for i in "abab"))
     error = str(invoke("lexical", str(path), *FAST).exception)
-    assert "line 3, field 'id': the id 'a' stands in line 1 already" in error
+    assert "line 3, field 'id': the id 'a' is in line 1 already" in error
     found = invoke("lexical", str(path), "--on-error", "skip", "--json", *FAST)
     assert next(iter(json.loads(found.stdout)["sources"].values()))["texts"] == 2
 

@@ -20,7 +20,7 @@ def test_the_same_id_twice_in_a_file_names_both_lines(write):
     path = write("a.jsonl", jsonl_bytes(rows))
     error = complaint(path)
     assert (error.file, error.line) == (str(path), 4)
-    assert "the id 'a' stands in line 1 already" in str(error)
+    assert "the id 'a' is in line 1 already" in str(error)
     assert "--id-field" in str(error)
     texts, problems = skipped(path)
     assert texts == ["text 0", "text 1", "text 2"]
@@ -42,7 +42,7 @@ def test_duplicates_are_found_across_batches(batches):
         expected = []
         for i, number in zip(ids, lines):
             if first.setdefault(i, number) != number:
-                expected.append((number, f"the id '{i}' stands in line {first[i]} already"))
+                expected.append((number, f"the id '{i}' is in line {first[i]} already"))
         batch = Batch([Document(str(i), "x") for i in ids], "f", "f", lines, [])
         checked = check.check(batch)
         assert [(p.line, p.problem) for p in checked.problems] == expected
@@ -58,7 +58,7 @@ def test_ids_that_share_a_hash_are_no_duplicates(monkeypatch):
         checked = check.check(Batch([Document(i, "x") for i in ids], "f", "f", lines, []))
         found = [(p.line, p.problem) for p in checked.problems]
         expected = {4: [(5, "bb", 2)], 7: [(8, "a", 1), (9, "f", 7)]}.get(line, [])
-        assert found == [(n, f"the id '{i}' stands in line {m} already") for n, i, m in expected]
+        assert found == [(n, f"the id '{i}' is in line {m} already") for n, i, m in expected]
 
 
 def test_what_is_a_duplicate_does_not_depend_on_the_run():
@@ -95,7 +95,7 @@ def test_seen_ids_are_those_of_a_dictionary(calls, in_memory):
 
 def test_a_duplicate_stops_unless_it_is_skipped():
     batch = Batch([Document("x", "a"), Document("x", "b")], "f", "f", [3, 8], [])
-    with pytest.raises(InputError, match="f, line 8: the id 'x' stands in line 3 already"):
+    with pytest.raises(InputError, match="f, line 8: the id 'x' is in line 3 already"):
         DuplicateIds().check(batch)
 
 

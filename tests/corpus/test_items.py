@@ -143,7 +143,7 @@ def test_the_right_option_follows_from_text_or_scores(tmp_path: Path) -> None:
 
     because = [("It rained because", " the sky fell."), ("It rained because", " it was wet.")]
     assert answer(because, " it was wet.") == 1
-    # WinoGrande: the options stand in the contexts, the target is what follows both.
+    # WinoGrande: the options occur in the contexts, the target is what follows both.
     gap = [("Ann called, but Ann", " slept."), ("Ann called, but Bo", " slept.")]
     scores = [["-9.5", "False"], ["-3.25", "True"]]
     assert answer(gap, "slept.", filtered_resps=scores, acc=1.0) == 1

@@ -1,4 +1,4 @@
-"""A word is replaced alike wherever it stands in an item: a property of every benchmark."""
+"""A word is replaced alike wherever it occurs in an item: a property of every benchmark."""
 
 from __future__ import annotations
 

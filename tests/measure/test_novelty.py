@@ -161,7 +161,7 @@ def test_copied_text_is_less_novel_and_the_test_says_so(corpus: Path) -> None:
 def test_texts_that_stand_in_the_corpus_and_short_ones_are_pointed_out(corpus: Path) -> None:
     result = run([OLD, NEW, "Too short"], corpus)
     notes = " ".join(result.sources["texts"].notes)
-    assert "1 of 3 texts stand in the corpus from their first word to their last" in notes
+    assert "1 of 3 texts occur in the corpus from their first word to their last" in notes
     assert "1 of 3 texts have fewer than 12 words: no 12-gram in them, and no creativity" in notes
     assert run(["Too short"], corpus).sources["texts"].values["creativity"] is not None
     assert math.isnan(run(["Too short"], corpus).sources["texts"].values["creativity"])

@@ -34,7 +34,7 @@ def words(seed: int, lengths: list[int]) -> list[list[str]]:
 
 def test_worked_example() -> None:
     texts = [list("abab"), list("abc"), list("cab"), ["a"]]
-    # n = 2. abab: {ab, ba}; abc: {ab, bc}; cab: {ca, ab}; ab stands in 3 texts, the rest in one.
+    # n = 2. abab: {ab, ba}; abc: {ab, bc}; cab: {ca, ab}; ab occurs in 3 texts, the rest in one.
     # Each of the three sums (3 - 1) + 0 = 2: ln 3. "a" has no pair of words.
     assert value_of(texts, n=2) == pytest.approx(math.log(3))
     # The package counts it as ln 1 = 0.

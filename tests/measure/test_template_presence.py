@@ -1,4 +1,4 @@
-"""Measured texts that stand in the corpus are noticed, by their ids or by their words."""
+"""Measured texts that occur in the corpus are noticed, by their ids or by their words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_texts_of_the_corpus_are_noticed() -> None:
     texts = [FERRY.upper(), LETTER, mixed, SHORT, "The old lamp.", ""]
     found = seen(index, texts, ["a", "0", "c", "d", "e", "2"])
     assert found == {
-        0: "runs of 13 words from its beginning, middle and end all stand in the document '1'",
+        0: "runs of 13 words from its beginning, middle and end all occur in the document '1'",
         1: "a document of the same id has the same text",
         3: "all its words stand together in the document '2'",
     }
@@ -44,8 +44,8 @@ def test_documents_may_be_cut_at_other_places() -> None:
     words = LETTER.split()
     halves = index_texts([" ".join(words[:24]), " ".join(words[8:])])
     found = seen(halves, [LETTER, " ".join(words[:24])], ["x", "y"])
-    assert found[0].endswith("all stand in the corpus, though in no one document")
-    assert found[1].endswith("all stand in the document '0'")
+    assert found[0].endswith("all occur in the corpus, though in no one document")
+    assert found[1].endswith("all occur in the document '0'")
     # What is between the halves alone is not enough: the run in the middle is missing.
     assert seen(index_texts([" ".join(words[:16]), " ".join(words[16:])]), [LETTER], ["x"]) == {}
     twice = index_texts([LETTER, LETTER + " Yours.", "Nothing."])

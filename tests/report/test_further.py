@@ -93,7 +93,7 @@ def test_rank_tests_say_medians_and_p() -> None:
 
 def test_texts_that_stand_in_the_corpus_are_a_warning() -> None:
     text = shown(only("in_corpus"))
-    assert text.startswith("\nWarning: texts that stand in the corpus")
+    assert text.startswith("\nWarning: texts that occur in the corpus")
     assert line(text, "human").split()[1:5] == ["pre-training", "same", "text", "7"]
     assert line(text, "human").endswith("d0, d1, d2, d3, d4, …")
 

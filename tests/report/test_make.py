@@ -281,7 +281,7 @@ def test_a_large_input_is_drawn_before_it_is_annotated(
 def test_large_files_that_name_their_sources_are_drawn_too(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same ids stand in both files: a text is known by file and id."""
+    """The same ids occur in both files: a text is known by file and id."""
     rows = [{**row, "id": row["doc_id"]} for row in records()]
     files = [
         write(folder / f"{name}.jsonl", [r for r in rows if r["source"] == name], *_FIELDS)

@@ -77,7 +77,7 @@ def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_option_names_a_file_or_a_model_that_was_not_given(held: Workspace, name: str) -> None:
-    """Whatever stands in an address, only what the app was started with is read."""
+    """Whatever is in an address, only what the app was started with is read."""
     found = registry.find(name)
     kinds = [found.options, *getattr(found, "more", ())]
     every = [(one.name, "/etc/passwd") for kind in kinds for one in fields(kind)]

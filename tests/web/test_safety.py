@@ -187,7 +187,7 @@ def test_a_path_is_no_key(client: TestClient, key: str) -> None:
 
 @pytest.mark.parametrize("name", ["train", "against", "embedder", "tokenizer", "templates_from"])
 def test_no_option_of_a_request_names_a_file(client: TestClient, name: str) -> None:
-    """What the form does not offer is not read, wherever it stands in the address."""
+    """What the form does not offer is not read, wherever it occurs in the address."""
 
     pairs = [("file", "texts.jsonl"), (name, "/etc/passwd")]
     for measure in ("novelty", "semantic", "templates", "overlap"):

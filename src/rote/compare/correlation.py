@@ -3,7 +3,7 @@
 Sources are few, five to a dozen, so nothing here leans on large numbers: p-values come from all
 orders of the sources, or from many random ones where there are too many.
 
-The same sources may stand in several facets (tasks, genres). A source is then still one source,
+The same sources may occur in several facets (tasks, genres). A source is then still one source,
 however often it is measured: numbers are centred within each facet, and tests exchange whole
 sources, in all facets at once.
 """

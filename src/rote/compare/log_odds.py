@@ -45,7 +45,7 @@ def pooled_prior(
 ) -> tuple[Floats, float]:
     """Pseudo-counts and their total: a fifth of the smaller group, spread as in both together.
 
-    A thing that stands in neither group has none, and so no log-odds.
+    A thing that occurs in neither group has none, and so no log-odds.
     """
     weight = PRIOR_SHARE * min(totals)
     share = weight / sum(totals) if sum(totals) else 0.0
@@ -134,7 +134,7 @@ def standing(
 
     Every run is held against all others in the same way, so that under permuted labels none of
     them is likelier than another to stand out most. A thing whose z moves far with the labels,
-    since it stands in few texts, has to go further to stand out, and so has one whose z is large
+    since it occurs in few texts, has to go further to stand out, and so has one whose z is large
     whoever the texts belong to. z is in units of the standard error of independent occurrences:
     less than one of these is never taken for its spread.
 
@@ -167,7 +167,7 @@ def standing(
 
 
 def _defined(z: Floats) -> Floats:
-    """What stands in neither group is as frequent in one as in the other."""
+    """What occurs in neither group is as frequent in one as in the other."""
     return np.nan_to_num(z, nan=0.0)
 
 

@@ -182,7 +182,7 @@ class DuplicateIds:
     def _without(self, batch: Batch, seen: dict[int, int]) -> Batch:
         problems = [
             InputError(
-                f"the id '{batch.documents[i].id}' stands in line {seen[i]} already",
+                f"the id '{batch.documents[i].id}' is in line {seen[i]} already",
                 file=batch.file,
                 line=batch.lines[i],
                 field=batch.id_field,

@@ -19,7 +19,7 @@ Array: TypeAlias = NDArray[Any]
 
 @njit(cache=True, nogil=True)
 def frequencies(numbers: Array, starts: Array, ends: Array, kinds: int, n: int) -> Array:
-    """How often each n-gram stands in all parts."""
+    """How often each n-gram occurs in all parts."""
     found = np.zeros(kinds, np.int32)
     for part in range(len(starts)):
         for place in range(starts[part], ends[part] - n + 1):
@@ -32,7 +32,7 @@ def frequencies(numbers: Array, starts: Array, ends: Array, kinds: int, n: int) 
 def most_frequent(
     numbers: Array, starts: Array, ends: Array, last_parts: Array, n: int, frequency: Array
 ) -> tuple[Array, Array]:
-    """For each text: how often its most frequent n-gram stands in the whole set, and its own most
+    """For each text: how often its most frequent n-gram occurs in the whole set, and its own most
     frequent one in itself; 0 for a text without any.
 
     Text t holds the parts `last_parts[t-1]:last_parts[t]`; no n-gram goes across parts.

@@ -35,7 +35,7 @@ class LimitOptions:
     """Which subsets are made."""
 
     most: tuple[int, ...] = option(
-        (2, 5, 10, 25), "How often an n-gram may stand in a subset (theta)", flag="--max"
+        (2, 5, 10, 25), "How often an n-gram may occur in a subset (theta)", flag="--max"
     )
     n: int = option(4, "Words in an n-gram", short="-n")
     field: str | None = option(
@@ -74,7 +74,7 @@ class Repeats:
 
     Text t holds the n-grams `grams[ends[t-1]:ends[t]]`; n-gram g stands `frequency[g]` times in
     the whole set, first at `places[g]`. `everywhere[t]` is how often the most frequent n-gram of a
-    text stands in the whole set, `inside[t]` its own most frequent one in itself.
+    text occurs in the whole set, `inside[t]` its own most frequent one in itself.
     """
 
     grams: Ids

@@ -110,7 +110,7 @@ class ByIndex:
         return found
 
     def _choices(self, index: Index, text: str) -> list[tuple[int, int, str]]:
-        """At random places, all words that stand there in the index, drawn by how often."""
+        """At random places, all words that occur there in the index, drawn by how often."""
         layer = index.layer_of([text])
         items, spans = layer.items(0), layer.spans(0)
         inner = [

@@ -39,7 +39,7 @@ from rote.models.options import ModelOptions
 _AT_A_TIME = 500
 """Items that are annotated together."""
 _VERSION = "2"
-"""2: a word is replaced wherever it stands in an item, or nowhere."""
+"""2: a word is replaced wherever it occurs in an item, or nowhere."""
 _ALONE = "no synonym"
 _ITSELF = "drawn itself"
 _UNSURE = "sense not sure"

@@ -179,7 +179,7 @@ def _opened(path: Path, manifest: Manifest) -> Index:
 
 
 def stands(index: Index, layer: Layer, first: int, last: int, around: int = 60) -> dict[str, Any]:
-    """Items `first` to `last` as they stand in the corpus: how often, and the first place."""
+    """Items `first` to `last` as they occur in the corpus: how often, and the first place."""
     items = [layer.vocabulary[i] for i in layer.ids[first:last].tolist()]
     place = index.places(items, 1, layer.name)[0]
     return _shown(index, place, index.count(items, layer.name), around)

@@ -57,7 +57,7 @@ class Collected:
     fields: frozenset[str]
     seen: Counter[str]
     copies: Counter[str]
-    """How many of the `read` texts of a source stand there already."""
+    """How many of the `read` texts of a source occur there already."""
     read: Mapping[str, int]
     files: Sequence[str] = ()
     """The file of each text, where there are several."""

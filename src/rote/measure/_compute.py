@@ -118,7 +118,7 @@ def _check_highlight(
 
 
 def _with_copies(result: Result, collected: Collected) -> Result:
-    """Texts that stand there twice make a source look repetitive: said once, with the first."""
+    """Texts that occur there twice make a source look repetitive: said once, with the first."""
     sources = dict(result.sources)
     for source, copies in collected.copies.items():
         if copies:

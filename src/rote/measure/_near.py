@@ -3,7 +3,7 @@ with each of their options as texts of a layer.
 
 Runs of words that an item shares with a document lead to places; around the best of them the item
 and the document are aligned, word by word and without marks. The share of the item's words that
-stand there in the same order says how near they are (longest common subsequence).
+occur there in the same order says how near they are (longest common subsequence).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Passage:
 
     share: float
     folded: bool
-    """Whether they stand there as they are, one behind another."""
+    """Whether they occur there as they are, one behind another."""
     segment: int
     first: int
     last: int

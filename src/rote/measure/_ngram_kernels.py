@@ -260,7 +260,7 @@ def _shared(
     numbers: Array, starts: Array, ends: Array, n: int, kinds: int
 ) -> tuple[Array, Array, int, int]:
     """How many n-grams only one text holds, by text; the others numbered anew, and how many those
-    are; how often they stand in all."""
+    are; how often they occur in all."""
     several = -2
     own = np.zeros(len(starts), np.int64)
     owner = np.full(kinds, -1, np.int32)

@@ -26,7 +26,7 @@ _CLOSING = frozenset("\"'”’»›)]}」』*_`")
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Sentence s holds the items `starts[s]:ends[s]` and stands in text `texts[s]`.
+    """Sentence s holds the items `starts[s]:ends[s]` and occurs in text `texts[s]`.
 
     Sentences of one text follow each other; none is empty.
     """

@@ -96,7 +96,7 @@ def _members(
         left_out[source] = sum(len(own) < FEWEST for _, own in found)
     if not members:
         raise OptionError(
-            f"--within {study.settings.within}: no value of that field stands in two texts of "
+            f"--within {study.settings.within}: no value of that field occurs in two texts of "
             "one source, so there are no sets to measure"
         )
     # A source without sets has nothing to show, but is not lost: its note says why.

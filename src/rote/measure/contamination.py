@@ -1,8 +1,8 @@
-"""Which items of a benchmark stand in a corpus, whole or in part.
+"""Which items of a benchmark occur in a corpus, whole or in part.
 
 For every item the longest run of words that the corpus holds, and the shares of its n-grams that
 it holds (n = 8 and 13). An item is contaminated if at least 70 % of its 8-grams are held
-(Chowdhery et al. 2022), near if that is less but 75 % of its words stand in one passage of the
+(Chowdhery et al. 2022), near if that is less but 75 % of its words occur in one passage of the
 corpus in the same order (words changed or added, marks left out), touched if a 13-gram is held
 (Brown et al. 2020), clean otherwise; all thresholds are options. Items of a benchmark are put
 together with each of their options, and the one that is held most counts. Each with an 8-gram in
@@ -59,7 +59,7 @@ class Options:
     )
     near: float = option(
         0.75,
-        "share of an item's words, marks apart, that stand in one passage in the same order, from "
+        "share of an item's words, marks apart, that occur in one passage in the same order, from "
         "which on it is near",
         above=0,
         most=1,
@@ -84,7 +84,7 @@ class Rows:
     the instance that is held most.
 
     `instance` is the number of that instance, `first` the word at which its longest run begins,
-    `whole` how it stands in the corpus (a place in `_FOUND`), `passages` what comes nearest to it.
+    `whole` how it occurs in the corpus (a place in `_FOUND`), `passages` what comes nearest to it.
     The index is None where none was named.
     """
 
@@ -231,7 +231,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         found += said_of(rows.lengths[take] < n, f"items are shorter than {n} words: {left_out}")
     there = int(((rows.lengths[take] < options.n[0]) & (rows.whole[take] > 0)).sum())
     if there:
-        found.append(f"{there:,} of those that cannot be judged stand in the corpus whole")
+        found.append(f"{there:,} of those that cannot be judged occur in the corpus whole")
     return found
 
 
@@ -339,7 +339,7 @@ def method(s: Mapping[str, str]) -> str:
     short, _, long = s["n"].partition(",")
     return (
         f"A text is contaminated if the corpus holds at least {float(s['share']):.0%} of its "
-        f"{short}-grams, near if {float(s.get('near', 0.75)):.0%} of its words stand in one "
+        f"{short}-grams, near if {float(s.get('near', 0.75)):.0%} of its words occur in one "
         f"passage in the same order, and touched if neither holds but it has a {long}-gram"
     )
 
@@ -369,7 +369,7 @@ METRIC = Metric(
     inputs=False,
     layout=_LAYOUT,
     heading="Contamination",
-    says="Which items stand in a corpus, whole or in part.",
+    says="Which items occur in a corpus, whole or in part.",
     section="corpus",
     place=30,
     headlines=(

@@ -221,7 +221,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         said = f"texts have fewer than {least} words: no {least}-gram in them{lost}"
         found += said_of(lengths < least, said)
     said = (
-        "texts stand in the corpus from their first word to their last: nothing in them can be new"
+        "texts occur in the corpus from their first word to their last: nothing in them can be new"
     )
     return found + said_of((rows.longest[take] == lengths) & (lengths >= COVERING[-1]), said)
 

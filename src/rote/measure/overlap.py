@@ -298,7 +298,7 @@ def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str
 def method(s: Mapping[str, str]) -> str:
     return (
         f"Overlap is the share of {s['n']}-gram positions of the field {s['on']} whose n-gram "
-        "stands in the training set; items are put into bins by it, T_nov with the least and T_sim "
+        "occurs in the training set; items are put into bins by it, T_nov with the least and T_sim "
         "with the most"
     )
 

@@ -271,7 +271,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if source == rows.reference and pairs:
         found.append(
             "the reference beside itself would score 1; what one half of its texts scores beside "
-            "the other stands in the table `baseline`, next to halves of the sources"
+            "the other is in the table `baseline`, next to halves of the sources"
         )
     for size in dict.fromkeys(len(pair.source) for pair in pairs.values()):
         of = [name for name, pair in pairs.items() if len(pair.source) == size]

@@ -120,7 +120,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 
 def _stemmed(layer: Layer) -> Layer:
-    """Every word of the vocabulary is stemmed once, however often it stands in the texts."""
+    """Every word of the vocabulary is stemmed once, however often it occurs in the texts."""
     stem = _stem()
     return layer.map("stem", lambda word: stem(word) if len(word) >= _STEMMED else word)
 
@@ -147,7 +147,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The words of one side of the comparison (with their places), and what they stand in."""
+    """The words of one side of the comparison (with their places), and what they occur in."""
 
     words: Layer
     raw: RawText

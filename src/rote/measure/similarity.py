@@ -155,7 +155,7 @@ def _cosines(
     """Of each text the cosine with its nearest reference; whether it, or one of them, was cut."""
     embedder = embeddings.get(options.embedder)
     others = list(chain.from_iterable(references))
-    # In one call, since what stands in several records is embedded once.
+    # In one call, since what occurs in several records is embedded once.
     vectors = embedder([*texts, *others], work.reporter)
     owner = np.repeat(np.arange(len(texts)), [len(parts) for parts in references])
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)

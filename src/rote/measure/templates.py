@@ -1,4 +1,4 @@
-"""Which patterns of grammar stand again and again, and how much of the texts they fill.
+"""Which patterns of grammar recur, and how much of the texts they fill.
 
 Syntactic templates (Shaib et al. 2024): the most frequent n-grams of part-of-speech tags (or of
 any layer) in a source's texts. Their rate is the share of texts that hold at least one of them;
@@ -202,7 +202,7 @@ METRIC = Metric(
     order_matters=True,
     layout=LAYOUT,
     heading="Templates",
-    says="Patterns of grammar that stand again and again.",
+    says="Patterns of grammar that recur.",
     section="patterns",
     place=10,
     main=("rate",),

@@ -198,7 +198,7 @@ def _novelty(result: Result, texts: _Texts, count: int) -> Iterator[Evidence]:
 
 
 def _place(row: Row) -> dict[str, Any]:
-    """Where something stands in the corpus; a long match is shown by its beginning."""
+    """Where something occurs in the corpus; a long match is shown by its beginning."""
     found = {name: row[name] for name in _OF_A_PLACE}
     if len(found["match"]) > 2 * _AROUND:
         found["match"] = found["match"][: 2 * _AROUND] + " …"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KINDS = {
     "template": "a template",
     "cited": "needs a citation",
-    "copied": "stands in the corpus",
+    "copied": "occurs in the corpus",
     "common": "common property",
     "original": "original: nowhere in the corpus",
 }
@@ -102,7 +102,7 @@ def marked_texts(
         keys = {}
         entries = []
         for number, mark in enumerate(marks):
-            # A number leads somewhere: to a template, or to where the words stand elsewhere.
+            # A number leads somewhere: to a template, or to where the words occur elsewhere.
             if mark.kind != "template" and not mark.sources:
                 continue
             key = _shared(mark) if mark.kind == "template" else (place, number)
@@ -301,7 +301,7 @@ def environment() -> Environment:
 def printed(value: Any) -> Any:
     """What a template prints: HTML made here as it is, any text without what acts on a page.
 
-    A name may be a megabyte long and stand in a hundred places: it is cut, and says so.
+    A name may be a megabyte long and occur in a hundred places: it is cut, and says so.
     """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value

@@ -211,7 +211,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence in plain text; names of sources stand in it as they were given.
+    """A sentence in plain text; names of sources occur in it as they were given.
 
     kind        overall (a source as a whole), difference, length (a difference that was not
                 found at equal length), none (no difference found), untested (could not have been

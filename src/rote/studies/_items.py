@@ -52,7 +52,7 @@ def named(by: Sequence[str], group: str) -> dict[str, Any]:
 
 
 def repeated(items: Sequence[Item], groups: Groups) -> int:
-    """How many items of a group stand there before, with the same task and id."""
+    """How many items of a group occur there before, with the same task and id."""
     return sum(
         len(own) - len({(items[i].task, items[i].id) for i in own.tolist()})
         for own in groups.values()

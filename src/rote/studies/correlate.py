@@ -280,7 +280,7 @@ def _pooled(
     titles = ", ".join(parts[facet].title for facet in used)
     note = (
         f"pooled over {titles}: the {len(shared)} sources that they share ({', '.join(shared)}), "
-        "centred within each; a source counts once, however many facets it stands in"
+        "centred within each; a source counts once, however many facets it occurs in"
     )
     return [{"facets": len(used), **row} for row in rows], [note]
 

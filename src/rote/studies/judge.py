@@ -3,7 +3,7 @@
 TEXTS are summaries (`text`, `source`) with the `document` that they are of; summaries with the same
 `doc_id` are judged together, in a random order of each judge's own. The page is one file, opens in
 any browser and sends nothing: answers are kept there after every step, so that a judge can stop and
-go on, and are downloaded as JSON Lines. Whose a summary is stands in a file beside it alone:
+go on, and are downloaded as JSON Lines. Only a file beside it says whose a summary is:
 
 \b
   rote judge all.jsonl theta-2.jsonl --most 50 -o page.html

@@ -55,7 +55,7 @@ class Options:
     by: tuple[str, ...] = option((), "Fields of the records that make a group")
     frequency: str | None = option(
         None,
-        "Field that says how often the model saw a text; default: how often its words stand in "
+        "Field that says how often the model saw a text; default: how often its words occur in "
         "--corpus",
         metavar="FIELD",
         sign=unsigned,

@@ -22,7 +22,7 @@ from rote.web.store.database import NotKept, full_disk
 _TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy", 507: "The disk is full"}
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
 _LONGEST = 2_000
-"""Characters of a message: what was asked for stands in some, and may be long."""
+"""Characters of a message: some quote what was asked for, and may be long."""
 _UNEXPECTED = "Something went wrong inside rote. The terminal in which it runs says what."
 
 

@@ -57,7 +57,7 @@ def documents(path: Path) -> Iterator[Document]:
 
 
 def batches(path: Path) -> Iterator[Batch]:
-    """The same, with the file that they stand in: an id is unique within its file only."""
+    """The same, with the file that they occur in: an id is unique within its file only."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import open_corpus
 

@@ -47,7 +47,7 @@ class CountOptions:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What was asked, and the line it stands in if it came from a file."""
+    """What was asked, and the line it occurs in if it came from a file."""
 
     text: str
     file: str | None = None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class ItemsUnder:
     """For a place the items whose characters it holds, in each of some layers.
 
-    A match may stand in one frame (words) and the layer in another (subwords): what they share
+    A match may occur in one frame (words) and the layer in another (subwords): what they share
     is the text.
     """
 

@@ -1,6 +1,6 @@
 """List the most frequent n-grams of a layer of an index, exactly.
 
-N-grams do not cross the ends of documents. Those that are equally frequent stand in the order of
+N-grams do not cross the ends of documents. Those that are equally frequent are in the order of
 their items. The example is the text of the first place.
 
 \b

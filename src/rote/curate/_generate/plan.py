@@ -34,7 +34,7 @@ def grid(
     length_penalty: float = 1.0,
 ) -> list[Decoding]:
     """The settings in the order in which they are given. Greedy decoding draws nothing, so
-    settings of draws leave it as it is, and it stands there once."""
+    settings of draws leave it as it is, and it occurs there once."""
     for name, values in (
         ("temperature", temperatures), ("top-p", top_ps), ("top-k", top_ks),
         ("constraint", constraints),
@@ -99,7 +99,7 @@ class Wanted:
         return "/".join((self.asked.id, self.model.name, label(self.decoding), str(self.sample)))
 
     def settled(self, signature: str) -> dict[str, Any]:
-        """What stands in its record whatever the model writes."""
+        """What is in its record whatever the model writes."""
         decoding = self.decoding
         return {
             "id": self.id,

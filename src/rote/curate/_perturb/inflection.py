@@ -1,4 +1,4 @@
-"""From a lemma to the form that stands in a text: number, tense, capitals.
+"""From a lemma to the form that occurs in a text: number, tense, capitals.
 
 Forms are lemminflect's: its dictionary, and its rules for lemmas that the dictionary lacks. Of a
 lemma of several words the head is inflected: the last word of a noun (the one before *of* and the

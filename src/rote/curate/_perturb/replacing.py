@@ -21,7 +21,7 @@ TARGET = "target"
 
 
 def agreed(item: Item, words: Sequence[Word], standing: Mapping[str, int]) -> list[Word]:
-    """The words, those marked that have to stay; `standing` says how often each form stands in
+    """The words, those marked that have to stay; `standing` says how often each form occurs in
     the item, in small letters."""
     words = _asked_for(item, _tagged(words))
     own: dict[Key, Counter[str]] = {}

@@ -101,7 +101,7 @@ class Finder:
     def words(
         self, item: Item, annotation: Annotation, first: int
     ) -> tuple[list[Word], Counter[str]]:
-        """The nouns and verbs of an item, field by field, in order, and how often each form stands
+        """The nouns and verbs of an item, field by field, in order, and how often each form occurs
         in it, in small letters."""
         found: list[Word] = []
         standing: Counter[str] = Counter()
@@ -257,7 +257,7 @@ def _finite(form: str, tag: str, lemma: str, takes: set[str]) -> str:
 
 
 def _frame(own: str, below: set[str]) -> Frame | None:
-    """What a verb takes, from its dependents; None where that stands elsewhere or nowhere."""
+    """What a verb takes, from its dependents; None where that occurs elsewhere or nowhere."""
     if "obj" in below or "nsubj:pass" in below or own == "amod":
         return "object"
     if below & {"ccomp", "xcomp"}:
@@ -266,7 +266,7 @@ def _frame(own: str, below: set[str]) -> Frame | None:
 
 
 def _bounds(item: Item, option: str, number: int) -> list[tuple[str, int, int]]:
-    """Where the fields stand in an instance."""
+    """Where the fields occur in an instance."""
     middle = len(item.context)
     last = middle + len(option)
     return [

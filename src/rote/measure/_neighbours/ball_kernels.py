@@ -65,7 +65,7 @@ def squared_distances(rows: Array, columns: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def nearest(far: Array, first: int, places: Array, distances: Array) -> None:
-    """Fill in the nearest points, nearest first, behind the point itself, which stands in column 0.
+    """Fill in the nearest points, nearest first, behind the point itself, which is in column 0.
 
     Row r of `far` is that of the point at place `first` + r. Of equally near ones the first stay.
     """

@@ -8,7 +8,7 @@ The distance of trees is sqrt(2 - 2 k(a, b)) with k = <a, b> / sqrt(<a, a> <b, b
 centre a, the order of distances is that of -<a, b>^2 / <b, b>. The inner products are whole
 numbers, so this quotient is rounded once, as every division is: equal distances are equal numbers,
 and different ones are kept apart as long as <b, b> stays below some 200,000, far beyond any
-sentence. A few labels stand in almost every sentence, most stand in hardly any: products over the
+sentence. A few labels occur in almost every sentence, most occur in hardly any: products over the
 first are left to BLAS, the others are found along lists of the sentences that hold a label.
 
 Of vectors, differences are squared and added up in the order of the dimensions, for many pairs side

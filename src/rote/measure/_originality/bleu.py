@@ -112,7 +112,7 @@ def _clipped(
     which = which.reshape(-1)
     wanted, most = np.zeros(len(grams), np.int64), np.zeros(len(grams), np.int64)
     np.maximum.at(wanted, which, times)
-    # The words of these n-grams alone: few of the text's stand in a sentence twice.
+    # The words of these n-grams alone: few of the text's occur in a sentence twice.
     used, ids = np.unique(grams, return_inverse=True)
     asked = Grams(
         ids.reshape(-1).astype(np.int32),

@@ -53,7 +53,7 @@ CHARTS = (
     _chart(
         "bins",
         "Scores over closeness",
-        "Each score over the share of an item's n-grams that stand in the training set.",
+        "Each score over the share of an item's n-grams that occur in the training set.",
         _scores("mean", "{}", ""),
     ),
     _chart(

@@ -58,7 +58,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """N-grams of one kind as they stand in one corpus."""
+    """N-grams of one kind as they occur in one corpus."""
 
     grams: Sequence[Gram]
     counts: Integers
@@ -231,10 +231,10 @@ def _median(ranks: Integers) -> float:
 
 
 def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> Table:
-    """Which texts stand in the corpus; how many is said, since it explains what is found."""
+    """Which texts occur in the corpus; how many is said, since it explains what is found."""
     if not can_look_up(index):
         comparison.reporter.say(
-            f"{name}: without a sorted layer '{WORDS}', texts that stand in the corpus themselves "
+            f"{name}: without a sorted layer '{WORDS}', texts that occur in the corpus themselves "
             f"are noticed by their ids alone; `rote index add-layer {index.path or 'IDX'} {WORDS}`"
         )
     why = texts_in_corpus(index, rows.word, rows.raw, comparison.ids)
@@ -247,7 +247,7 @@ def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> T
     if found:
         total = sum(map(len, comparison.groups.values()))
         comparison.reporter.say(
-            f"{name}: {len(found):,} of {total:,} measured texts stand in this corpus themselves, "
+            f"{name}: {len(found):,} of {total:,} measured texts occur in this corpus themselves, "
             "so their templates are found there"
         )
     return found

@@ -22,7 +22,7 @@ def arrow(row: Mapping[str, Any]) -> str:
 
 
 def _with_texts(rows: Rows, result: Result) -> Rows:
-    """Each template with the words that stand in it most often."""
+    """Each template with the words that occur in it most often."""
     commonest: dict[tuple[str, str], list[str]] = {}
     for row in result.tables.get("matches", ()):
         commonest.setdefault((row["source"], row["template"]), []).append(row["text"])
@@ -195,7 +195,7 @@ LAYOUT = (
     ),
     Table(
         "in_corpus",
-        "Warning: texts that stand in the corpus",
+        "Warning: texts that occur in the corpus",
         (
             *(Column("source"), Column("corpus"), Column("why")),
             Column("texts", kind="count"),

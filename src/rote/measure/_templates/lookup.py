@@ -1,8 +1,8 @@
 """N-grams in a corpus: where they stand among all of it, what they are compared with, and which
-measured texts stand in the corpus themselves, so that their templates are found there for sure.
+measured texts occur in the corpus themselves, so that their templates are found there for sure.
 
-A text is taken to stand there if a document with its id has the same text, or if long runs of
-its words, from its beginning, its middle and its end, all stand there: in one document, or in
+A text is taken to occur there if a document with its id has the same text, or if long runs of
+its words, from its beginning, its middle and its end, all occur there: in one document, or in
 several, since corpora are often cut at other places than the texts.
 """
 
@@ -46,7 +46,7 @@ class Standing:
     last: tuple[int, Gram] | None
 
     def of(self, grams: Sequence[Gram]) -> Integers:
-        """How often each n-gram stands in the corpus."""
+        """How often each n-gram occurs in the corpus."""
         return self.index.counts(Grams.of(grams), self.layer)
 
     def ranks(self, counts: Integers) -> Integers:
@@ -173,7 +173,7 @@ def can_look_up(index: Index) -> bool:
 
 
 def texts_in_corpus(index: Index, word: Layer, raw: RawText, ids: Sequence[str]) -> dict[int, str]:
-    """The numbers of the texts that stand in the corpus, and how that was seen."""
+    """The numbers of the texts that occur in the corpus, and how that was seen."""
     found = _by_words(index, derive(word, WORDS)) if can_look_up(index) else {}
     for text, identity in enumerate(ids):
         if _same_document(index, identity, raw.text(text)):
@@ -221,7 +221,7 @@ def _why(runs: int, documents: set[str]) -> str:
             where += f" (and in {len(documents) - 1:,} more)"
     if runs == 1:
         return f"all its words stand together in {where}"
-    return f"runs of {RUN} words from its beginning, middle and end all stand in {where}"
+    return f"runs of {RUN} words from its beginning, middle and end all occur in {where}"
 
 
 def _runs(lower: Layer) -> tuple[Grams, Integers]:

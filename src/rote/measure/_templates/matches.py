@@ -33,7 +33,7 @@ _LONGEST_SENTENCE = 500
 def spans(layer: Layer, places: Places, n: int) -> tuple[Integers, Integers]:
     """First and last character of the n items from each place on, in its own text.
 
-    In a tree layer items do not stand in the order of the text, and what they span may hold
+    In a tree layer items are not in the order of the text, and what they span may hold
     words of others.
     """
     starts = np.full(len(places), np.iinfo(np.int64).max, np.int64)
@@ -89,7 +89,7 @@ class Reader:
         return found
 
     def examples(self, groups: Sequence[Places]) -> list[list[Example]]:
-        """For each group of places the first ones that stand in different texts."""
+        """For each group of places the first ones that occur in different texts."""
         shown = []
         for places in groups:
             _, first = np.unique(self.texts(places), return_index=True)

@@ -136,7 +136,7 @@ def _bits(
 
 
 def within(whole: Scored, start: int, end: int) -> float:
-    """The mean bits of the tokens that stand in these characters; a token that only reaches into
+    """The mean bits of the tokens that occur in these characters; a token that only reaches into
     them counts too."""
     there = (whole.ends > start) & (whole.starts < end)
     return -_mean(whole.logprobs[there]) / math.log(2)

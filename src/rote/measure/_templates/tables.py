@@ -1,5 +1,5 @@
 """The templates themselves: what they are, what they read like, which set a source apart, and where
-they stand in one text or in all.
+they occur in one text or in all.
 
 Further tables of the measure `templates`, made once from its rows: nothing here is resampled.
 """
@@ -82,7 +82,7 @@ def template_tables(rows: Rows, comparison: Comparison, options: Options) -> dic
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """How often each n-gram stands in a source, and in how many of its texts."""
+    """How often each n-gram occurs in a source, and in how many of its texts."""
 
     counts: Integers
     texts: Integers
@@ -183,7 +183,7 @@ class _Listing:
         return [" ".join(items) for items in self.rows.windows.grams(self.rows.layer, numbers)]
 
     def everywhere(self) -> dict[int, dict[str, int]]:
-        """For every template how often it stands in each source."""
+        """For every template how often it occurs in each source."""
         wanted = np.unique(np.concatenate(list(self.chosen.values())))
         layer, found = self.rows.layer, self.rows.windows
         columns = {s: found.tally(layer, take)[0][wanted] for s, take in self.groups.items()}
@@ -268,7 +268,7 @@ class _Listing:
         return self.reader.matches(self.places(self.groups[source], numbers))
 
     def places(self, take: Take, numbers: Chosen) -> list[Integers]:
-        """Where each of the n-grams stands in these texts."""
+        """Where each of the n-grams occurs in these texts."""
         places, which = self.rows.windows.places(self.rows.layer, take, numbers)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which, minlength=len(numbers)))
@@ -276,7 +276,7 @@ class _Listing:
 
 
 def _furthest(z: Floats, texts: Integers) -> Chosen:
-    """The n-grams with the largest z above 0, among those that stand in more than one text."""
+    """The n-grams with the largest z above 0, among those that occur in more than one text."""
     there = np.flatnonzero((z > 0) & (texts >= _LEAST_TEXTS))
     return there[np.argsort(-z[there], kind="stable")][:_DISTINCTIVE]
 
@@ -317,7 +317,7 @@ def highlighted(rows: Rows, comparison: Comparison, options: Options) -> list[di
 def _standing(
     rows: Rows, take: Take, chosen: Chosen
 ) -> tuple[Integers, list[tuple[int, int, str, int]]]:
-    """Where templates stand in texts: places, and of each start, end, name and rank."""
+    """Where templates occur in texts: places, and of each start, end, name and rank."""
     names = [" ".join(gram) for gram in rows.windows.grams(rows.layer, chosen)]
     places, which = rows.windows.places(rows.layer, take, chosen)
     starts, ends = (ends.tolist() for ends in spans(rows.layer, places, rows.windows.n))

@@ -39,7 +39,7 @@ class Listing:
     kinds: int
 
     def counts(self, take: Take) -> Integers:
-        """How often each of them stands in these texts."""
+        """How often each of them occurs in these texts."""
         counts = np.zeros(self.kinds, np.int64)
         _count(self.grams, self.ends, take, counts)
         return counts
@@ -51,7 +51,7 @@ class Listing:
         return _listing(self.grams, starts_of(self.ends), self.ends, wanted, self.kinds, chosen)
 
     def occurrences(self, take: Take, chosen: Chosen) -> tuple[Integers, Integers]:
-        """In each text: how often any of these n-grams stands there, and how many different do."""
+        """In each text: how often any of these n-grams occurs there, and how many different do."""
         return _occurrences(self.grams, self.ends, take, chosen, self.kinds)
 
 
@@ -62,7 +62,7 @@ class Windows:
     Numbers follow the order of the items' strings, so that ties go to the smaller number.
     `numbers[p]` is the n-gram of the window that begins at item p, ONCE where there is none or
     where it stands nowhere else and could be no template. `first[g]` is the item at which n-gram
-    g stands first, `counts[g]` how often it stands in all texts.
+    g stands first, `counts[g]` how often it occurs in all texts.
     """
 
     n: int
@@ -108,7 +108,7 @@ class Windows:
     def tally(
         self, layer: Layer, take: Take, owners: Integers | None = None
     ) -> tuple[Integers, Integers]:
-        """How often each n-gram stands in these texts, and in how many of them.
+        """How often each n-gram occurs in these texts, and in how many of them.
 
         `owners`: whose a text is, where these are what is counted; an owner's follow each other.
         """
@@ -117,7 +117,7 @@ class Windows:
         return _tally(self.numbers, starts, ends, take, owners, len(self.counts))
 
     def places(self, layer: Layer, take: Take, chosen: Chosen) -> tuple[Integers, Integers]:
-        """The items at which these n-grams begin, in order, and which of `chosen` stands there."""
+        """The items at which these n-grams begin, in order, and which of `chosen` occurs there."""
         wanted = np.full(len(self.counts), -1, np.int64)
         wanted[chosen] = np.arange(len(chosen))
         items, _ = items_of(layer.text_starts[take], layer.text_ends[take])

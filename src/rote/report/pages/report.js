@@ -1,5 +1,5 @@
 // Sorting and copying of tables, saving of figures. Everything is in the page without it; what it
-// needs stands in the page as attributes (data-fields, data-v), and it makes no HTML from them.
+// needs is in the page as attributes (data-fields, data-v), and it makes no HTML from them.
 (function () {
   "use strict";
 

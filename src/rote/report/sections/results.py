@@ -150,7 +150,7 @@ def _templates(study: Report, result: Result) -> list[Block]:
     drawn, tables = figures(result), on_page(result)
     return [
         Said(
-            "A template is a sequence of parts of speech that stands again and again in the texts "
+            "A template is a sequence of parts of speech that recurs in the texts "
             "of a source; the words in it differ."
         ),
         _values(result),
@@ -204,7 +204,7 @@ def novelty(study: Report) -> Section | None:
         study,
         "novelty",
         "The longest copied runs, in their texts",
-        "Underlined: words that stand in the corpus in the same order; where, below the text.",
+        "Underlined: words that occur in the corpus in the same order; where, below the text.",
     )
     shown = [_values(result), *_notes(result), *figures(result).values(), *texts]
     blocks = [*_says(result), *shown, *on_page(result), *_own_tests(result)]

@@ -100,7 +100,7 @@ def grid_lines(
 ) -> Iterator[Text]:
     """Lines under headings, those of a group under its name, which takes no column from them.
 
-    The first `keys` columns (those before the first number) stand in every part.
+    The first `keys` columns (those before the first number) are in every part.
     """
     from rich.cells import cell_len
     from rich.text import Text

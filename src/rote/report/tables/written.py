@@ -173,7 +173,7 @@ def rows_as_csv(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def unrounded(value: Any) -> Any:
-    """As it stands in a cell: nothing where it is undefined, lists and objects as JSON."""
+    """As it is in a cell: nothing where it is undefined, lists and objects as JSON."""
     if hasattr(value, "item"):
         value = value.item()
     if value is None or (isinstance(value, float) and math.isnan(value)):

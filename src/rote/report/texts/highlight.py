@@ -35,7 +35,7 @@ class Mark:
     """Whose pattern it is; or template, cited, common, original, or copied (a run of words that the
     corpus holds)."""
     sources: Sequence[Mapping[str, Any]] = ()
-    """Where it stands elsewhere: document, author, excerpt, ..."""
+    """Where it occurs elsewhere: document, author, excerpt, ..."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Mark:
@@ -126,7 +126,7 @@ _LABEL_WIDTH = 60
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line on the terminal, and where each character of the text, and the end, stands in it:
+    """A line on the terminal, and where each character of the text, and the end, occurs in it:
     in cells (wide characters take two) and in shown characters (some are left out)."""
 
     start: int

@@ -140,7 +140,7 @@ def _first(traced: Trace) -> str:
 
 
 def _counts(span: Span) -> str:
-    """How often a span stands in the corpus, in words."""
+    """How often a span occurs in the corpus, in words."""
     found = f"{several(span.occurrences, 'time')} in {several(span.documents, 'document')}"
     return found + (f" by {several(span.authors, 'author')}" if span.authors else "")
 

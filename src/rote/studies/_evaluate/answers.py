@@ -108,7 +108,7 @@ _FORMS: dict[str, Callable[[Fields, Item], tuple[list[Pair], list[str]]]] = {
     "lambada": lambda fields, item: _after(str(fields["context"]), item.options),
     "lm-eval": _logs,
     "piqa": lambda fields, item: _after(f"Question: {fields['goal']}\nAnswer:", item.options),
-    # Partial evaluation: the option stands in the context, and the rest of the sentence, the same
+    # Partial evaluation: the option occurs in the context, and the rest of the sentence, the same
     # for all options, is scored.
     "winogrande": lambda fields, item: _filled(
         item.context, item.options, _BETWEEN + item.ending.strip()

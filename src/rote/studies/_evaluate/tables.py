@@ -79,7 +79,7 @@ def source(rows: Sequence[Row], level: float) -> SourceResult:
 
 
 def _base(row: Row) -> str:
-    """What the item of an answer was made from; its fields stand in the row."""
+    """What the item of an answer was made from; its fields are in the row."""
     return Item(row["id"], row["task"], "", (), None, meta=row).base
 
 

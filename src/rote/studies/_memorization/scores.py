@@ -200,11 +200,11 @@ class Frequencies:
     """How the corpus knows the right instance of each item: nan where it is too short."""
 
     copies: Floats
-    """How often the whole instance stands there."""
+    """How often the whole instance occurs there."""
     ips: Floats
     """Its popularity (1 to 10): the mean decile of its n-grams' counts."""
     held: Floats
-    """The share of its n-grams that stand there at all."""
+    """The share of its n-grams that occur there at all."""
 
 
 def member(item: Item, field: str) -> float:
@@ -254,7 +254,7 @@ def frequencies(
 
 
 def overlap_of_groups(members: Sequence[str], others: Sequence[str], n: int) -> Floats:
-    """For each of the others the share of its n-grams (of words, in lower case) that stand in a
+    """For each of the others the share of its n-grams (of words, in lower case) that occur in a
     member: without a corpus, what can be said about how alike the two groups are."""
     from rote.annotate import words
 

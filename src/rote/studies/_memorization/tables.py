@@ -214,7 +214,7 @@ def _membership(scored: Scoring) -> Iterator[Row]:
 
 
 def _overlap(scored: Scoring) -> Iterator[Row]:
-    """How much of members and others stands in the training data: what separates them for free."""
+    """How much of members and others occurs in the training data: what separates them for free."""
     if np.isnan(scored.member).all():
         return
     kinds = {"members": scored.member == 1, "others": scored.member == 0}
@@ -241,7 +241,7 @@ def _overlap_row(
 
 
 def _frequency(scored: Scoring) -> Iterator[Row]:
-    """Does a score go with how often the item stands in the corpus?"""
+    """Does a score go with how often the item occurs in the corpus?"""
     if scored.frequencies is None:
         return
     # Groups may be made by the frequency itself: only all items together vary in it then.

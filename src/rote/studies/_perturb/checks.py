@@ -128,7 +128,7 @@ def popularity(
 
 
 def counts_of(words: Sequence[str], backend: Backend, reporter: Reporter) -> NDArray[np.int64]:
-    """How often each word, or run of words, stands in the corpus."""
+    """How often each word, or run of words, occurs in the corpus."""
     layer = backend.tokenize(words, reporter)
     return np.asarray(
         backend.counts(Grams(layer.ids, layer.text_ends, layer.vocabulary), reporter), np.int64

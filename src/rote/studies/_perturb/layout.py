@@ -194,7 +194,7 @@ CHARTS = (
         weight="times",
         titles={"value": "log10(1 + occurrences in the corpus)", "items": "replacements"},
         rows=_frequencies,
-        says="How often the words and their synonyms stand in the corpus.",
+        says="How often the words and their synonyms occur in the corpus.",
     ),
     Chart(
         "similarity",

@@ -293,7 +293,7 @@ def difference(
     """How much larger the share of right answers is in the high half, and Newcombe's interval.
 
     Newcombe (1998), method 10: made of the Wilson intervals of the two shares, so it stays within
-    -1 and 1 and needs no drawing. Twins often stand in different halves: the interval is as many
+    -1 and 1 and needs no drawing. Twins often occur in different halves: the interval is as many
     times as wide as they make the error of the difference larger.
     """
     own = np.arange(len(correct))

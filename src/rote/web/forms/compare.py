@@ -1,6 +1,6 @@
 """What a comparison was asked for: in an address, in a job, and as what `make_report` takes.
 
-One comparison has one address; everything that stands there can be changed by hand.
+One comparison has one address; everything in it can be changed by hand.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def read(
 
 
 def filled(fields: Iterable[Field], given: Mapping[str, Any]) -> list[tuple[Field, str]]:
-    """Fields with what stands in them: what was given, or the default."""
+    """Fields with what is in them: what was given, or the default."""
     return [(f, written(given[f.name]) if f.name in given else f.default) for f in fields]
 
 
@@ -97,7 +97,7 @@ def pairs_of(form: FormData) -> list[tuple[str, str]]:
 
 
 def written(value: Any) -> str:
-    """A value as it stands in a form."""
+    """A value as it is in a form."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -164,7 +164,7 @@ def _offered(kind: type) -> Sequence[str] | None:
 
 
 class Form(Protocol):
-    """What was asked for: settings that stand in an address, in a job, and beside its result."""
+    """What was asked for: settings that are in an address, in a job, and beside its result."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     kind: ClassVar[str]

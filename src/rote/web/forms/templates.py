@@ -28,7 +28,7 @@ _USUAL = "source"
 
 @dataclass(frozen=True, slots=True)
 class TemplatesForm:
-    """Files by their keys, and settings as they stand in an address."""
+    """Files by their keys, and settings as they are in an address."""
 
     kind: ClassVar[str] = "templates"
     page: ClassVar[str] = "/templates/kept/{id}"

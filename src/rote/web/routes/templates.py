@@ -48,7 +48,7 @@ class TemplateRow(BaseModel):
     template: str
     count: int
     texts: int
-    counts: dict[str, int] = Field(description="How often it stands in each source")
+    counts: dict[str, int] = Field(description="How often it occurs in each source")
     share: float | None = Field(description="Share of the source's texts that hold it")
     log_odds: float | None
     p_corrected: float | None

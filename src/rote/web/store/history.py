@@ -173,7 +173,7 @@ class History:
     def entries(
         self, query: str = "", kind: str | None = None, limit: int = 50, offset: int = 0
     ) -> list[Entry]:
-        """The newest first; each word of the query stands in the title, a signature or a source."""
+        """The newest first; each word of the query occurs in the title, a signature or a source."""
         where, given = _where(query, kind)
         order = "order by made desc, rowid desc limit ? offset ?"
         with connected(self._store) as file:

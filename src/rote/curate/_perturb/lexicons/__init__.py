@@ -24,7 +24,7 @@ Frame = Literal["object", "clause", "alone"]
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """One synset that a word stands in.
+    """One synset that a word occurs in.
 
     `lemmas` are all of its lemmas as they are spelled, with spaces inside; `count` is how often
     the word was tagged with this sense by those who made the lexicon. `frames` are the kinds of
@@ -42,7 +42,7 @@ class Sense:
 
     @property
     def usable(self) -> tuple[str, ...]:
-        """The lemmas that can stand in a text: not *make up one's mind*."""
+        """The lemmas that can occur in a text: not *make up one's mind*."""
         return tuple(lemma for lemma in self.lemmas if not _BLANK.search(lemma))
 
 

@@ -44,7 +44,7 @@ def _definitions(folder: Path) -> dict[str, Path]:
         )
     synset, lemma = "02958343-n", b" car "
     if lemma not in _line(files["n"], synset):
-        raise OptionError(f"{files['n']} is not of WordNet 3.0: its synsets stand elsewhere")
+        raise OptionError(f"{files['n']} is not of WordNet 3.0: its synsets occur elsewhere")
     return files
 
 
