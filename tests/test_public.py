@@ -23,7 +23,7 @@ PUBLIC = [
     *("intervene", "judge", "lexical", "limit", "memorization", "novelty", "open_corpus"),
     *("open_index", "originality", "overlap", "perplexity", "perturb", "popularity"),
     *("precision_recall", "pseudo_summaries", "reina", "repetition_study", "report", "rouge"),
-    *("self_repetition", "semantic", "similarity", "style_memorization", "syntactic"),
+    *("self_repetition", "semantic", "similarity", "style", "style_memorization", "syntactic"),
     *("templates", "trace"),
 ]
 

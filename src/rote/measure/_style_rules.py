@@ -1,0 +1,480 @@
+"""Which words show one of Biber's features: rules over words, tags, labels and lemmas.
+
+The rules are those of pybiber 0.3.1 (docs/measures/style.md lists where not), written for both
+kinds of dependency labels: Universal Dependencies, and spaCy's. Every rule is a column of yes and
+no over all words, made from tables over the vocabulary and from the columns of the words beside;
+there is no loop over words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+
+import numpy as np
+
+from rote.core.array_types import Flags, Floats, Integers
+from rote.core.layer import Layer
+from rote.measure._style_features import FEATURES
+
+TYPES_AMONG = 400
+"""Different words are counted among so many, from the beginning of a text."""
+_BLOCK = 1 << 22
+"""Words at a time: some 100 columns of yes and no fit the memory."""
+_MARKS = str.maketrans("’‘`", "'''")
+_APART = ("obl:npmod", "obl:tmod", "obl:unmarked", "nmod:poss", "nmod:npmod", "nmod:unmarked")
+
+_PLACE = (
+    "aboard above abroad across alongside around behind below beneath beside inside near nearby "
+    "outside underneath"
+)
+_PLACE_ADVERBS = (
+    "ahead ashore astern away downhill downstairs downstream east far hereabouts indoors inland "
+    "inshore locally north nowhere outdoors overboard overland overseas south underfoot "
+    "underground uphill upstairs upstream west"
+)
+_TIME = (
+    "afterwards again earlier early eventually formerly immediately initially instantly late "
+    "lately later momentarily now nowadays once originally presently previously recently shortly "
+    "simultaneously soon subsequently"
+)
+_DAYS = "today to-day tomorrow to-morrow tonight to-night yesterday"
+_INDEFINITE = (
+    "anybody anyone anything everybody everyone everything nobody none nothing nowhere somebody "
+    "someone something"
+)
+_CONJUNCTS = (
+    "alternatively consequently conversely e.g. furthermore hence however i.e. instead likewise "
+    "moreover namely nevertheless nonetheless notwithstanding otherwise similarly therefore thus "
+    "viz."
+)
+_CONJUNCT_PHRASES = (
+    *("in comparison", "in contrast", "in particular", "in addition", "in conclusion"),
+    *("in consequence", "in sum", "in summary", "for example", "for instance", "by contrast"),
+    *("by comparison", "in any event", "in any case", "in other words", "as a result"),
+    *("as a consequence", "on the contrary", "on the other hand"),
+)
+_HEDGES = ("at about", "something like", "more or less", "sort of", "kind of")
+_DOWNTONERS = (
+    "almost barely hardly merely mildly nearly only partially partly practically scarcely slightly "
+    "somewhat"
+)
+_AMPLIFIERS = (
+    "absolutely completely definitely drastically enormously entirely extremely fully greatly "
+    "highly intensely perfectly strongly thoroughly totally utterly very"
+)
+_PUBLIC = (
+    "acknowledge add admit affirm agree allege announce argue assert bet boast certify claim "
+    "comment complain concede confess confide confirm contend convey declare deny disclose exclaim "
+    "explain forecast foretell guarantee hint insist maintain mention object predict proclaim "
+    "promise pronounce prophesy protest remark repeat reply report say state submit suggest swear "
+    "testify vow warn write"
+)
+_PRIVATE = (
+    "accept anticipate ascertain assume believe calculate check conclude conjecture consider "
+    "decide deduce deem demonstrate determine discern discover doubt dream ensure establish "
+    "estimate expect fancy fear feel find foresee forget gather guess hear hold hope imagine imply "
+    "indicate infer insure judge know learn mean note notice observe perceive presume presuppose "
+    "pretend prove realise realize reason recall reckon recognise recognize reflect remember "
+    "reveal see sense show signify suppose suspect think understand"
+)
+_SUASIVE = (
+    "agree allow arrange ask beg command concede decide decree demand desire determine enjoin "
+    "ensure entreat grant insist instruct intend move ordain order pledge pray prefer pronounce "
+    "propose recommend request require resolve rule stipulate suggest urge vote"
+)
+_SEEM = "seem appear"
+# Verbs after which a clause may lack its `that`.
+_SAYING = f"{_PUBLIC} {_PRIVATE} {_SUASIVE} {_SEEM}"
+_LINKING = "be seem appear become remain look feel sound act get turn prove"
+_NO_NOMINALIZATIONS = (
+    "apartment apartments attention business businesses capacities capacity cities city comment "
+    "comments condition conditions document documents edition editions element elements "
+    "environment environments experiment experiments fiction fictions function functions humanity "
+    "identities identity mention mentions moment moments motion motions nation nations notion "
+    "notions pity position positions qualities quality section sections solution solutions station "
+    "stations tradition traditions universities university witness witnesses"
+)
+_NO_GERUNDS = (
+    "according anything beijing bing bings boeing bring ceiling ceilings cling clings darling ding "
+    "dings during evening evenings everything fling flings inning innings irving king kings "
+    "morning mornings nothing notwithstanding offspring offsprings outstanding ping pings ring "
+    "rings sing sings something spring springs sterling sting stings string strings thanksgiving "
+    "thanksgivings thing things wedding wing wings wrongdoing wyoming"
+)
+_NOMINAL = ("tion", "tions", "ment", "ments", "ness", "nesses", "ity", "ities")
+# What Universal Dependencies call a mark before -ing, and spaCy a preposition.
+_BEFORE_ING = "of for by in from with without at on about through into upon against over"
+
+
+def _plain(word: str) -> str:
+    return word.lower().translate(_MARKS)
+
+
+def _letters(word: str) -> bool:
+    return word.isascii() and word.isalpha()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The layers, with what was found out about their vocabularies."""
+
+    word: Layer
+    tag: Layer
+    upos: Layer
+    dep: Layer
+    lemma: Layer
+    tables: dict[tuple[str, str], Flags] = field(default_factory=dict, init=False)
+
+    @property
+    def universal(self) -> bool:
+        """Whether labels are those of Universal Dependencies; spaCy's root is in capitals."""
+        return "ROOT" not in self.dep.vocabulary
+
+    def table(self, layer: str, what: str, is_it: Callable[[str], bool]) -> Flags:
+        """Of every entry of a vocabulary whether it is `what`."""
+        if (layer, what) not in self.tables:
+            column: Layer = getattr(self, layer)
+            found = np.fromiter(map(is_it, column.vocabulary), bool, len(column.vocabulary))
+            self.tables[layer, what] = found
+        return self.tables[layer, what]
+
+
+class Tokens:
+    """The words of some texts that follow each other: which are this, which are beside that."""
+
+    def __init__(self, columns: Columns, first: int, last: int) -> None:
+        word = columns.word
+        self.columns, self.texts = columns, last - first
+        starts, ends = word.text_starts[first:last], word.text_ends[first:last]
+        self.place = slice(int(starts[0]), int(ends[-1])) if last > first else slice(0, 0)
+        self.size = self.place.stop - self.place.start
+        self.text = np.repeat(np.arange(last - first), ends - starts)
+        self.starts = starts - self.place.start
+
+    def its(self, layer: str, what: str, is_it: Callable[[str], bool]) -> Flags:
+        column: Layer = getattr(self.columns, layer)
+        return self.columns.table(layer, what, is_it)[column.ids[self.place]]
+
+    def any_of(self, layer: str, entries: str) -> Flags:
+        return self.its(layer, entries, frozenset(entries.split()).__contains__)
+
+    def words(self, entries: str) -> Flags:
+        """Words in small letters; what is labelled as punctuation is none."""
+        known = frozenset(entries.split())
+        return self.its("word", f"plain {entries}", lambda w: _plain(w) in known) & ~self.mark
+
+    def verbs(self, lemmas: str) -> Flags:
+        return self.any_of("lemma", lemmas) & self.tagged("V") & ~self.mark
+
+    def tags(self, entries: str) -> Flags:
+        return self.any_of("tag", entries)
+
+    def tagged(self, *starts: str) -> Flags:
+        return self.its("tag", f"starts {starts}", lambda tag: tag.startswith(starts))
+
+    def pos(self, entries: str) -> Flags:
+        return self.any_of("upos", entries)
+
+    def role(self, universal: str, others: str) -> Flags:
+        return self.any_of("dep", universal if self.columns.universal else others)
+
+    @property
+    def mark(self) -> Flags:
+        return self.any_of("dep", "punct")
+
+    def at(self, step: int, flags: Flags, outside: bool = False) -> Flags:
+        """The same of the word so many behind (or ahead, below 0) in its text."""
+        found = np.full(self.size, outside)
+        if abs(step) < self.size:
+            here, there = (slice(None, -step), slice(step, None))
+            if step < 0:
+                here, there = slice(-step, None), slice(None, step)
+            same = self.text[here] == self.text[there]
+            found[here] = np.where(same, flags[there], outside)
+        return found
+
+    def phrase(self, phrase: str) -> Flags:
+        """Where these words begin that follow each other."""
+        first, *rest = phrase.split()
+        found = self.words(first)
+        for step, word in enumerate(rest, 1):
+            found &= self.at(step, self.words(word))
+        return found
+
+    def phrases(self, phrases: tuple[str, ...]) -> Flags:
+        return reduce(or_, map(self.phrase, phrases))
+
+    def count(self, flags: Flags) -> Integers:
+        return np.bincount(self.text[flags], minlength=self.texts).astype(np.int64)
+
+    def sentence_place(self) -> Integers:
+        """How many words of its sentence come before a word."""
+        begins = np.zeros(self.size, bool)
+        begins[self.starts[self.starts < self.size]] = True
+        ends = self.columns.word.sentence_ends
+        if ends is not None:
+            inner = ends[(ends > self.place.start) & (ends < self.place.stop)]
+            begins[inner - self.place.start] = True
+        numbers = np.arange(self.size)
+        return numbers - np.maximum.accumulate(np.where(begins, numbers, 0))
+
+
+def rates(columns: Columns, block: int = _BLOCK) -> tuple[Floats, Integers]:
+    """By text and feature how often in 1,000 words; and the words of each text."""
+    ends = columns.word.text_ends
+    found: list[Floats] = [np.empty((0, len(FEATURES)))]
+    words: list[Integers] = [np.empty(0, np.int64)]
+    first = 0
+    while first < len(ends):
+        start = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, start + block, side="right")))
+        part, own = _rates(Tokens(columns, first, last))
+        found.append(part)
+        words.append(own)
+        first = last
+    return np.concatenate(found), np.concatenate(words)
+
+
+def _rates(tokens: Tokens) -> tuple[Floats, Integers]:
+    is_word = tokens.its("word", "word", lambda word: any(map(str.isalnum, word)))
+    words = tokens.count(is_word)
+    counts = counted(tokens)
+    per_thousand = np.where(words > 0, 1000 / np.maximum(words, 1), np.nan)
+    own = {name: np.multiply(found, per_thousand) for name, found in counts.items()}
+    own["type_token"] = _types(tokens, is_word, words)
+    own["word_length"] = _lengths(tokens)
+    return np.stack([own[feature.name] for feature in FEATURES], axis=1), words
+
+
+def _types(tokens: Tokens, is_word: Flags, words: Integers) -> Floats:
+    """Different words among the first 400, in percent; undefined where a text has fewer."""
+    vocabulary = tokens.columns.word.vocabulary
+    seen: dict[str, int] = {}
+    plain = np.array([seen.setdefault(_plain(w), len(seen)) for w in vocabulary], np.int64)
+    text = tokens.text[is_word]
+    before = np.cumsum(words) - words
+    early = np.arange(len(text)) - before[text] < TYPES_AMONG
+    ids = plain[tokens.columns.word.ids[tokens.place][is_word][early]] if len(plain) else text
+    pairs = np.unique(text[early] * max(len(seen), 1) + ids)
+    types = np.bincount(pairs // max(len(seen), 1), minlength=tokens.texts)
+    return np.where(words >= TYPES_AMONG, types * 100 / TYPES_AMONG, np.nan)
+
+
+def _lengths(tokens: Tokens) -> Floats:
+    """Mean letters of the words that are letters alone."""
+    plain = tokens.its("word", "letters", _letters)
+    vocabulary = tokens.columns.word.vocabulary
+    lengths = np.fromiter(map(len, vocabulary), np.int64, len(vocabulary))
+    own = lengths[tokens.columns.word.ids[tokens.place]] if len(lengths) else tokens.text
+    total = np.bincount(tokens.text[plain], own[plain], tokens.texts)
+    count = tokens.count(plain)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def counted(t: Tokens) -> Mapping[str, Integers]:
+    """How often each text has each feature that is counted."""
+    found = {name: t.count(flags) for name, flags in _shown(t).items()}
+    nouns, taken = t.count(_nouns(t)), t.count(_gerunds(t) & t.pos("NOUN"))
+    found["nouns"] = np.maximum(nouns - taken - found["nominalizations"], 0)
+    relatives = found["wh_subject_relatives"] + found["wh_object_relatives"]
+    found["wh_clauses"] = np.maximum(found["wh_clauses"] - relatives, 0)
+    return found
+
+
+def _shown(t: Tokens) -> dict[str, Flags]:
+    return {**_lists(t), **_verbs(t), **_clauses(t), **_phrases(t)}
+
+
+def _lists(t: Tokens) -> dict[str, Flags]:
+    """Features that are lists of words."""
+    after_mark = t.at(-1, t.mark)
+    adverb, adjective, verb = t.tagged("R"), t.tagged("JJ"), t.tagged("V") & ~t.mark
+    doing = t.words("do does doing did") & t.tagged("VB") & t.at(1, verb)
+    so = t.words("so") & t.at(1, adjective & ~t.words("more most"))
+    a_lot = t.phrase("a lot") & ~t.at(-1, t.words("such"))
+    emphatics = t.words("just really most more") | a_lot | so | doing
+    emphatics |= t.phrases(("for sure", "such a")) | (t.words("real") & t.at(1, adjective))
+    own = t.tagged("PRP")
+    negated = t.its("word", "n't", lambda word: _plain(word).endswith("n't")) & ~t.mark
+    apostrophe = t.its("word", "apostrophe", lambda word: "'" in _plain(word))
+    modal = t.tags("MD")
+    would = t.its("word", "'d 'll", lambda word: _plain(word).endswith(("'d", "'ll")))
+    return {
+        "place_adverbials": (t.words(_PLACE) & (adverb | t.tags("IN")))
+        | (t.words(_PLACE_ADVERBS) & adverb),
+        "time_adverbials": (t.words(_TIME) & adverb) | t.words(_DAYS),
+        "first_person": t.words("i me us my we our myself ourselves") & own,
+        "second_person": t.words("you your yourself yourselves thy thee thyself thou") & own,
+        "third_person": own
+        & t.words("she he they her him them his their himself herself themselves"),
+        "it": t.words("it its itself") & own,
+        "indefinite_pronouns": t.words(_INDEFINITE),
+        "there": t.words("there") & t.tags("EX"),
+        "infinitives": t.words("to") & t.tags("TO"),
+        "though": t.words("though although tho") & t.tags("IN"),
+        "if": t.words("if unless") & t.tags("IN"),
+        "adverbs": (t.tagged("RB") | t.tags("WRB")) & ~t.mark,
+        "conjuncts": t.words(_CONJUNCTS)
+        | t.phrases(_CONJUNCT_PHRASES)
+        | (t.words("else altogether rather") & after_mark),
+        "downtoners": t.words(_DOWNTONERS),
+        "hedges": t.words("maybe") | t.phrases(_HEDGES),
+        "amplifiers": t.words(_AMPLIFIERS) | (t.words("altogether") & ~after_mark),
+        "emphatics": emphatics,
+        "discourse_particles": t.words("well now anyhow anyways") & after_mark,
+        "possibility_modals": t.words("can ca may might could") & modal,
+        "necessity_modals": t.words("ought should must") & modal,
+        "predictive_modals": (t.words("will would shall wo sha") | would) & modal,
+        "contractions": negated | (apostrophe & (verb | modal) & ~t.mark),
+        "synthetic_negation": (t.words("no") & t.at(1, t.tagged("J", "N")))
+        | t.words("neither nor"),
+        "analytic_negation": t.words("not") | negated,
+    }
+
+
+def _verbs(t: Tokens) -> dict[str, Flags]:
+    """Tense, aspect, voice, and lists of verbs."""
+    auxiliary = t.role("aux aux:pass", "aux auxpass")
+    be, passive = t.any_of("lemma", "be"), t.role("aux:pass", "auxpass")
+    by = t.at(2, t.words("by")) | t.at(3, t.words("by"))
+    adverb, verb, rb = t.pos("ADV"), t.pos("VERB"), t.tags("RB")
+    split = t.at(1, rb) & (t.at(2, t.tags("VB")) | (t.at(2, rb) & t.at(3, t.tags("VB"))))
+    apart = t.at(1, adverb) & (t.at(2, verb) | (t.at(2, adverb) & t.at(3, verb)))
+    return {
+        "past_tense": t.tags("VBD") & ~t.mark,
+        "perfect_aspect": t.any_of("lemma", "have") & auxiliary,
+        "present_tense": t.tags("VBZ VBP") & ~t.mark,
+        "do_as_verb": t.any_of("lemma", "do") & ~auxiliary,
+        "agentless_passives": passive & ~by,
+        "by_passives": passive & by,
+        "be_main_verb": be & t.tags("VBD VBP VBZ") & ~auxiliary,
+        "public_verbs": t.verbs(_PUBLIC),
+        "private_verbs": t.verbs(_PRIVATE),
+        "suasive_verbs": t.verbs(_SUASIVE),
+        "seem": t.verbs(_SEEM),
+        "split_infinitives": t.tags("TO") & split,
+        "split_auxiliaries": auxiliary & apart,
+    }
+
+
+def _clauses(t: Tokens) -> dict[str, Flags]:
+    """Complements, relative clauses, participles, subordination."""
+    that, who, verb = t.words("that"), t.tagged("W"), t.pos("VERB")
+    subject = t.role("nsubj nsubj:pass nsubj:outer", "nsubj nsubjpass")
+    plain_subject = t.role("nsubj nsubj:outer", "nsubj")
+    complement = that & t.pos("SCONJ")
+    noun = t.its("tag", "noun", lambda tag: tag.startswith(("N", "CD")) or "DT" in tag)
+    mark = t.pos("PUNCT")
+    asked = t.at(-2, t.any_of("lemma", "ask tell"))
+    behind = t.at(-1, noun) | (t.at(-1, mark) & t.at(-2, noun) & t.words("who"))
+    relative = who & ~asked & behind & ~that
+    participle = t.role("advcl ccomp", "advcl ccomp") & t.at(-1, t.mark, outside=True)
+    reduced = t.role("acl", "acl") & t.at(-1, t.pos("NOUN"))
+    excluded = "because if unless though although tho that"
+    excluded += f" {_BEFORE_ING}" if t.columns.universal else ""
+    question = t.at(-1, mark) | t.at(-2, mark) | (t.sentence_place() <= 1)
+    followed = (
+        t.at(1, plain_subject & ~t.tags("WP")) & t.at(2, verb & ~t.tags("VBG"))
+        | t.at(1, t.tags("DT")) & t.at(2, plain_subject) & t.at(3, verb)
+        | t.at(1, t.tags("DT"))
+        & t.at(2, t.any_of("dep", "amod"))
+        & t.at(3, plain_subject)
+        & t.at(4, verb)
+    )
+    return {
+        "wh_questions": who & ~t.pos("DET") & t.at(1, t.any_of("dep", "aux")) & question,
+        "that_verb_complements": complement & t.at(-1, verb),
+        "that_adjective_complements": complement & t.at(-1, t.pos("ADJ")),
+        "wh_clauses": who & ~t.words("which") & t.at(-1, verb),
+        "present_participial_clauses": t.tags("VBG") & participle,
+        "past_participial_clauses": t.tags("VBN") & participle,
+        "past_participial_relatives": t.tags("VBN") & reduced,
+        "present_participial_relatives": t.tags("VBG") & reduced,
+        "that_subject_relatives": that & subject & t.at(-1, noun),
+        "that_object_relatives": that & t.role("obj", "dobj") & t.at(-1, noun),
+        "wh_subject_relatives": relative & subject,
+        "wh_object_relatives": relative & (t.role("obj iobj", "dobj") | _governed(t)),
+        "pied_piping": t.at(-1, t.tags("IN")) & t.words("who whom whose which") & who,
+        "sentence_relatives": t.words("which") & t.at(-1, mark),
+        "because": t.words("because") & t.at(1, ~t.words("of")),
+        "other_subordinators": t.pos("SCONJ") & t.any_of("dep", "mark") & ~t.words(excluded),
+        "that_deletion": t.any_of("lemma", _SAYING) & verb & followed,
+    }
+
+
+def _phrases(t: Tokens) -> dict[str, Flags]:
+    """Nouns, adjectives, prepositions, coordination."""
+    object_ = t.role("obj", "dobj") | _governed(t)
+    subject = t.role("nsubj nsubj:pass nsubj:outer", "nsubj nsubjpass")
+    demonstrative = t.words("that this these those")
+    noun = t.its("tag", "noun", lambda tag: tag.startswith(("N", "CD")) or "DT" in tag)
+    adjective = t.pos("ADJ")
+    whole = adjective & ~_hyphened(t)
+    comma = t.its("word", "comma", lambda word: word == ",")
+    joined = [t.at(1, t.pos(kind)) & t.at(-1, t.pos(kind)) for kind in _JOINED]
+    attributive = t.at(1, t.pos("NOUN ADJ")) | (t.at(1, comma) & t.at(2, adjective))
+    linked = t.at(-1, t.pos("VERB AUX") & t.any_of("lemma", _LINKING))
+    stranded, preposition = _prepositions(t)
+    plain_subject = t.role("nsubj nsubj:outer", "nsubj")
+    clause = reduce(or_, (t.at(step, plain_subject) for step in (1, 2, 3)))
+    return {
+        "demonstrative_pronouns": t.tags("DT")
+        & ~t.at(-1, noun)
+        & (subject | object_)
+        & demonstrative,
+        "nominalizations": _nominalizations(t),
+        "gerunds": _gerunds(t),
+        "prepositions": preposition,
+        "attributive_adjectives": whole & attributive,
+        "predicative_adjectives": whole & linked & t.at(1, ~t.pos("NOUN ADJ ADV")),
+        "demonstratives": demonstrative & t.any_of("dep", "det"),
+        "stranded_prepositions": stranded,
+        "phrasal_coordination": t.tags("CC") & reduce(or_, joined),
+        "clausal_coordination": t.tags("CC") & ~t.role("root", "ROOT") & clause,
+    }
+
+
+_JOINED = ("NOUN", "VERB", "ADJ", "ADV")
+
+
+def _governed(t: Tokens) -> Flags:
+    """What a preposition governs."""
+    if not t.columns.universal:
+        return t.any_of("dep", "pobj")
+    return t.its(
+        "dep", "governed", lambda dep: dep.split(":")[0] in ("obl", "nmod") and dep not in _APART
+    )
+
+
+def _prepositions(t: Tokens) -> tuple[Flags, Flags]:
+    """Those left behind, and all."""
+    ends = t.at(1, t.its("tag", "mark", lambda tag: len(tag) == 1 and not tag.isalnum()))
+    if not t.columns.universal:
+        every = t.any_of("dep", "prep")
+        return t.tags("IN") & every & ends, every
+    own = t.pos("ADP") & ~t.any_of("dep", "compound:prt fixed")
+    stranded = t.tags("IN") & own & ends
+    before = t.words(_BEFORE_ING) & t.any_of("dep", "mark") & t.at(1, t.tags("VBG"))
+    return stranded, (own & t.any_of("dep", "case")) | stranded | before
+
+
+def _hyphened(t: Tokens) -> Flags:
+    return t.its("word", "-", lambda word: "-" in word)
+
+
+def _nouns(t: Tokens) -> Flags:
+    return t.pos("NOUN PROPN") & ~_hyphened(t)
+
+
+def _nominalizations(t: Tokens) -> Flags:
+    formed = t.its("word", "nominal", lambda word: word.lower().endswith(_NOMINAL))
+    return t.pos("NOUN") & formed & ~t.words(_NO_NOMINALIZATIONS)
+
+
+def _gerunds(t: Tokens) -> Flags:
+    formed = t.its("word", "ing", lambda word: word.lower().endswith(("ing", "ings")))
+    used = t.role("nsubj nsubj:pass nsubj:outer obj", "nsubj nsubjpass dobj") | _governed(t)
+    return formed & used & ~t.words(_NO_GERUNDS)

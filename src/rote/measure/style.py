@@ -1,0 +1,284 @@
+"""In which way texts are written: Biber's 67 features and six dimensions.
+
+Biber (1988) counts 67 features of grammar and vocabulary (past tense, contractions, passives, that-
+clauses, hedges, ...) and finds six dimensions along which kinds of English differ, such as involved
+or informational, narrative or not. Each feature is how often it occurs in 1,000 words of a text,
+but for the share of different words among the first 400 and the mean length of words; a source has
+the mean over its texts. A dimension adds up features, each standardized by the mean and standard
+deviation of Biber's texts.
+
+Direction: none. Length: a rate does not move with the length of texts, but in short ones it is
+uneven, and a rare feature then moves a dimension far: --common leaves those out. Texts of fewer
+than 400 words have no share of different words, and dimension 1 takes it as average, so that
+dimension is also given at equal length.
+
+Features are found by rules over tags, dependency labels and lemmas, those of the package pybiber
+but for what the documentation lists. So they are as good as the annotator, and dimensions of two
+annotators do not compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from rote.compare.intervals import around, mean, mean_error
+from rote.core.array_types import Floats, Integers
+from rote.core.chart import Chart
+from rote.core.metric import (
+    Comparison,
+    Metric,
+    Value,
+    Work,
+    check_options,
+    members,
+    option,
+)
+from rote.core.record import Headline
+from rote.core.result import Result, Row
+from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Pivot, Rows, Table, defined, distinct
+from rote.measure._means import per_text, reduce, said_of, standard_errors
+from rote.measure._style_features import DIMENSIONS, FEATURES, dimensions
+from rote.measure._style_rules import TYPES_AMONG
+
+_WORD = Need("word", spans=True)
+_NEEDS = (_WORD, Need("pos"), Need("upos"), Need("dep"), Need("lemma"))
+_NAMES = (*(one.name for one in DIMENSIONS), *(one.name for one in FEATURES))
+_DRAWN = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `style`."""
+
+    common: bool = option(
+        False,
+        "dimensions without features that Biber's texts have less than once in 1,000 words: "
+        "steadier for short texts",
+    )
+    tested: Literal["all", "dimensions"] = option(
+        "all",
+        "what is tested against the reference: dimensions and features, or dimensions alone, so "
+        "that the correction is for fewer tests (as in a report)",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StyleRows:
+    """Of each text its words, and a column for each dimension and feature."""
+
+    words: Integers
+    columns: Floats
+    scores: Mapping[str, Floats] = field(default_factory=dict)
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    found = [
+        Value(one.name, one.title, "neither", "length" if number == 0 else "neither")
+        for number, one in enumerate(DIMENSIONS)
+    ]
+    tested = options.tested == "all"
+    found += [Value(one.name, one.title, "neither", "neither", tested=tested) for one in FEATURES]
+    return tuple(found)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return _NEEDS
+
+
+def rows(sample: Sample, options: Options, work: Work) -> StyleRows:
+    from rote.measure._style_rules import Columns, rates
+
+    word, pos, upos, dep, lemma = (sample.layer(need) for need in _NEEDS)
+    features, words = rates(Columns(word, pos, upos, dep, lemma))
+    columns = np.concatenate((dimensions(features, options.common), features), axis=1)
+    return StyleRows(words, columns, dict(zip(_NAMES, columns.T)))
+
+
+def many(
+    rows: StyleRows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """`reduce` of many groups: sums of columns as one product."""
+    wanted = [number for number, name in enumerate(_NAMES) if name in names]
+    every, held = members(takes)
+    own = rows.columns[every][:, wanted]
+    known = ~np.isnan(own)
+    count = known.T.astype(np.float64) @ held
+    total = np.where(known, own, 0.0).T @ held
+    means = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return {_NAMES[number]: means[place] for place, number in enumerate(wanted)}
+
+
+def notes(rows: StyleRows, take: Take, options: Options) -> list[str]:
+    words = rows.words[take]
+    said = f"texts have fewer than {TYPES_AMONG} words, so no share of different words"
+    return [
+        *said_of(words == 0, "texts without words are left out"),
+        *said_of((words > 0) & (words < TYPES_AMONG), said),
+    ]
+
+
+def tables(
+    rows: StyleRows, comparison: Comparison, options: Options
+) -> Mapping[str, Sequence[Row]]:
+    """All features of all sources, and how far each source is from the reference."""
+    level, reference = comparison.level, comparison.reference
+    features, apart = [], []
+    for source, take in comparison.groups.items():
+        for one in FEATURES:
+            own = rows.scores[one.name][take]
+            rate = mean(own)
+            low, high = around(rate, mean_error(own), level)
+            row = {"source": source, "feature": one.name, "number": one.number}
+            row |= {"title": one.title, "example": one.example}
+            features.append(row | {"rate": rate, "low": low, "high": high})
+            if reference is not None and source != reference:
+                theirs = rows.scores[one.name][comparison.groups[reference]]
+                apart.append(
+                    {
+                        "source": source,
+                        "feature": one.name,
+                        "title": one.title,
+                        "rate": rate,
+                        "reference_rate": mean(theirs),
+                        **_difference(own, theirs, level),
+                    }
+                )
+    return {"features": features, **({"apart": apart} if apart else {})}
+
+
+def _difference(ours: Floats, theirs: Floats, level: float) -> dict[str, float | bool]:
+    """The difference of two means in standard deviations of texts, and whether it holds when all
+    features are looked at."""
+    ours, theirs = ours[~np.isnan(ours)], theirs[~np.isnan(theirs)]
+    n, m = len(ours), len(theirs)
+    found = {"difference": np.nan, "low": np.nan, "high": np.nan}
+    if min(n, m) < 2:
+        return {**found, "unsure": True}
+    spread = np.sqrt(((n - 1) * ours.var(ddof=1) + (m - 1) * theirs.var(ddof=1)) / (n + m - 2))
+    if not spread:
+        return {**found, "unsure": True}
+    d = float((ours.mean() - theirs.mean()) / spread)
+    error = float(np.sqrt((n + m) / (n * m) + d * d / (2 * (n + m))))
+    low, high = around(d, error, level)
+    wide = NormalDist().inv_cdf(1 - (1 - (level or 0.95)) / 2 / len(FEATURES))
+    return {"difference": d, "low": low, "high": high, "unsure": abs(d) < wide * error}
+
+
+def _apart(shown: Rows, result: Result) -> Rows:
+    """Of each source the features that set it apart most, from more to less."""
+    found: list[Row] = []
+    for source in distinct(shown, "source"):
+        own = [row for row in shown if row["source"] == source and defined(row["difference"])]
+        most = sorted(own, key=lambda row: -abs(row["difference"]))[:_DRAWN]
+        found += sorted(most, key=lambda row: -row["difference"])
+    return found
+
+
+_LAYOUT = (
+    Table(
+        "apart",
+        "Features that set a source apart",
+        (
+            Column("source"),
+            Column("title", "feature"),
+            Column("rate", "per 1,000", "number", 2),
+            Column("reference_rate", "of the reference", "number", 2),
+            Column("difference", kind="number", decimals=2, signed=True, ends=("low", "high")),
+        ),
+        said="difference in standard deviations of texts",
+        rows=_apart,
+        by="source",
+        limit=6,
+        first=lambda rows, count: [*rows[: count // 2], *rows[-(count // 2) :]],
+    ),
+    Table(
+        "features",
+        "Features",
+        (
+            Column("number", "", "count"),
+            Column("title", "feature"),
+            Column("example", "for example", "text"),
+        ),
+        said="in 1,000 words, means over texts",
+        pivot=Pivot("source", Column("rate", kind="number", decimals=2, ends=("low", "high"))),
+        limit=0,
+    ),
+)
+
+
+def method(s: Mapping[str, str]) -> str:
+    without = " (those of Biber's texts less than once in 1,000 words left out)"
+    return (
+        "Style is described by the 67 features of Biber (1988), in 1,000 words of a text, and by "
+        "his six dimensions, sums of features standardized by the means and standard deviations "
+        f"of his corpus{without if s['common'] == 'True' else ''}; values are means over texts"
+    )
+
+
+METRIC = Metric(
+    name="style",
+    title="Style",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    many=many,
+    citation=(
+        "Biber (1988), Variation across Speech and Writing; Brown (2025), pybiber, a Python "
+        "package for Biber's features; Nini (2019), The Multi-Dimensional Analysis Tagger"
+    ),
+    match="words",
+    standard_errors=standard_errors,
+    per_text=per_text,
+    notes=notes,
+    tables=tables,
+    layout=_LAYOUT,
+    charts=(
+        Chart(
+            "apart",
+            "Features that set a source apart",
+            table="apart",
+            x="difference",
+            y="title",
+            panel=("source",),
+            ends=("low", "high"),
+            titles={"difference": "difference from the reference, in standard deviations"},
+            rule=0.0,
+            hollow="unsure",
+            rows=_apart,
+            says="For each source the features whose rates differ most from the reference's, in "
+            "standard deviations of texts, with intervals. Right: more in the source. Hollow "
+            "points may be chance among so many features.",
+        ),
+    ),
+    says="In which way the texts are written: features of grammar and vocabulary.",
+    section="patterns",
+    place=40,
+    main=("dimension_1", "dimension_2"),
+    headlines=(
+        Headline(
+            *("dimension_1", "involved style"),
+            *("writes in a more involved way", "writes in a more informational way"),
+            "Biber's dimension 1",
+            ratio=False,
+        ),
+        Headline(
+            *("dimension_2", "narrative style"),
+            *("writes more narratively", "writes less narratively"),
+            "Biber's dimension 2",
+            ratio=False,
+        ),
+    ),
+    method=method,
+    report=lambda asked: {"tested": "dimensions"},
+)
