@@ -127,6 +127,12 @@ class Columns:
     dep: Layer
     lemma: Layer
     tables: dict[tuple[str, str], Flags] = field(default_factory=dict, init=False)
+    places: dict[str, list[int]] = field(default_factory=dict, init=False)
+    """By word in small letters the places of its spellings in the vocabulary."""
+
+    def __post_init__(self) -> None:
+        for place, word in enumerate(self.word.vocabulary):
+            self.places.setdefault(_plain(word), []).append(place)
 
     @property
     def universal(self) -> bool:
@@ -140,6 +146,16 @@ class Columns:
             found = np.fromiter(map(is_it, column.vocabulary), bool, len(column.vocabulary))
             self.tables[layer, what] = found
         return self.tables[layer, what]
+
+    def listed(self, entries: str) -> Flags:
+        """Of every word of the vocabulary whether it is one of these, in small letters."""
+        key = ("word", f"plain {entries}")
+        if key not in self.tables:
+            found = np.zeros(len(self.word.vocabulary), bool)
+            own = [n for entry in entries.split() for n in self.places.get(entry, ())]
+            found[own] = True
+            self.tables[key] = found
+        return self.tables[key]
 
 
 class Tokens:
@@ -163,8 +179,7 @@ class Tokens:
 
     def words(self, entries: str) -> Flags:
         """Words in small letters; what is labelled as punctuation is none."""
-        known = frozenset(entries.split())
-        return self.its("word", f"plain {entries}", lambda w: _plain(w) in known) & ~self.mark
+        return self.columns.listed(entries)[self.columns.word.ids[self.place]] & ~self.mark
 
     def verbs(self, lemmas: str) -> Flags:
         return self.any_of("lemma", lemmas) & self.tagged("V") & ~self.mark
