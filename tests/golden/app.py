@@ -122,6 +122,7 @@ def _comparing(app: App) -> None:
     app.get(f"{place}/texts/values.csv", place=0)
     other = {**asked, "measure": "lexical", "lexical.window": "20"}
     again = app.worked(app.post("/compare", other), "two")
+    app.client.get(again)  # so that it is drawn, and the first page can show it
     ids = [one.rpartition("/")[2] for one in (place, again)]
     app.get("/history/compare", id=ids)
     app.post("/history/delete", {"id": ids[1]})
