@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from rote.core.progress import Reporter
 from rote.models.options import ModelOptions
 from rote.models.tokens.encoding import Encoded, decoded, without_gaps
 from rote.models.windows import Window, Writing
+from rote.run import cores
 
 _LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx")
 _UNKNOWN_LENGTH = 2048
@@ -133,6 +135,9 @@ def libraries() -> tuple[Any, Any]:
     except ImportError as error:
         package = "torch" if error.name == "torch" else "transformers"
         raise MissingExtra(package, "lm", "A model of transformers") from None
+    # The one thread that the shell leaves numpy's BLAS (`cli/main.py`) would be torch's too.
+    if "OMP_NUM_THREADS" not in os.environ and torch.get_num_threads() != cores():
+        torch.set_num_threads(cores())
     return torch, transformers
 
 
