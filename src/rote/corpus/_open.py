@@ -25,7 +25,7 @@ from rote.corpus._paths import (
     short_names,
     suffixes,
 )
-from rote.corpus._select import Joined
+from rote.corpus._select import Joined, none_fulfils
 from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard
 from rote.corpus._streams import STDIN, check_encoding, raw_pieces, sniff, spool, spool_stdin
 from rote.corpus.memory import Frame, length, rows_of
@@ -185,12 +185,9 @@ def _check_where(corpus: Corpus) -> None:
     if any(shard.read().documents for shard in corpus.shards()):
         return
     everything = Corpus(corpus.parts, replace(corpus.options, where=()))
-    fields = next((", ".join(document.meta) for document in everything), "none")
-    raise InputError(
-        f"no record fulfils {' and '.join(corpus.options.where)} (fields: {fields})",
-        file=_several([part.origin.file for part in corpus.parts]),
-        remedy="Change --where, or leave it out",
-    )
+    fields = next((document.meta for document in everything), ())
+    files = _several([part.origin.file for part in corpus.parts])
+    raise none_fulfils(corpus.options.where, fields, files)
 
 
 def joined(files: Sequence[str], field: str) -> Joined:

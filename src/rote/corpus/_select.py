@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -68,6 +68,15 @@ def _condition(text: str) -> Condition:
     if sign in _COMPARE and _number(value) is None:
         raise OptionError(f"--where {text!r}: {sign} compares with a number, not with {value!r}")
     return Condition(field, sign, (value,) if sign in _COMPARE else tuple(value.split("|")))
+
+
+def none_fulfils(where: Iterable[str], fields: Iterable[object], file: str | None) -> InputError:
+    """What is said where no record is left."""
+    return InputError(
+        f"no record fulfils {' and '.join(where)} (fields: {', '.join(map(str, fields))})",
+        file=file,
+        remedy="Change --where, or leave it out",
+    )
 
 
 def value_of(document: Document, field: str) -> Any:

@@ -17,7 +17,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.metric import check_options, option
 from rote.corpus._open import Input, are_names, open_corpus
-from rote.corpus._select import conditions, where_option
+from rote.corpus._select import conditions, none_fulfils, where_option
 from rote.corpus._shard import Origin, ReadOptions
 
 
@@ -216,11 +216,7 @@ def fulfilling(records: list[Record], where: tuple[str, ...]) -> list[Record]:
         if all(each.holds(Document(record.item.id, "", record.fields)) for each in asked)
     ]
     if records and not found:
-        fields = ", ".join(map(str, records[0].fields))
-        raise InputError(
-            f"no record fulfils {' and '.join(where)} (fields: {fields})",
-            remedy="Change --where, or leave it out",
-        )
+        raise none_fulfils(where, records[0].fields, None)
     return found
 
 

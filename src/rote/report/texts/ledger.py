@@ -18,7 +18,7 @@ from rote.core.progress import several
 from rote.core.record import Study
 from rote.core.registry import find
 from rote.report.terminal import readable
-from rote.report.texts.standing import written
+from rote.report.texts.self_contained import written
 
 PAGE = "ledger.html"
 _MANIFEST, _COMMAND = "manifest.json", "rote "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rote.core.progress import several
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs, pieces
-from rote.report.texts.standing import written
+from rote.report.texts.self_contained import written
 from rote.search.trace.evidence import Source, Span
 from rote.search.trace.trace import Trace, TracedText
 

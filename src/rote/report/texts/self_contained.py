@@ -1,4 +1,4 @@
-"""Pages that stand for themselves: one file, no network, one script that is known by its hash."""
+"""Pages that need nothing else: one file, no network, one script that is known by its hash."""
 
 from __future__ import annotations
 
