@@ -183,10 +183,13 @@ def memorization(world: World) -> Sections:
     words = ("memorization", more.words, "--model", more.model, "--neighbours", "wordnet", "-q")
     sliding = ("--extraction", "0.5", "--prefix", "2", "--suffix", "2", "--stride", "2")
     sliding = (*sliding, "--samples", "2", "-n", "2", "--near", "1")
+    unasked = ("memorization", more.words, "--model", more.model, "--unasked", "8", "--run", "2")
+    unasked = (*unasked, "--tokens", "6", "-q")
     return {
         **drawn(*asked, "--member", "member"),
         **forms(*words, only=["json"]),
         **drawn("memorization", more.words, "--model", more.model, *sliding, "-q"),
+        **forms(*unasked, only=["text", "json"]),
     }
 
 

@@ -7,15 +7,18 @@ field: completing its second half (TDE), loss, loss against neighbours, zlib, Mi
   rote memorization passages.jsonl --model FOLDER --member member --by repeats --corpus IDX
   rote memorization results.jsonl --model transformers:NAME --neighbours wordnet --by task
   rote memorization book.jsonl --model FOLDER --extraction 0.5 --temperature 0.8 --top-k 40
+  rote memorization passages.jsonl --model FOLDER --unasked 500 --by repeats
 
 Where it is known what the model was trained on (--member), the scores of members are held against
 those of others; where right answers are known (acc), against the answers (section 6 of Ruzzetti et
 al. 2026); with --corpus, against how often an item occurs in the training data. --extraction says
-where along a text, and in how many draws, the model writes what follows.
+where along a text, and in how many draws, the model writes what follows; --unasked which passages
+it recites when nobody asks for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,15 +26,17 @@ import numpy as np
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, handle, option, unsigned
-from rote.core.model import Decoding
+from rote.core.model import Decoding, Model
+from rote.core.progress import Reporter
 from rote.core.record import Call, Findings, Study
+from rote.core.result import Row
 from rote.corpus.items import ItemOptions, fingerprint
 from rote.measure._groups import in_order
 from rote.models.endpoint.answers import CannotScore
 from rote.models.options import ModelOptions
-from rote.search.backends import BackendOptions
+from rote.search.backends import Backend, BackendOptions
 from rote.studies._items import check_by, correctness, groups_of
-from rote.studies._memorization import extraction, samples, tables
+from rote.studies._memorization import extraction, samples, tables, unasked
 from rote.studies._memorization import scores as known
 from rote.studies._memorization.layout import CHARTS, LAYOUT
 from rote.studies._memorization.scores import score
@@ -106,6 +111,18 @@ class Options:
         least=0,
         sign=unsigned,
     )
+    unasked: str | None = option(
+        None,
+        "Draw so many texts that begin with nothing, or take those of a file: which of the "
+        "passages they recite",
+        metavar="N|FILE",
+        opened=True,
+        sign=unsigned,
+    )
+    run: int = option(
+        10, "Words in a row that --unasked takes for a recitation, at least", least=2, sign=unsigned
+    )
+    tokens: int = option(128, "Tokens of each text that --unasked draws", least=1, sign=unsigned)
     prefix: int = option(50, "Words before the cut of a window", least=1, sign=unsigned)
     suffix: int = option(50, "Words behind it, which are to be written", least=1, sign=unsigned)
     stride: int = option(10, "Words from one window to the next", least=1, sign=unsigned)
@@ -128,20 +145,24 @@ class Options:
     def __post_init__(self) -> None:
         check_options(self)
         check_by(self.by)
-        if not self.model:
+        given = self.unasked is not None and unasked.count_of(self.unasked) is None
+        if not self.model and not given:
             raise OptionError("who is asked? --model names one or more models")
 
 
 def _drawn(options: Options) -> dict[str, str]:
     """What the signature says of windows and draws."""
+    windows = options.extraction is not None or options.samples
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
-    return {
-        **({} if options.extraction is None else {"extraction": f"{options.extraction:g}"}),
-        **({"near": f"{options.near}-{options.beams}"} if options.near else {}),
-        **({"samples": str(options.samples)} if options.samples else {}),
-        "windows": f"{options.prefix}-{options.suffix}-{options.stride}",
-        "drawing": drawing.signature.removesuffix("-max1"),
+    said = {
+        "extraction": "" if options.extraction is None else f"{options.extraction:g}",
+        "near": f"{options.near}-{options.beams}" if options.near else "",
+        "samples": str(options.samples or ""),
+        "unasked": unasked.said_of(options.unasked, options.run, options.tokens),
+        "windows": f"{options.prefix}-{options.suffix}-{options.stride}" if windows else "",
     }
+    said["drawing"] = drawing.signature.removesuffix("-max1") if any(said.values()) else ""
+    return {name: value for name, value in said.items() if value}
 
 
 def run(call: Call) -> Findings:
@@ -174,7 +195,8 @@ def run(call: Call) -> Findings:
             scores[name] = score(items, model, options.k, near, reporter)
         except CannotScore:
             # What it draws can be looked at all the same.
-            if not options.samples or options.extraction is not None:
+            draws = options.samples or options.unasked is not None
+            if not draws or options.extraction is not None:
                 raise
             scores[name] = known.unscored(items)
             silent.append(name)
@@ -188,7 +210,7 @@ def run(call: Call) -> Findings:
     if wanted is not None and options.samples:
         asked = extraction.continuations(items, wanted)
         drawn = samples.draw(models, asked, drawing, options.samples, options.n, backend, reporter)
-    right = next(iter(scores.values())).right
+    right = known.places(items)[0]
     frequencies = known.frequencies(items, right, backend, options.n, reporter) if backend else None
     names = [(item.base, item.id, *item.instances()) for item in items]
     order = np.empty(len(items), np.int64)
@@ -198,6 +220,9 @@ def run(call: Call) -> Findings:
         *(items, groups, scores, correct, member, frequencies, bases, order, options),
         *(wanted or (), windows, drawn),
     )
+    found = tables.all_tables(scored)
+    if options.unasked is not None:
+        found |= _recited(scored, models, backend, reporter)
     made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
     return Findings(
         sources=tables.sources(scored),
@@ -208,9 +233,9 @@ def run(call: Call) -> Findings:
             "neighbours": f"{made_by}-{options.neighbour_count}" if near else "none",
             "corpus": backend.signature if backend else "none",
             "items": fingerprint(items),
-            **({} if wanted is None else _drawn(options)),
+            **_drawn(options),
         },
-        tables=tables.all_tables(scored),
+        tables=found,
         method=METHOD,
         notes=(
             *(
@@ -220,6 +245,26 @@ def run(call: Call) -> Findings:
             ),
             *tables.notes(scored),
         ),
+    )
+
+
+def _recited(
+    scored: Scoring, models: Mapping[str, Model], backend: Backend | None, reporter: Reporter
+) -> dict[str, list[Row]]:
+    """What the models, or the texts that were given, recite of the passages."""
+    options = scored.options
+    count = unasked.count_of(options.unasked)
+    how = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
+    if count is None:
+        some = [unasked.written(options.unasked)]
+    else:
+        some = unasked.drawn(models, count, how, reporter)
+    if scored.samples is not None:
+        some += unasked.prefixes(scored.samples.texts, [one.item for one in scored.cuts])
+    corpus = (backend, options.n) if backend is not None else None
+    return unasked.tables(
+        *(scored.items, scored.groups, scored.bases, some, options.run, options.interval),
+        *(corpus, reporter),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rote.core.chart import Chart
 from rote.core.result import Result
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends
-from rote.studies._memorization import extraction, samples
+from rote.studies._memorization import extraction, samples, unasked
 
 _LINES = 40
 _SHORT = {
@@ -104,6 +104,7 @@ LAYOUT = (
     ),
     *extraction.LAYOUT,
     *samples.LAYOUT,
+    *unasked.LAYOUT,
     Table("items", "Scores of each item", limit=0, page=False),
 )
 

@@ -31,11 +31,12 @@ from rote.studies._items import Floats, Labels
 class Samples:
     """By model, window by draw: the share of the suffix that the longest run has; the share of
     the suffix that the n-grams of the first draws cover; by window, the share of the draws' tokens
-    in n-grams of the corpus."""
+    in n-grams of the corpus; and what was drawn."""
 
     best: Mapping[str, Floats]
     covered: Mapping[str, Floats]
     held: Mapping[str, Floats]
+    texts: Mapping[str, Sequence[Sequence[str]]]
 
 
 def draw(
@@ -50,10 +51,10 @@ def draw(
     """`count` texts after every prefix, each as long as its suffix."""
     if not decoding.sampled:
         raise OptionError("--samples are draws: set a --temperature above 0")
-    best, covered, held = {}, {}, {}
+    best, covered, held, drawn = {}, {}, {}, {}
     suffixes = [one.text.split() for one in wanted]
     for name, model in models.items():
-        texts = _written(model, wanted, decoding, count, reporter)
+        texts = drawn[name] = _written(model, wanted, decoding, count, reporter)
         words = [[text.split() for text in some] for some in texts]
         best[name] = np.array(
             [
@@ -69,7 +70,7 @@ def draw(
         )
         if backend is not None:
             held[name] = in_corpus(texts, backend, n, reporter)
-    return Samples(best, covered, held)
+    return Samples(best, covered, held, drawn)
 
 
 def _written(

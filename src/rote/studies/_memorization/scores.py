@@ -172,17 +172,18 @@ def score(
     ]
     table = np.array(rows, np.float64).reshape(len(instances), len(ATTACKS))
     names = [attack.name for attack in ATTACKS]
-    right, wrong = _places(items)
+    right, wrong = places(items)
     return Scores({name: table[:, place] for place, name in enumerate(names)}, right, wrong)
 
 
 def unscored(items: Sequence[Item]) -> Scores:
     """Of a model that gives no log-probabilities: every score is undefined."""
     count = sum(len(item.options) for item in items)
-    return Scores({attack.name: np.full(count, np.nan) for attack in ATTACKS}, *_places(items))
+    return Scores({attack.name: np.full(count, np.nan) for attack in ATTACKS}, *places(items))
 
 
-def _places(items: Sequence[Item]) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
+def places(items: Sequence[Item]) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
+    """Of each item the number of the right instance (-1: nobody knows) and those of the others."""
     right, wrong, first = [], [], 0
     for item in items:
         own = np.arange(first, first + len(item.options))

@@ -223,10 +223,10 @@ def _overlap(scored: Scoring) -> Iterator[Row]:
             held = scored.frequencies.held[here]
             yield _overlap_row(scored, kind, "corpus", held, scored.bases[here])
         return
-    first = next(iter(scored.scores.values()))
+    right = known.places(scored.items)[0]
     instances = [text for item in scored.items for text in item.instances()]
-    answered = {kind: np.flatnonzero(here & (first.right >= 0)) for kind, here in kinds.items()}
-    texts = {kind: [instances[first.right[i]] for i in own] for kind, own in answered.items()}
+    answered = {kind: np.flatnonzero(here & (right >= 0)) for kind, here in kinds.items()}
+    texts = {kind: [instances[right[i]] for i in own] for kind, own in answered.items()}
     shares = overlap_of_groups(texts["members"], texts["others"], scored.options.n)
     yield _overlap_row(scored, "others", "members", shares, scored.bases[answered["others"]])
 
