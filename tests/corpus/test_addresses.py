@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from rote.core.errors import InputError, OptionError
-from rote.corpus import Corpus, ReadOptions, open_corpus
+from rote.corpus import Corpus, ReadOptions, _tasks, open_corpus
+from rote.run.serial import Serial
 
 from .files import FORMATS, ROWS
 
@@ -70,16 +71,48 @@ def test_what_is_not_there_is_said(memory: str) -> None:
         open_corpus([f"{memory}/*.exe"])
 
 
-def test_a_large_parquet_file_is_read_by_row_groups(memory: str) -> None:
+def test_each_row_group_is_read_once(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
+    def write(rows: list[dict[str, str]], size: int) -> None:
+        with fsspec.open(f"{memory}/large.parquet", "wb") as file:
+            parquet.write_table(pa.Table.from_pylist(rows), file, row_group_size=size)
+
+    read: list[int] = []
+    whole = parquet.ParquetFile.read_row_group
+    monkeypatch.setattr(
+        parquet.ParquetFile,
+        "read_row_group",
+        lambda file, number: read.append(number) or whole(file, number),
+    )
     rows = [{"id": str(i), "text": f"text {i}"} for i in range(30_000)]
+    for size, groups in ((7_000, 5), (30_000, 1)):
+        write(rows, size)
+        corpus = open_corpus(f"{memory}/large.parquet")
+        list(corpus.parts)
+        read.clear()
+        assert len(list(corpus.shards())) == 3
+        assert [d.text for d in corpus] == [row["text"] for row in rows]
+        assert sorted(set(read)) == sorted(read) == list(range(groups))
+    write(rows[::-1], 30_000)  # as large as before
+    assert next(iter(open_corpus(f"{memory}/large.parquet"))).text == "text 29999"
+
+
+def test_a_row_group_is_one_task_elsewhere(memory: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    rows = [{"id": str(i), "text": f"text {i}"} for i in range(45_000)]
     with fsspec.open(f"{memory}/large.parquet", "wb") as file:
-        parquet.write_table(pa.Table.from_pylist(rows), file, row_group_size=7_000)
-    corpus = open_corpus(f"{memory}/large.parquet")
-    assert len(list(corpus.shards())) == 3
-    assert [d.text for d in corpus] == [row["text"] for row in rows]
+        parquet.write_table(pa.Table.from_pylist(rows), file, row_group_size=25_000)
+    corpus, engine = open_corpus([f"{memory}/*.parquet"]), Serial()
+    engine.remote = True
+    tasks = list(_tasks._tasks(corpus, engine))
+    assert [task.count for task in tasks] == [1, 3, 2]
+    assert [n for task in tasks for n in task.numbers] == list(range(6))
+    lines = [len(shard.read().lines) for task in tasks for shard in task.shards()]
+    assert lines == [len(ROWS), 10_000, 10_000, 10_000, 10_000, 5_000]
 
 
 def test_an_object_store_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

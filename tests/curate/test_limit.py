@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.corpus import Problems, ReadOptions, open_corpus
+from rote.curate import limit_elsewhere
 from rote.curate.folder import MANIFEST
 from rote.curate.limit import LimitOptions, Repeats, choose, ranks, repeats, walked
 from rote.curate.limit_folder import limit
-from rote.curate.reading import Read
+from rote.curate.reading import Read, Tokenizing
+from rote.run.serial import Serial
 
 Parts = list[list[int]]
 """A text: runs of words that no n-gram crosses."""
@@ -303,6 +305,81 @@ def test_ngrams_without_room_for_all_are_the_same(
         monkeypatch.setattr("rote.measure._ngram_kernels.room", lambda: 5_000.0)
         monkeypatch.setattr("rote.core.column.room", lambda: 5_000.0)
     assert contents(tmp_path / "room") == contents(tmp_path / "little")
+
+
+class Elsewhere(Serial):
+    """As an engine of other machines, which are here."""
+
+    remote = True
+
+
+@pytest.mark.parametrize("hashes", [2**64, 3], ids=["all", "few"])
+@pytest.mark.parametrize("parts", [10**9, 10])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"most": (1, 3), "n": 2, "seeds": 2, "most_repeated": True},
+        {"most": (2,), "n": 1, "sizes": (2,)},
+        {"most": (50,), "n": 3, "layer": "lower"},
+        {"most": (1,), "n": 400},
+    ],
+)
+def test_ngrams_counted_elsewhere_are_the_same(
+    tmp_path: Path,
+    options: dict[str, Any],
+    parts: int,
+    hashes: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where most n-grams share their hash with others."""
+    monkeypatch.setattr(limit_elsewhere, "_WORDS_A_PART", parts)
+    digest = limit_elsewhere._digest
+    monkeypatch.setattr(
+        limit_elsewhere,
+        "_digest",
+        lambda word: (int.from_bytes(digest(word), "little") % hashes).to_bytes(8, "little"),
+    )
+    files = [train(tmp_path), tmp_path / "more.jsonl"]
+    records = ['{"id": "0", "reference": ["a b c d e", "b c d e f"]}', '{"reference": "a A a A a"}']
+    chance = np.random.default_rng(3)
+    records += [
+        json.dumps({"reference": [" ".join(chance.choice(list("abcdefghijklmnop"), 6))] * 2})
+    ]
+    records += [
+        json.dumps({"reference": " ".join(map(str, row))})
+        for row in chance.integers(0, 40, (30, 8))
+    ]
+    files[1].write_text("\n".join(records * 2))
+    found = []
+    for folder, engine in (("here", None), ("elsewhere", Elsewhere())):
+        corpus = open_corpus(files, ReadOptions(on_error="skip"))
+        limit(corpus, tmp_path / folder, LimitOptions(**options), engine=engine)
+        found.append(contents(tmp_path / folder))
+    assert found[0] == found[1]
+
+
+def test_words_that_no_repeated_ngram_holds_stay_elsewhere() -> None:
+    corpus = open_corpus(["one two three four five", "six two three four", "seven. Two three six"])
+    work = Tokenizing(None, "word", "ud", skip=False)
+    thin = limit_elsewhere.thinning(corpus, work, 3, Elsewhere(), words=13)
+    pieces = [thin(shard) for shard in corpus.shards()]
+    assert {word for piece in pieces for word in piece.layer.vocabulary} == {"two", "three", "four"}
+    assert [words for piece in pieces for words in piece.beside[limit_elsewhere.WORDS]] == [5, 4, 5]
+
+
+def test_a_file_that_changes_between_its_readings_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = train(tmp_path)
+    first = limit_elsewhere._counted
+
+    def changed(*given: Any) -> Any:
+        yield from first(*given)
+        file.write_text(file.read_text().replace("a", "b"))
+
+    monkeypatch.setattr(limit_elsewhere, "_counted", changed)
+    with pytest.raises(InputError, match="has changed since it was read first"):
+        limit(open_corpus(file), tmp_path / "subsets", LimitOptions(n=2), engine=Elsewhere())
 
 
 def test_the_order_of_the_texts_changes_nothing(tmp_path: Path) -> None:

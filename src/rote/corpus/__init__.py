@@ -11,7 +11,7 @@ from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, di
 from rote.corpus._open import Corpus, Input, open_corpus
 from rote.corpus._paths import is_address, place_of
 from rote.corpus._shard import Batch, ReadOptions, Shard, hash_id, hash_of
-from rote.corpus._tasks import Again, map_again, map_shards
+from rote.corpus._tasks import Again, group_shards, map_again, map_shards
 
 __all__ = [
     "Again",
@@ -25,6 +25,7 @@ __all__ = [
     "SeenIds",
     "Shard",
     "digest",
+    "group_shards",
     "hash_id",
     "hash_of",
     "is_address",

@@ -9,9 +9,10 @@ line ends in quotes) is one task, which gives the results of all its shards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from rote.core.errors import InputError
@@ -20,6 +21,7 @@ from rote.corpus._shard import Shard, failure_of
 from rote.run import Engine
 
 Out = TypeVar("Out")
+Value = TypeVar("Value")
 Again = Callable[[Callable[[Shard], Out]], Out]
 """Applies another function to the shard that a result was made from."""
 
@@ -62,15 +64,28 @@ def map_again(
             yield partial(_again, engine, task, place, doing), result
 
 
+def group_shards(
+    work: Callable[[Shard], Iterable[tuple[Any, Value]]],
+    corpus: Corpus,
+    engine: Engine,
+    fold: Callable[[Value, Value], Value],
+    *,
+    then: Callable[[Any, Value], Out],
+    doing: str,
+) -> Iterator[tuple[Any, Out]]:
+    """What the work on all shards gives, by key (`Engine.group`)."""
+    return engine.group(_Pairs(work), _tasks(corpus, engine), fold, then=then, doing=doing)
+
+
 def _with(task: _Task, given: Callable[[int], Any] | None) -> _Task:
     return task if given is None else replace(task, given=tuple(map(given, task.numbers)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A shard, or a file of several that are read one after the other."""
+    """A shard, several that are read at once, or a file of several, one after the other."""
 
-    what: Shard | File
+    what: tuple[Shard, ...] | File
     first: int
     count: int = 1
     given: tuple[Any, ...] = ()
@@ -80,16 +95,14 @@ class _Task:
         return range(self.first, self.first + self.count)
 
     def shards(self) -> Iterator[Shard]:
-        if isinstance(self.what, Shard):
-            yield replace(self.what, number=self.first)
-            return
-        number = self.first
-        for number, shard in enumerate(self.what.shards(), self.first):
+        what, number = self.what, self.first
+        found = what.shards() if isinstance(what, File) else what
+        for number, shard in enumerate(found, self.first):
             yield replace(shard, number=number)
-        if number + 1 != self.first + self.count:
+        if isinstance(what, File) and number + 1 != self.first + self.count:
             raise InputError(
                 "the file has changed since it was read first",
-                file=self.what.part.origin.file,
+                file=what.part.origin.file,
                 remedy="Run the command again while nothing writes to it",
             )
 
@@ -102,6 +115,14 @@ class _Each:
         if not task.given:
             return [self.work(shard) for shard in task.shards()]
         return [self.work((shard, own)) for shard, own in zip(task.shards(), task.given)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    work: Callable[[Shard], Iterable[tuple[Any, Any]]]
+
+    def __call__(self, task: _Task) -> Iterator[tuple[Any, Any]]:
+        return chain.from_iterable(map(self.work, task.shards()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +145,7 @@ def _again(
 
 def _tasks(corpus: Corpus, engine: Engine) -> Iterator[_Task]:
     if not engine.remote:
-        yield from (_Task(shard, shard.number) for shard in corpus.shards())
+        yield from (_Task((shard,), shard.number) for shard in corpus.shards())
         return
     # Texts in memory and what was spooled here go along with their tasks.
     files = list(corpus.files())
@@ -137,9 +158,21 @@ def _tasks(corpus: Corpus, engine: Engine) -> Iterator[_Task]:
                 yield _Task(file, number, found)
             number += found
             continue
-        for shard in found:
-            yield _Task(shard, number)
-            number += 1
+        for several in _together(found):
+            yield _Task(several, number, len(several))
+            number += len(several)
+
+
+def _together(shards: list[Shard]) -> Iterator[tuple[Shard, ...]]:
+    """The shards one by one, but neighbours that are read at once as one."""
+    held: list[Shard] = []
+    for shard in shards:
+        if held and (shard.together is None or shard.together != held[-1].together):
+            yield tuple(held)
+            held = []
+        held.append(shard)
+    if held:
+        yield tuple(held)
 
 
 def _cut(file: File) -> list[Shard] | int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from bisect import bisect
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -88,7 +89,7 @@ def inspect(part: Part, options: ReadOptions) -> Fields:
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     origin, told = part.origin, 0
     try:
-        count = _count(part)
+        count, ends = _count(part)
     except InputError as error:
         yield Shard(origin, fields, options, part.size, partial(failed, error), refers=True)
         return
@@ -97,28 +98,31 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
         length = min(step, count - start)
         used = part.size * (start + length) // count
         records = partial(_rows, part.where, start, length, origin)
-        yield Shard(origin, fields, options, used - told, records, refers=True)
+        group = bisect(ends, start) if ends else None
+        yield Shard(origin, fields, options, used - told, records, refers=True, together=group)
         told = used
 
 
-def _count(part: Part) -> int:
+def _count(part: Part) -> tuple[int, tuple[int, ...]]:
+    """How many rows there are; where the row groups end, if reading one row costs all of one."""
     import polars as pl
 
     if not part.size:
         raise empty(part.origin)
+    ends: tuple[int, ...] = ()
     try:
         if isinstance(part.where, Path):
             with reading():
                 scan = pl.scan_parquet(part.where, glob=False)
                 count = int(scan.select(pl.len()).collect().item())
         else:
-            with _elsewhere(part.where) as file:
-                count = int(file.metadata.num_rows)
+            ends = _group_ends(part.where, _state(part.where))
+            count = ends[-1] if ends else 0
     except Unreadable as error:
         raise _unusable(part.origin, error) from None
     if not count:
         raise empty(part.origin)
-    return count
+    return count, ends
 
 
 @contextmanager
@@ -135,17 +139,38 @@ def _elsewhere(address: str) -> Iterator[Any]:
             raise Unreadable(str(error).split("\n", 1)[0]) from None
 
 
+def _state(address: str) -> str:
+    """What changes when a file that fsspec opens is written anew."""
+    from fsspec.core import url_to_fs
+
+    system, path = url_to_fs(address)
+    return str(system.ukey(path))
+
+
+@lru_cache(maxsize=16)
+def _group_ends(address: str, state: str) -> tuple[int, ...]:
+    with _elsewhere(address) as file:
+        about = file.metadata
+        return tuple(accumulate(about.row_group(i).num_rows for i in range(about.num_row_groups)))
+
+
+@lru_cache(maxsize=2)  # rows that are read together may begin in one and end in the next
+def _row_group(address: str, state: str, number: int) -> Any:
+    with _elsewhere(address) as file:
+        return file.read_row_group(number)
+
+
 def _read_groups(address: str, start: int, length: int) -> pl.DataFrame:
     """Some rows, from those row groups alone that hold them."""
     import polars as pl
+    import pyarrow as pa
 
-    with _elsewhere(address) as file:
-        about = file.metadata
-        ends = list(accumulate(about.row_group(i).num_rows for i in range(about.num_row_groups)))
-        begins = [0, *ends]
-        groups = [i for i, end in enumerate(ends) if end > start and begins[i] < start + length]
-        table = file.read_row_groups(groups)
-        frame = pl.from_arrow(table.slice(start - begins[groups[0]], length))
+    state = _state(address)
+    ends = _group_ends(address, state)
+    begins = [0, *ends]
+    groups = [i for i, end in enumerate(ends) if end > start and begins[i] < start + length]
+    table = pa.concat_tables([_row_group(address, state, group) for group in groups])
+    frame = pl.from_arrow(table.slice(start - begins[groups[0]], length))
     assert isinstance(frame, pl.DataFrame)
     return frame
 

@@ -22,6 +22,7 @@ from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, map_shards
 from rote.curate.folder import manifest_before, new_folder, refuse_other_input, write_manifest
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
+from rote.curate.limit_elsewhere import WORDS, completed, thinning
 from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, read
 
 SCHEMA = 1
@@ -61,7 +62,9 @@ def limit(
     reporter.say(_expected(first, options, works.jobs))
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
-    found = read(corpus, work, engine=works, reporter=reporter)
+    thins = works.remote and before is None
+    thin = thinning(corpus, work, options.n, works, first.words) if thins else work
+    found = read(corpus, thin, engine=works, reporter=reporter)
     if not len(found):
         raise InputError("the input holds no text that can be used")
     if before is not None:
@@ -73,6 +76,8 @@ def limit(
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
         counted = repeats(found, options.n, min(options.most), _steps(advance))
+        if thins:
+            counted = completed(found, counted)
     with reporter.stage("choosing texts", 1.0) as advance:
         subsets = choose(counted, found.keys, options, threads=jobs, progress=_steps(advance))
     # As large as their share of the input, unless that is packed.
@@ -154,7 +159,7 @@ def _manifest(
 ) -> dict[str, Any]:
     from rote.core.distribution import version
 
-    lengths = found.words
+    lengths = np.array(found.beside[WORDS]) if WORDS in found.beside else found.words
     return {
         "schema": SCHEMA,
         "made_by": _MADE_BY,

@@ -60,12 +60,14 @@ class Engine(Protocol):
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
+        then: Callable[[Any, Value], Any] | None = None,
         doing: str = "working",
-    ) -> Iterator[tuple[Any, Value]]:
+    ) -> Iterator[tuple[Any, Any]]:
         """All keys that the function gives, each with its values folded into one.
 
         Nothing is left out. The order is that of a hash of the keys, on every engine. Values are
-        folded in any order: `fold` must not mind.
+        folded in any order, in place if `fold` likes. `then` makes of a key and its value what is
+        given out, where they are: what it leaves out does not travel.
         """
         ...
 

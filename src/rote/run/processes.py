@@ -128,9 +128,10 @@ class Processes:
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
+        then: Callable[[Any, Value], Any] | None = None,
         doing: str = "working",
-    ) -> Iterator[tuple[Any, Value]]:
-        return all_in_order(self.map(_Folding(function, fold), items, doing=doing), fold)
+    ) -> Iterator[tuple[Any, Any]]:
+        return all_in_order(self.map(_Folding(function, fold), items, doing=doing), fold, then)
 
     def share(self, value: Value) -> _InFile[Value]:
         return _InFile(value)

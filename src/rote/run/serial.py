@@ -51,9 +51,10 @@ class Serial:
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
+        then: Callable[[Any, Value], Any] | None = None,
         doing: str = "working",
-    ) -> Iterator[tuple[Any, Value]]:
-        return all_in_order(map(function, items), fold)
+    ) -> Iterator[tuple[Any, Any]]:
+        return all_in_order(map(function, items), fold, then)
 
     def share(self, value: Value) -> Here[Value]:
         return Here(value)
@@ -72,9 +73,12 @@ def folded(
 def all_in_order(
     several: Iterable[Iterable[tuple[Any, Value]]],
     fold: Callable[[Value, Value], Value],
-) -> Iterator[tuple[Any, Value]]:
+    then: Callable[[Any, Value], Any] | None,
+) -> Iterator[tuple[Any, Any]]:
     """All of it as one, in order."""
-    yield from in_order(folded((pair for pairs in several for pair in pairs), fold).items())
+    found = folded((pair for pairs in several for pair in pairs), fold)
+    for key, value in in_order(found.items()):
+        yield key, value if then is None else then(key, value)
 
 
 def in_order(pairs: Iterable[tuple[Any, Value]]) -> list[tuple[Any, Value]]:

@@ -90,8 +90,9 @@ class Spark:
         items: Iterable[Item],
         fold: Callable[[Value, Value], Value],
         *,
+        then: Callable[[Any, Value], Any] | None = None,
         doing: str = "working",
-    ) -> Iterator[tuple[Any, Value]]:
+    ) -> Iterator[tuple[Any, Any]]:
         # All references at once: a shuffle begins when every piece has given its pairs.
         every = list(enumerate(items))
         if not every:
@@ -102,7 +103,7 @@ class Spark:
         pairs = self._tasks(function, every, stream=True).map(_pair)
         joined = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
         try:
-            for found in joined.mapPartitions(_sorted).toLocalIterator(True):
+            for found in joined.mapPartitions(partial(_sorted, then)).toLocalIterator(True):
                 yield from _taken([found], doing, "")
         except Exception as error:
             raise _told(error, doing, "") from error
@@ -194,12 +195,15 @@ def _is_failure(key: Any) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and bool(key[0] == _FAILED)
 
 
-def _sorted(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    """The pairs of a part in order, as results."""
+def _sorted(
+    then: Callable[[Any, Any], Any] | None, pairs: Iterable[tuple[Any, Any]]
+) -> Iterator[tuple[Any, Any]]:
+    """The pairs of a part in order, as results; what went wrong first, in the order of tasks."""
     held = list(pairs)
-    yield from ((key[1], error) for key, error in held if _is_failure(key))
-    whole = (pair for pair in held if not _is_failure(pair[0]))
-    yield from (("", pair) for pair in in_order(whole))
+    failures = [(key[1], error) for key, error in held if _is_failure(key)]
+    yield from sorted(failures, key=lambda failure: failure[0][1][1])
+    for key, value in in_order(pair for pair in held if not _is_failure(pair[0])):
+        yield "", (key, value if then is None else then(key, value))
 
 
 def _by_value(function: Callable[..., Any]) -> Callable[..., Any]:
