@@ -107,16 +107,17 @@ def test_candidates_in_the_right_order_and_apart_cost_nothing() -> None:
 
 
 def test_batches_hold_every_row_once_and_no_more_tokens_than_there_is_room_for() -> None:
-    sizes = np.random.default_rng(0).integers(3, 60, 500)
-    sizes[7] = 300  # longer than the room: alone
-    made = batches(sizes, 128, seed=1, epoch=0)
+    draw = np.random.default_rng(0)
+    read, said = draw.integers(3, 60, 500), draw.integers(2, 20, 500)
+    read[7] = 300  # longer than the room: alone
+    made = batches(read, said, 512, seed=1, epoch=0)
     assert sorted(np.concatenate(made).tolist()) == list(range(500))
-    assert all(len(one) * sizes[one].max() <= 128 or len(one) == 1 for one in made)
-    filled = sum(int(sizes[one].sum()) for one in made)
-    assert filled > 0.8 * sum(len(one) * int(sizes[one].max()) for one in made)
-    again = batches(sizes, 128, seed=1, epoch=0)
+    padded = [len(one) * int(read[one].max() + said[one].max()) for one in made]
+    assert all(size <= 512 or len(one) == 1 for size, one in zip(padded, made))
+    assert (read + said).sum() > 0.8 * sum(padded)
+    again = batches(read, said, 512, seed=1, epoch=0)
     assert all((a == b).all() for a, b in zip(made, again))
-    other = batches(sizes, 128, seed=1, epoch=1)
+    other = batches(read, said, 512, seed=1, epoch=1)
     assert [one.tolist() for one in other] != [one.tolist() for one in made]
 
 

@@ -204,3 +204,60 @@ def test_summaries_of_edited_documents_are_counted(pairs: Path) -> None:
     assert sum(row["share"] for row in rows if row["source"] == "a") == pytest.approx(1)
     cases = {row["source"]: row["cases"] for row in rows}
     assert cases["a"] == 2 * cases["b"] == 2 * made.about["edits"]
+
+
+def test_equal_documents_are_read_once_and_those_of_kept_lines_not_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from types import SimpleNamespace
+
+    from rote.core.progress import Silent
+    from rote.models.training import writing
+    from rote.studies._calibration import write_resumed
+
+    asked: list[str] = []
+
+    def write(loaded: Any, documents: list[str], how: Any) -> Any:
+        asked.extend(documents)
+        return [[writing.Written(one.upper(), 1, True)] for one in documents]
+
+    monkeypatch.setattr(writing, "write", write)
+    loaded = SimpleNamespace(model=SimpleNamespace(eval=lambda: None))
+    documents = ["b", "a long one", "b", "c", "a long one", "b"]
+
+    def written(path: Path) -> bytes:
+        write_resumed(
+            loaded, documents, writing.Searching(), path, 4096,
+            lambda number, texts: {"id": number, "text": texts[0]}, lambda number, line: None,
+            Silent(),
+        )  # fmt: skip
+        return path.read_bytes()
+
+    whole = written(tmp_path / "whole.jsonl")
+    assert [json.loads(line)["text"] for line in whole.splitlines()] == [
+        one.upper() for one in documents
+    ]
+    assert sorted(asked) == ["a long one", "b", "c"]
+    asked.clear()
+    half = b"".join(whole.splitlines(keepends=True)[:3]) + b'{"id": 3, "te'
+    (tmp_path / "again.jsonl.partial").write_bytes(half)
+    assert written(tmp_path / "again.jsonl") == whole
+    assert asked == ["c"]
+
+
+def test_a_signature_names_the_settings_that_a_shape_brings(pairs: Path) -> None:
+    made = rote.finetune(pairs, from_config="tiny", steps=1, output=pairs.parent / "tiny")
+    said = dict(one.split(":", 1) for one in str(made.signature).split("|"))
+    assert (said["tokens"], said["learning_rate"], said["warmup"]) == ("1024", "0.003", "100")
+
+
+def test_updates_are_those_of_one_pass_over_all_pairs_within_bounds() -> None:
+    from rote.curate.pairs import Pair
+    from rote.studies._repetition.arms import _updates
+
+    def some(count: int) -> list[Any]:
+        return [Pair("", "d" * 60, "r" * 20)] * count
+
+    assert _updates(some(10), 1024) == 1000
+    assert _updates(some(76_800), 1024) == 1500
+    assert _updates(some(500_000), 1024) == 2000

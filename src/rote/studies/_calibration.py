@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from rote.core.array_types import Floats
 from rote.core.folder import clear_errors
 from rote.core.progress import Reporter
-from rote.curate.generate import growing, lines_held
+from rote.curate.generate import growing, lines_held, partial_of
 from rote.curate.pairs import Pair, fingerprint
 from rote.curate.reading import json_line
 from rote.models.options import ModelOptions
@@ -109,8 +110,7 @@ def candidates(
         return None if held.get("by") == said else f"'by' is {held.get('by')}, not {said}"
 
     write_resumed(loaded, [one.document for one in pairs], how, path, wanted.running.batch,
-                  lambda number, own: {"id": pairs[number].id, "by": said,
-                                       "candidates": [one.text for one in own]},
+                  lambda number, own: {"id": pairs[number].id, "by": said, "candidates": own},
                   wrong, reporter)  # fmt: skip
     with open(path, "rb") as file:
         return [json.loads(line)["candidates"] for line in file]
@@ -126,7 +126,8 @@ def write_resumed(
     wrong: Any,
     reporter: Reporter,
 ) -> None:
-    """A line for each document, those that are missing; in blocks, sorted by length inside."""
+    """A line for each document, those that are missing; in blocks, sorted by length inside. Equal
+    documents are read once, and those of lines that are held not again."""
     from rote.models.training.writing import write
 
     held = lines_held(path, len(documents), wrong)
@@ -134,26 +135,41 @@ def write_resumed(
         return
     loaded.model.eval()
     beams = max(how.beams, how.candidates)
-    lengths = [min(how.longest, len(one) // 3 + 2) for one in documents]
     with growing(path) as grow, reporter.stage(path.stem, len(documents), "documents") as advance:
         advance(held)
+        made = dict(zip(documents, map(_texts, partial_of(path).read_bytes().splitlines())))
         at = held
         while at < len(documents):
-            block = range(at, min(at + _BLOCK, len(documents)))
-            order = sorted(block, key=lambda number: -lengths[number])
-            made: dict[int, Any] = {}
+            begin, new = at, Counter[str]()
+            while at < len(documents) and len(new) < _BLOCK:
+                if documents[at] not in made:
+                    new[documents[at]] += 1
+                at += 1
+            advance(at - begin - new.total())
+            order = sorted(new, key=lambda one: -_length(one, how))
             while order:
-                wide = lengths[order[0]] + how.max_tokens
+                wide = _length(order[0], how) + how.max_tokens
                 some = order[: max(1, room // (wide * beams))]
-                made.update(zip(some, write(loaded, [documents[i] for i in some], how)))
+                found = write(loaded, some, how)
+                made.update(zip(some, ([one.text for one in own] for own in found)))
                 order = order[len(some) :]
-                advance(len(some))
-            grow(b"".join(json_line(record(i, made[i])) for i in block))
-            at = block.stop
+                advance(sum(new[one] for one in some))
+            grow(b"".join(json_line(record(i, made[documents[i]])) for i in range(begin, at)))
+
+
+def _length(document: str, how: Any) -> int:
+    """About how many tokens of it are read."""
+    return min(int(how.longest), len(document) // 3 + 2)
+
+
+def _texts(line: bytes) -> list[str]:
+    """What a line that `write_resumed` wrote holds."""
+    own = json.loads(line)
+    return list(own["candidates"]) if "candidates" in own else [own["text"]]
 
 
 _BLOCK = 256
-"""Documents between two writings to the file."""
+"""Different documents between two writings to the file."""
 
 
 def ranks(found: Sequence[Sequence[str]], references: Sequence[str]) -> Floats:

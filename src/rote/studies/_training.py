@@ -38,9 +38,15 @@ class Fit:
         """What the weights depend on."""
         names = ("model", "from_config", "tokens", "smoothing", "longest", "max_tokens")
         own = {name: getattr(self, name) for name in names}
-        how = self.training.settled(random=bool(self.from_config))
+        how = self.training.settled(self.from_config)
         kept = {k: v for k, v in asdict(how).items() if k != "save_every"}
         return {"finetune": VERSION, **own, **kept, "seed": seed}
+
+
+def room_of(tokens: int, shape: str) -> int:
+    """Tokens in one batch where none are asked for: a tiny model learns most in a given time from
+    many small updates."""
+    return tokens or (1024 if shape == "tiny" else 8192)
 
 
 def opened(model: str, running: ModelOptions, reporter: Reporter) -> Loaded:
@@ -92,5 +98,5 @@ def fit(
 
     fitting = objective(some, wanted.smoothing)
     look = objective(held_out, 0.0).held_out if held_out else None
-    how = wanted.training.settled(random=bool(wanted.from_config))
+    how = wanted.training.settled(wanted.from_config)
     return train(loaded, fitting, folder, how, seed, reporter, settings=settings, held_out=look)

@@ -48,7 +48,9 @@ class Options:
     )  # fmt: skip
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each; of a folder of `rote limit` "
                                     "each takes the subset with its seed", least=0)  # fmt: skip
-    tokens: int = option(8192, "Tokens in one batch, padding included", least=1)
+    tokens: int = option(
+        0, "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model", least=0
+    )
     smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
     longest: int = option(512, "Tokens of a document that are read", least=8)
     max_tokens: int = option(128, "Tokens of a reference that are learned", least=2)
@@ -63,9 +65,11 @@ class Options:
 
 def run(call: Call) -> Findings:
     from rote.curate.pairs import VALIDATION, chosen, fingerprint, of_split, read_pairs, subset_file
-    from rote.studies._training import Fit, fit
+    from rote.studies._training import Fit, fit, room_of
 
     options: Options = call.options
+    how = call.of(TrainOptions).settled(options.from_config)
+    room = room_of(options.tokens, options.from_config)
     pairs, subset = call.of(PairOptions), call.of(SubsetOptions)
     every = read_pairs(call.inputs, pairs, call.reporter)
     training = of_split(every, pairs.split)
@@ -83,8 +87,8 @@ def run(call: Call) -> Findings:
             "subset": path.name if path else "all",
         }
         wanted = Fit(
-            options.model, options.from_config, options.tokens, options.smoothing,
-            options.longest, options.max_tokens, call.of(TrainOptions), call.of(ModelOptions),
+            options.model, options.from_config, room, options.smoothing, options.longest,
+            options.max_tokens, how, call.of(ModelOptions),
         )  # fmt: skip
         folder = options.output / f"seed-{seed}"
         made = fit(wanted, training, some, held_out, seed, folder, settings, call.reporter)
@@ -101,7 +105,7 @@ def run(call: Call) -> Findings:
         )
     return Findings(
         signed={
-            **asdict(subset), **asdict(call.of(TrainOptions)), "data": fingerprint(every),
+            **asdict(subset), **asdict(how), "tokens": room, "data": fingerprint(every),
         },
         tables={"models": rows},
         about={"folder": str(options.output), "models": rows},

@@ -115,7 +115,7 @@ def _summaries(made: Sequence[Edit], options: Options, call: Call) -> dict[str, 
         write_resumed(
             loaded, [one.document for one in made], how, path, call.of(ModelOptions).batch * 4,
             lambda i, own, said=said: {"id": made[i].record["id"], "by": said, "new": made[i].new,
-                                       "text": own[0].text},
+                                       "text": own[0]},
             lambda i, line, said=said: None if json.loads(line).get("by") == said
             and json.loads(line).get("new") == made[i].new else "another model or edit",
             call.reporter,

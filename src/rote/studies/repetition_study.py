@@ -70,7 +70,9 @@ class Options:
     calibration_rate: float = option(3e-5, "Learning rate of calibration", above=0)
     beams: int = option(4, "Beams of the search for summaries", least=1)
     length_penalty: float = option(1.0, "Power of the length that a beam's score is divided by")
-    tokens: int = option(8192, "Tokens in one batch, padding included", least=1)
+    tokens: int = option(
+        0, "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model", least=0
+    )
     smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
     longest: int = option(512, "Tokens of a document that are read", least=8)
     max_tokens: int = option(128, "Tokens of a summary at most", least=2)
@@ -114,7 +116,7 @@ def run(call: Call) -> Findings:
     )  # fmt: skip
     tables, sources, notes = scored(made, options, call.reporter)
     return Findings(
-        signed={**asdict(call.of(TrainOptions)), "pairs": made.fingerprint},
+        signed={**asdict(made.training), "tokens": made.room, "pairs": made.fingerprint},
         sources=sources,
         by=("source",),
         tables=tables,

@@ -34,8 +34,8 @@ class TrainOptions:
     epochs: int = option(3, "Times that all pairs are seen at most", least=1)
     steps: int = option(0, "Updates in all, in place of epochs; 0: as the epochs say", least=0)
     learning_rate: float = option(
-        0.0, "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5, or 2e-3 and 100 "
-        "updates of warm-up with random weights", least=0,
+        0.0, "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5, or with random "
+        "weights 2e-3 (tiny 3e-3) and 100 updates of warm-up", least=0,
     )  # fmt: skip
     warmup: int = option(0, "Updates in which the rate rises to it", least=0)
     decay: float = option(0.0, "Weight decay of AdamW", least=0)
@@ -52,12 +52,13 @@ class TrainOptions:
     def __post_init__(self) -> None:
         check_options(self)
 
-    def settled(self, *, random: bool) -> TrainOptions:
-        """With a learning rate; weights that are random need a larger one."""
+    def settled(self, shape: str = "") -> TrainOptions:
+        """With a learning rate; random weights (of a shape) need a larger one."""
         if self.learning_rate:
             return self
-        if random:
-            return replace(self, learning_rate=2e-3, warmup=self.warmup or 100)
+        if shape:
+            rate = 3e-3 if shape == "tiny" else 2e-3
+            return replace(self, learning_rate=rate, warmup=self.warmup or 100)
         return replace(self, learning_rate=5e-5)
 
 
@@ -90,7 +91,7 @@ def train(
 
     A folder of the same settings is left as it is; its checkpoint stands beside it until then.
     """
-    settings, options = json.loads(json.dumps(settings)), options.settled(random=False)
+    settings, options = json.loads(json.dumps(settings)), options.settled()
     if (done := finished(folder, settings)) is not None:
         return done
     checkpoint = folder.with_name(f"{folder.name}.checkpoint")
@@ -137,8 +138,9 @@ def _train(
 
     model, state, best = loaded.model, State(losses=[], looks=[]), None
     adam = torch.optim.AdamW(
-        model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=options.decay
-    )
+        model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=options.decay,
+        fused=True,
+    )  # fmt: skip
     epochs = [objective.batches(seed, 0)]
     total = options.steps or options.epochs * len(epochs[0])
     rate = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _share(step, options, total))

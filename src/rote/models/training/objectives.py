@@ -69,8 +69,8 @@ class Fitting:
     smoothing: float
 
     def batches(self, seed: int, epoch: int) -> list[Integers]:
-        sizes = self.tokens.sizes()[self.rows]
-        return [self.rows[some] for some in batches(sizes, self.room, seed, epoch)]
+        lengths = self.tokens.lengths(self.rows)
+        return [self.rows[some] for some in batches(*lengths, self.room, seed, epoch)]
 
     def loss(self, rows: Integers) -> Any:
         return self._loss(rows, self.smoothing)

@@ -15,6 +15,8 @@ PROMPT = "\n\nTL;DR:"
 """What a decoder-only model reads between a document and its summary."""
 _POOL = 64
 """Batches' worth of pairs among which those of like length are put together."""
+_STRIPS = 4
+"""Parts of such a pool by the length of the documents; inside each, references are sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,11 @@ class Tokens:
             inputs, mask = torch.cat([inputs, said], 1), torch.cat([mask, is_said], 1)
         return Batch(inputs, mask, labels)
 
-    def sizes(self) -> Integers:
-        """How many tokens each pair takes."""
-        return np.asarray((self.documents.lengths + self.references.lengths).cpu(), np.int64)
+    def lengths(self, rows: Integers) -> tuple[Integers, Integers]:
+        """How many tokens the documents and the references of some pairs have."""
+        both = self.documents.lengths, self.references.lengths
+        read, said = (np.asarray(one.cpu(), np.int64)[rows] for one in both)
+        return read, said
 
 
 def tokens_of(
@@ -123,20 +127,28 @@ def tokens_of(
     )
 
 
-def batches(sizes: Integers, room: int, seed: int, epoch: int) -> list[Integers]:
+def batches(
+    documents: Integers, references: Integers, room: int, seed: int, epoch: int
+) -> list[Integers]:
     """All rows once, in batches of at most `room` tokens, padding included; a row that is longer
     is a batch of its own. The order depends on seed and epoch alone."""
     random = np.random.default_rng([seed, epoch])
-    order = random.permutation(len(sizes))
-    pool = max(1, round(_POOL * room / max(1.0, float(sizes.mean()))))
+    order = random.permutation(len(documents))
+    read_by, said_by = documents.tolist(), references.tolist()
+    mean = float((documents + references).mean()) if len(order) else 1.0
+    pool = max(1, round(_POOL * room / max(1.0, mean)))
     found: list[Integers] = []
     for first in range(0, len(order), pool):
         some = order[first : first + pool]
-        some = some[np.argsort(sizes[some], kind="stable")]
-        begin = 0
-        for place in range(1, len(some) + 1):
-            # The last row is the longest so far.
-            if place == len(some) or (place - begin + 1) * sizes[some[place]] > room:
+        # Documents of like length, and among them references of like length: both are padded.
+        some = some[np.argsort(documents[some], kind="stable")]
+        strip = np.arange(len(some)) * _STRIPS // len(some)
+        some = some[np.lexsort((references[some], strip))]
+        begin = read = said = 0
+        for place, row in enumerate(some.tolist()):
+            read, said = max(read, read_by[row]), max(said, said_by[row])
+            if place > begin and (place - begin + 1) * (read + said) > room:
                 found.append(some[begin:place])
-                begin = place
+                begin, read, said = place, read_by[row], said_by[row]
+        found.append(some[begin:])
     return [found[place] for place in random.permutation(len(found))]

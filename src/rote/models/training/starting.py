@@ -11,7 +11,7 @@ from rote.core.errors import InputError, OptionError
 from rote.models.hub.computing import Loaded, libraries
 
 SHAPES: dict[str, dict[str, int]] = {
-    "tiny": {"d_model": 64, "layers": 2, "heads": 4, "ffn": 256, "vocab_size": 2_000},
+    "tiny": {"d_model": 64, "layers": 2, "heads": 4, "ffn": 256, "vocab_size": 1_000},
     "small": {"d_model": 384, "layers": 4, "heads": 6, "ffn": 1536, "vocab_size": 12_000},
 }
 """Encoder-decoders with the layers of mBART: those of BART, which norm after each sum, do not learn

@@ -23,9 +23,12 @@ from rote.curate.reading import write_lines
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 from rote.studies._calibration import Calibration, calibrate, write_resumed
-from rote.studies._training import Fit, fit, opened
+from rote.studies._training import Fit, fit, opened, room_of
 
-_STEPS = 400
+_STEPS = (1000, 2000)
+"""Updates of random weights, at least and at most."""
+_CHARACTERS = 4
+"""About so many are a token of a tokenizer that was learned from the data."""
 EMPTY = "."
 """What stands for a summary without a word: records hold texts, and it scores nothing."""
 
@@ -48,6 +51,8 @@ class Trained:
     arms: list[Arm]
     test: list[Pair]
     train: list[Pair]
+    training: TrainOptions
+    room: int
     fingerprint: str
     texts: dict[tuple[str, int], Path] = field(default_factory=dict)
     sizes: list[dict[str, Any]] = field(default_factory=list)
@@ -83,10 +88,15 @@ def trained(
 ) -> Trained:
     """Make what is missing: subsets, models, texts."""
     train, kept, test = _parts(options, every)
+    training = training.settled(options.from_config)
+    room = room_of(options.tokens, options.from_config)
     if options.from_config and not training.steps:
         # Epochs of a small subset are too few updates for random weights to learn anything.
-        training = replace(training, steps=_STEPS)
-        reporter.say(f"random weights: {_STEPS} updates for every model; --steps gives others")
+        training = replace(training, steps=_updates(train, room))
+        reporter.say(
+            f"random weights: {training.steps:,} updates for every model; --steps gives others"
+        )
+    options = replace(options, tokens=room)
     folder: Path = options.output
     with clear_errors(folder, "the study"):
         _begin(folder, options, training, every)
@@ -106,7 +116,7 @@ def trained(
                 ),
                 reporter=reporter,
             )  # fmt: skip
-        found = Trained(folder, arms(options), test, train, fingerprint(every))
+        found = Trained(folder, arms(options), test, train, training, room, fingerprint(every))
         for arm in found.arms:
             for seed in options.seeds:
                 some = _subset(arm, seed, found, options)
@@ -145,6 +155,12 @@ def _parts(options: Any, every: Sequence[Pair]) -> tuple[list[Pair], list[Pair],
         [train[place] for place in sorted(kept)],
         test,
     )
+
+
+def _updates(train: Sequence[Pair], room: int) -> int:
+    """As many as one pass over all pairs takes, within bounds; the same for every subset."""
+    tokens = sum(len(one.document) + len(one.reference) for one in train) / _CHARACTERS
+    return min(max(round(tokens / room), _STEPS[0]), _STEPS[1])
 
 
 def _begin(folder: Path, options: Any, training: TrainOptions, every: Sequence[Pair]) -> None:
@@ -239,10 +255,10 @@ def _texts(
         return path
     how = Searching(options.beams, options.length_penalty, options.max_tokens, options.longest)
 
-    def record(number: int, made: Any) -> dict[str, Any]:
+    def record(number: int, made: Sequence[str]) -> dict[str, Any]:
         one = found.test[number]
         return {
-            "id": f"{one.id}/{arm.name}/{seed}", "text": made[0].text or EMPTY,
+            "id": f"{one.id}/{arm.name}/{seed}", "text": made[0] or EMPTY,
             "source": arm.name, "seed": seed, "doc_id": one.id, "document": one.document,
             "reference": one.reference,
         }  # fmt: skip
