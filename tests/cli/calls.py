@@ -145,6 +145,22 @@ class World:
             build_index(self.corpus, path, layers=("lower", "pos", "lemma"))
         return str(path)
 
+    @property
+    def sampled(self) -> str:
+        """Three answers to each prompt of two sources."""
+        return self.lines(
+            "sampled.jsonl",
+            [
+                {
+                    "id": f"{place}-{n}-{m}", "source": NAMES[place], "doc_id": n, "score": m + 1,
+                    "text": f"{OPENINGS[m * place]} on day {n} of the year.", "kind": m * place,
+                }
+                for place in range(2)
+                for n in range(5)
+                for m in range(3)
+            ],
+        )  # fmt: skip
+
     def lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> str:
         path = self.path / name
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -221,6 +237,10 @@ class World:
             "contamination": self._measured("--against", self.corpus),
             "originality": self._measured("--against", self.corpus),
             "overlap": self._measured("--train", self.corpus),
+            "distinct": (
+                self.sampled,
+                *self._measured("--partition", "kind", "--quality", "score")[1:],
+            ),
             "perplexity": self._measured("--model", f"fake:{self.path / 'table.json'}"),
         }
         if command in own:

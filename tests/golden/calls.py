@@ -145,6 +145,7 @@ def keywords(name: str, world: World) -> dict[str, Any]:
         **dict.fromkeys(("novelty", "contamination", "originality"), corpus),
         "overlap": {"train": world.corpus},
         "perplexity": {"model": model},
+        "distinct": {"partition": "kind", "quality": "score"},
     }
     common = {"by": "source", "reference": HUMAN, "permutations": 9, "matched": False}
     return {**common, **own.get(name, {})}

@@ -57,7 +57,7 @@ def test_outputs_are_as_they_were(
 @pytest.mark.parametrize("name", ["diversity", *plugins.members("measure")])
 def test_python_gives_what_the_shell_gives(name: str, world: World) -> None:
     function, given = name.replace("-", "_"), calls.keywords(name, world)
-    found = getattr(rote, function)(world.texts, **given)
+    found = getattr(rote, function)(world.call(name)[1], **given)
     said = json.loads(done(*world.call(name), "--json"))
     made = [one.to_dict() for one in (found if isinstance(found, list) else [found])]
     assert json.loads(json.dumps(made)) == said.get("panel", [said])

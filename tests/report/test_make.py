@@ -69,7 +69,8 @@ def omitted(study: Report) -> dict[str, str]:
 def test_inputs_with_everything_are_measured_by_everything(whole: Report) -> None:
     left = {name for one in whole.omitted for name in one.section.split(", ")}
     measured = dict.fromkeys(result.measure for result in whole.results)
-    assert left == {"evaluate", "memorization", "popularity"}
+    # No prompt has two answers of one source.
+    assert left == {"evaluate", "memorization", "popularity", "distinct"}
     # The order is that of the report, but for measures of fields, which are read apart.
     assert set(measured) == set(offered()) - left
     first = [name for name, _ in panel()]

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from rote.core.result import Result
 
 Shape: TypeAlias = Literal[
-    "dots", "lines", "steps", "bars", "matrix", "heat", "boxes", "histogram", "points"
+    "dots", "lines", "steps", "bars", "matrix", "heat", "boxes", "histogram", "points", "tree"
 ]
 """dots: names down, numbers across, with intervals; lines: a number over names or numbers, a line
 for each colour; bars: a bar for each name, in groups; matrix: two names, a number as colour;
 heat: names down, stretches (`ends`) across, a number as colour;
 steps: lines that rise step by step; boxes: how the numbers of each name are spread; histogram: how
-often a number is there; points: two numbers."""
+often a number is there; points: two numbers; tree: a line for each colour through its points in
+the order of `weight`, with the names of `text` at their ends."""
 Colour: TypeAlias = Literal["plain", "reference", "pale"]
 
 

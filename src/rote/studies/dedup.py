@@ -155,6 +155,7 @@ STUDY = Study(
             titles={"share": "share of words", "also_in": "also in"},
             rows=_most_shared,
             share=True,
+            zero=True,
             says="A matrix of sources: how much of the one in the row another document of the one "
             "in the column holds.",
         ),

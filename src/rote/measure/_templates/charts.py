@@ -203,6 +203,7 @@ CHARTS = (
         colour="jaccard",
         titles={"jaccard": "shared"},
         share=True,
+        zero=True,
         rows=_overlap,
         says="How many templates two sources share, of those that either has.",
     ),

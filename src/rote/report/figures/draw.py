@@ -149,6 +149,8 @@ def draw(chart: Chart, results: Sequence[Result]) -> Any:
         panels = _panels(chart, rows, names, own[0].reference)
         if panels:
             shown = alt.concat(*panels, columns=_columns(chart, rows, panels))
+            if chart.shape == "matrix" and chart.share:
+                shown = shown.resolve_scale(color="independent")
             shown = panels[0] if len(panels) == 1 else shown
             drawn.append((title, shown.resolve_scale(y="shared") if chart.shared else shown))
     return below_each_other(drawn) if drawn else None

@@ -239,25 +239,28 @@ def bars(panel: Panel) -> Any:
 
 
 def matrix(panel: Panel) -> Any:
-    """Two names, a number as colour: a share from 0, anything else from -1 to 1."""
+    """Two names, a number as colour: a share from 0 or the least, anything else from -1 to 1."""
     import altair as alt
 
     chart = panel.chart
     value = chart.colour
-    top = max((abs(row[value]) for row in panel.rows if row[value] is not None), default=1) or 1
-    scale: dict[str, Any] = {"scheme": "blues", "domain": [0, top]}
-    above = _DARK * top
+    known = [row[value] for row in panel.rows if row[value] is not None]
+    top = max(map(abs, known), default=1) or 1
+    least = 0 if chart.zero else min(known, default=0)
+    scale: dict[str, Any] = {"scheme": "blues", "domain": [least, top]}
+    above = least + _DARK * (top - least)
     if not chart.share:
         ends = [REFERENCE, "#f7f7f7", PLAIN]
         scale, above = {"domain": [-1, 0, 1], "range": ends, "clamp": True}, _DARK
     order = list(dict.fromkeys([*panel.order(chart.y), *panel.order(chart.x)]))
     same = replace(panel, order=lambda field: order)
     base = {"x": same.named("x", chart.x, angle=-40), "y": same.named("y", chart.y)}
-    legend = {"format": ".0%"} if chart.share else {}
+    form = chart.format or ".0%"
+    legend = {"format": form} if chart.share else {}
     shade = alt.Color(f"{value}:Q", title=chart.titles.get(value), scale=scale, legend=legend)
     drawn = panel.base()
     squares = marked(drawn, "rect", stroke="white").encode(color=shade, **base)
-    text = alt.Text(f"{chart.text}:N") if chart.text else alt.Text(f"{value}:Q", format=".0%")
+    text = alt.Text(f"{chart.text}:N") if chart.text else alt.Text(f"{value}:Q", format=form)
     light = alt.condition(f"abs(datum.{value}) > {above}", alt.value("white"), alt.value("#222"))
     numbers = marked(drawn, "text", fontSize=11).encode(text=text, color=light, **base)
     return alt.layer(squares, numbers).properties(width=alt.Step(44), height=alt.Step(30))
@@ -322,6 +325,26 @@ def points(panel: Panel) -> Any:
     return drawn.encode(**axes, **look).properties(width=panel.width, height=200)
 
 
+def tree(panel: Panel) -> Any:
+    """Branches that meet where a number says, with the names of the leaves to the right."""
+    import altair as alt
+
+    chart, drawn = panel.chart, panel.base()
+    places = sorted({row[chart.y] for row in panel.rows})
+    scale = {"domain": [-0.5, places[-1] + 0.5], "reverse": True, "zero": False, "nice": False}
+    base = {
+        "x": panel.number("x", chart.x),
+        "y": alt.Y(f"{chart.y}:Q", axis=None, scale=scale),
+    }
+    branches = marked(drawn, "line", strokeWidth=1.5, color=PLAIN)
+    branches = branches.encode(detail=f"{chart.colour}:N", order=f"{chart.weight}:Q", **base)
+    leaves = panel.base([row for row in panel.rows if row[chart.text]])
+    names = marked(leaves, "text", align="left", dx=5, fontSize=11)
+    names = names.encode(text=f"{chart.text}:N", **base)
+    height = 18 * int(places[-1] + 1)
+    return alt.layer(branches, names).properties(width=panel.width, height=height)
+
+
 SHAPES: Mapping[str, Callable[[Panel], Any]] = {
     "dots": dots,
     "lines": lines,
@@ -332,4 +355,5 @@ SHAPES: Mapping[str, Callable[[Panel], Any]] = {
     "boxes": boxes,
     "histogram": histogram,
     "points": points,
+    "tree": tree,
 }

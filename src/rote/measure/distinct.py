@@ -1,0 +1,337 @@
+"""How many different answers a source gives to one prompt, and how useful they are together.
+
+Answers to one prompt (texts with the same `doc_id`) are put into classes, in the order in which
+they come: an answer is new unless it is like one that was new before. `distinct` is the number of
+classes among the first k answers, the mean over prompts (distinct_k of Zhang et al. 2025,
+NoveltyBench). With --quality, a field that says how good each answer is, `utility` is what a reader
+gets who goes on to the next answer with probability --patience: the mean of the quality of new
+answers, with 0 for others, weighted by patience ** 0, 1, 2, ... (utility_k).
+
+Like may be told by any partition: a field of the records (--partition), or a likeness above a
+threshold: ROUGE-L (near duplicates), shared runs of words, shared patterns of tags, or the cosine
+of embeddings.
+
+Direction: higher is more diverse. Length: with k fixed it does not matter how many prompts there
+are; without `doc_id` all texts of a source answer one prompt, and `distinct` grows with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rote.annotate import embeddings
+from rote.compare.intervals import mean, mean_error
+from rote.core.array_types import Array, Flags, Floats, Integers
+from rote.core.chart import Chart
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
+from rote.core.record import Headline
+from rote.core.result import Row
+from rote.core.sample import Need, RawText, Sample, Take
+from rote.core.table import Column, Pivot, Table
+from rote.measure import _meaning as meaning
+from rote.measure._likeness import ABOVE, Likeness, scored, within_sets
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `distinct`."""
+
+    partition: str | None = option(
+        None, "field that says which answers to a prompt are the same", metavar="FIELD"
+    )
+    like: Literal["rouge_l", "runs", "templates", "cosine"] = option(
+        "rouge_l", "without --partition: the likeness by which answers are the same"
+    )
+    above: float | None = option(
+        None,
+        "answers with a likeness above this are the same; default: "
+        + ", ".join(f"{name} {least}" for name, least in ABOVE.items()),
+    )
+    k: int | None = option(
+        None,
+        "how many answers to a prompt are looked at, the first ones; default: as many as most "
+        "prompts have",
+        short="-k",
+        least=2,
+    )
+    quality: str | None = option(
+        None, "field with the quality of each answer, a number: gives utility", metavar="FIELD"
+    )
+    patience: float = option(
+        0.8, "how likely a reader is to look at one more answer", above=0, most=1
+    )
+    embedder: str = option(
+        embeddings.DEFAULT, "who makes the vectors of the cosine", sign=meaning.signed
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @property
+    def how(self) -> Likeness:
+        return Likeness((self.like,), embedder=self.embedder)
+
+    @property
+    def threshold(self) -> float:
+        return ABOVE[self.like] if self.above is None else self.above
+
+    def signed(self) -> dict[str, object]:
+        """What was not asked for is not named; the default threshold is."""
+        like = None if self.partition else self.like
+        return {
+            "like": like,
+            "above": self.threshold if like else None,
+            "embedder": meaning.signed(self.embedder) if like == "cosine" else None,
+            "patience": self.patience if self.quality else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Which texts of a set are the same: text t is row and column `place[t]` of the square that
+    begins at `begin[t]` of `same` and is `width[t]` wide."""
+
+    sets: Integers
+    place: Integers
+    begin: Integers
+    width: Integers
+    same: Flags
+    quality: Floats | None
+    k: int
+    prompts: bool
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    found = [Value("distinct", "different answers", "diverse", "texts")]
+    if options.quality:
+        found.append(Value("utility", "utility", "diverse", "neither"))
+    return tuple(found)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    found = [Need("word")] if options.partition else [*options.how.needs]
+    fields = (options.partition, options.quality)
+    return (*found, *(Need("text", field=field) for field in fields if field))
+
+
+def check(options: Options, signature: str) -> None:
+    if not options.partition and options.like == "cosine":
+        meaning.check(options.embedder)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Answers:
+    count = len(sample)
+    prompts = len(work.strata) == count and bool((work.strata >= 0).any())
+    sets = work.strata if prompts else np.zeros(count, np.int64)
+    sizes = _sizes(sets, owners(work.sources(count), count))
+    if prompts and sizes.max(initial=0) < 2:
+        raise OptionError(
+            "distinct counts different answers to one prompt, and no doc_id has two texts of one "
+            "source"
+        )
+    place, begin, width, total = _squares(sets)
+    same = np.zeros(total, np.bool_)
+    pairs = within_sets(sets, np.arange(count, dtype=np.int64))
+    if options.partition:
+        classes = np.unique(sample.text(options.partition).strings(), return_inverse=True)[1]
+        alike = classes[pairs.first] == classes[pairs.second]
+    else:
+        # Undefined: too short to be scored, and then the same only if it is the same.
+        score = scored(sample, options.how, pairs, work)[options.like]
+        alike = score > options.threshold
+        unknown = np.isnan(score)
+        alike[unknown] = _equal(sample, options, pairs.first[unknown], pairs.second[unknown])
+    for one, two in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
+        same[begin[one] + place[one] * width[one] + place[two]] = alike
+    quality = _numbers(sample.text(options.quality), options.quality) if options.quality else None
+    k = options.k or _most_common(sizes)
+    return Answers(sets, place, begin, width, same, quality, k, prompts)
+
+
+def reduce(rows: Answers, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    return {name: mean(column) for name, column in _by_prompt(rows, take, options)[1].items()}
+
+
+def standard_errors(rows: Answers, take: Take, options: Options) -> Values:
+    found = _by_prompt(rows, take, options)[1]
+    return {name: mean_error(column) for name, column in found.items()}
+
+
+def _by_prompt(rows: Answers, take: Take, options: Options) -> tuple[Integers, dict[str, Floats]]:
+    """The values of every prompt with k answers, and the prompts."""
+    texts = np.sort(take)
+    texts = texts[rows.sets[texts] >= 0]
+    texts = texts[np.argsort(rows.sets[texts], kind="stable")]
+    own = rows.sets[texts]
+    starts = np.flatnonzero(np.append(True, np.diff(own) != 0)) if len(own) else own
+    counts = np.diff(np.append(starts, len(own)))
+    starts = starts[counts >= rows.k]
+    answers = texts[starts[:, None] + np.arange(rows.k)]
+    new = _new(rows, answers)
+    found = {"distinct": new.sum(axis=1).astype(np.float64)}
+    if rows.quality is not None:
+        weights = options.patience ** np.arange(rows.k)
+        found["utility"] = (new * rows.quality[answers]) @ weights / weights.sum()
+    return own[starts], found
+
+
+def _new(rows: Answers, answers: Array) -> Flags:
+    """By prompt and answer, whether it is like none that was new before."""
+    new = np.ones(answers.shape, np.bool_)
+    row = rows.begin[answers] + rows.place[answers] * rows.width[answers]
+    for number in range(1, answers.shape[1]):
+        before = rows.place[answers[:, :number]]
+        like = rows.same[row[:, number, None] + before]
+        new[:, number] = ~(like & new[:, :number]).any(axis=1)
+    return new
+
+
+def notes(rows: Answers, take: Take, options: Options) -> list[str]:
+    found = [f"the first {rows.k} answers to each prompt"]
+    if not rows.prompts:
+        found = ["the texts have no doc_id: all texts of a source count as answers to one prompt"]
+    own = rows.sets[take]
+    used, _ = _by_prompt(rows, take, options)
+    every = np.unique(own[own >= 0])
+    if fewer := len(every) - len(used):
+        found.append(f"left out: {fewer:,} of {len(every):,} prompts with fewer answers")
+    if alone := int((own < 0).sum()):
+        found.append(f"left out: {alone:,} texts without doc_id")
+    return found
+
+
+def tables(rows: Answers, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
+    """How many prompts have 1, 2, 3, ... different answers."""
+    found: list[Row] = []
+    for source, take in comparison.groups.items():
+        used, own = _by_prompt(rows, take, options)
+        if len(used):
+            counts = np.bincount(own["distinct"].astype(np.int64), minlength=rows.k + 1)[1:]
+            found += [
+                {"source": source, "distinct": number, "prompts": int(prompts)}
+                | {"share": float(prompts / len(used))}
+                for number, prompts in enumerate(counts, 1)
+            ]
+    return {"prompts": found} if rows.prompts and found else {}
+
+
+def _sizes(sets: Integers, source: Integers) -> Integers:
+    """How many texts every source has of every set."""
+    known = (sets >= 0) & (source >= 0)
+    both = np.stack((source[known], sets[known]))
+    return np.unique(both, axis=1, return_counts=True)[1]
+
+
+def _most_common(sizes: Integers) -> int:
+    """The most frequent size above 1; of several the largest."""
+    several = sizes[sizes > 1]
+    if not len(several):
+        return 1
+    numbers, counts = np.unique(several, return_counts=True)
+    return int(numbers[counts == counts.max()][-1])
+
+
+def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
+    """Place of each text in its set, where the square of its set begins, and how wide it is."""
+    order = np.argsort(sets, kind="stable")
+    begins = np.flatnonzero(np.append(True, np.diff(sets[order]) != 0))
+    sizes = np.diff(np.append(begins, len(sets)))
+    widths = np.where(sets[order[begins]] >= 0, sizes, 0)
+    if int((widths**2).sum()) > 4_000_000_000:
+        raise OptionError("too many answers to one prompt to compare all: take fewer with --sample")
+    place, begin, width = (np.zeros(len(sets), np.int64) for _ in range(3))
+    place[order] = np.arange(len(sets)) - np.repeat(begins, sizes)
+    begin[order] = np.repeat(np.cumsum(widths**2) - widths**2, sizes)
+    width[order] = np.repeat(widths, sizes)
+    return place, begin, width, int((widths**2).sum())
+
+
+def _equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
+    """Whether two texts hold the same items."""
+    layer = sample.layer(options.how.needs[0])
+    found = [
+        np.array_equal(layer.ids[layer.slice(int(a))], layer.ids[layer.slice(int(b))])
+        for a, b in zip(first, second)
+    ]
+    return np.array(found, np.bool_)
+
+
+def _numbers(raw: RawText, field: str) -> Floats:
+    found = np.empty(len(raw))
+    for number, written in enumerate(raw.strings()):
+        try:
+            found[number] = float(written)
+        except ValueError:
+            said = f"the quality of an answer is no number: {written!r}"
+            raise InputError(said, field=field) from None
+    return found
+
+
+METRIC = Metric(
+    name="distinct",
+    title="Different answers",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    standard_errors=standard_errors,
+    interval_method="jackknife over prompts",
+    citation=(
+        "Zhang, Diddee, Holm, Liu, Liu, Samuel, Wang and Ippolito (2025), NoveltyBench: Evaluating "
+        "Creativity and Diversity in Language Models"
+    ),
+    match=None,
+    notes=notes,
+    tables=tables,
+    check=check,
+    inputs=False,
+    order_matters=True,
+    layout=(
+        Table(
+            "prompts",
+            "Prompts by how many different answers they have",
+            (Column("distinct", "different answers"),),
+            pivot=Pivot("source", Column("share", kind="share")),
+            limit=20,
+        ),
+    ),
+    charts=(
+        Chart(
+            "prompts",
+            "Prompts by how many different answers they have",
+            table="prompts",
+            shape="lines",
+            x="distinct",
+            y="share",
+            colour="source",
+            titles={"distinct": "different answers", "share": "share of prompts"},
+            scales={"distinct": "ordinal"},
+            share=True,
+            says="For each source, the share of prompts with one, two, three, ... different "
+            "answers.",
+        ),
+    ),
+    says="How many different answers a source gives to one prompt.",
+    section="diversity",
+    place=66,
+    main=("distinct",),
+    headlines=(
+        Headline(
+            *("distinct", "different answers to a prompt"),
+            "gives more different answers to a prompt",
+            "gives fewer different answers to a prompt",
+        ),
+    ),
+    method=lambda s: (
+        "Different answers are counted among the answers of a source to the same prompt"
+        + (f", as the field {s['partition']} tells them apart" if s["partition"] != "None" else "")
+        + "; an answer is new unless it is like one that was new before"
+    ),
+    report=lambda asked: asked.lacks_fields("doc_id") or {},
+)

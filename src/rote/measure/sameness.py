@@ -1,0 +1,456 @@
+"""How alike different sources write: pairs of texts that answer the same prompt.
+
+Texts with the same `doc_id` are compared pair by pair, those of every two sources: ROUGE-L F, the
+share of words in runs of 5 words that both texts hold (`runs`), the share of words in patterns of
+6 tags that both hold (`templates`), and the cosine of embeddings. A value is the mean over prompts
+of the mean over pairs; intervals are over prompts. Beside it is what pairs of texts on different
+prompts give, by chance as it were, and the share of pairs above a threshold. Sources are joined to
+a tree by their likeness. Without a `doc_id` all texts are compared with all.
+
+A source with itself (`_own`) is what `rote homogenization --within doc_id` gives, and without
+`doc_id` what `rote homogenization` gives.
+
+Direction: higher is more alike. Length: longer texts score higher, so that sources of different
+length compare by the first words of each (--words); how many prompts there are does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from rote.annotate import embeddings
+from rote.compare.intervals import around
+from rote.core.array_types import Flags, Floats, Integers
+from rote.core.chart import Chart
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
+from rote.core.result import Result, Row
+from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Rows, Table, defined, distinct, ends
+from rote.measure import _meaning as meaning
+from rote.measure._likeness import (
+    ABOVE,
+    SCORES,
+    Likeness,
+    Pairs,
+    between_sets,
+    both,
+    check_scores,
+    scored,
+    within_sets,
+)
+from rote.measure._sameness import Estimate, by_chance, by_set, estimate, leaves, tree
+
+_SETS, _TIMES = 1_000, 4
+"""For chance: so many prompts, each with the texts of so many others."""
+_OWN = "_own"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `sameness`."""
+
+    scores: tuple[str, ...] = option(
+        ("rouge_l", "runs", "templates"), "rouge_l, runs, templates, cosine: one table each"
+    )
+    layer: str = option("lower", "layer of words that are compared")
+    run: int = option(5, "words in a shared run", least=2)
+    tags: str = option("pos", "layer of tags whose patterns are compared")
+    pattern: int = option(6, "tags in a shared pattern", least=2)
+    words: int | None = option(
+        None,
+        "compare only so many words of each text, from its beginning: for sources of different "
+        "length (not in the cosine)",
+        least=1,
+    )
+    above: float | None = option(
+        None,
+        "pairs above this are counted as alike; default: "
+        + ", ".join(f"{name} {least}" for name, least in ABOVE.items()),
+    )
+    embedder: str = option(
+        embeddings.DEFAULT, "who makes the vectors of the cosine", sign=meaning.signed
+    )
+    max_texts: int = option(
+        200, "at most so many texts of a source for one prompt, the first ones", least=2
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        check_scores(self.scores)
+
+    @property
+    def how(self) -> Likeness:
+        own = (self.layer, self.run, self.tags, self.pattern, self.words, self.embedder)
+        return Likeness(self.scores, *own)
+
+    def signed(self) -> dict[str, Any]:
+        """Without what was not asked for."""
+        asked = {
+            "tags": "templates" in self.scores,
+            "pattern": "templates" in self.scores,
+            "run": "runs" in self.scores,
+            "embedder": "cosine" in self.scores,
+        }
+        return {name: None for name, used in asked.items() if not used}
+
+    def threshold(self, score: str) -> float:
+        return ABOVE[score] if self.above is None else self.above
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Pairs of texts of one prompt and of two, with their scores; `sets` is by text the prompt that
+    it answers (-1: none), `left_out` whether it was one too many."""
+
+    pairs: Pairs
+    scores: Mapping[str, Floats]
+    others: Pairs
+    other_scores: Mapping[str, Floats]
+    sets: Integers
+    left_out: Flags
+    prompts: bool
+    """Whether sets are prompts; else all texts are one set."""
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    found = []
+    for name in options.scores:
+        title, share = SCORES[name], name != "cosine"
+        found.append(
+            Value(name, f"{title}, with others", "neither", "length", share=share, relative=True)
+        )
+        own = f"{title}, with itself"
+        found.append(Value(name + _OWN, own, "repetitive", "length", share=share))
+    return tuple(found)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    return options.how.needs
+
+
+def check(options: Options, signature: str) -> None:
+    if "cosine" in options.scores:
+        meaning.check(options.embedder)
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Found:
+    count = len(sample)
+    prompts = len(work.strata) == count and bool((work.strata >= 0).any())
+    sets = work.strata if prompts else np.zeros(count, np.int64)
+    source = owners(work.sources(count), count)
+    left_out = _too_many(sets, source, options.max_texts)
+    texts = np.flatnonzero(~left_out & (source >= 0) & (sample.words > 0))
+    pairs = within_sets(sets, texts)
+    others = between_sets(sets, texts, work, most=_SETS, times=_TIMES)
+    scores = scored(sample, options.how, both(pairs, others), work)
+    return Found(
+        pairs=pairs,
+        scores={name: column[: len(pairs)] for name, column in scores.items()},
+        others=others,
+        other_scores={name: column[len(pairs) :] for name, column in scores.items()},
+        sets=sets,
+        left_out=left_out,
+        prompts=prompts,
+    )
+
+
+def reduce(rows: Found, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    found = many(rows, [take], {value.name for value in values(options)}, options)
+    return {name: float(column[0]) for name, column in found.items()}
+
+
+def many(
+    rows: Found, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """Each pair is looked at once for all groups."""
+    from rote.measure._likeness_kernels import set_means
+
+    held = np.zeros((len(rows.sets), len(takes)), np.uint8)
+    for group, take in enumerate(takes):
+        held[take, group] = 1
+    # A pair of texts that no group holds says nothing.
+    any_held: Flags = np.any(held, axis=1)
+    near = any_held[rows.pairs.first] | any_held[rows.pairs.second]
+    first, second, sets = (c[near] for c in (rows.pairs.first, rows.pairs.second, rows.pairs.sets))
+    found = {}
+    for name, scores in rows.scores.items():
+        if {name, name + _OWN} & set(names):
+            found[name], found[name + _OWN] = set_means(first, second, sets, scores[near], held)
+    return {name: column for name, column in found.items() if name in names}
+
+
+def standard_errors(rows: Found, take: Take, options: Options) -> Values:
+    one, two = _held(rows, take)
+    found = {}
+    for name, scores in rows.scores.items():
+        found[name] = estimate(rows.pairs, scores, one != two).error
+        found[name + _OWN] = estimate(rows.pairs, scores, one & two).error
+    return found
+
+
+def _held(rows: Found, take: Take) -> tuple[Flags, Flags]:
+    """By pair whether the first, and whether the second, is one of these texts."""
+    held = np.zeros(len(rows.sets), np.bool_)
+    held[take] = True
+    return held[rows.pairs.first], held[rows.pairs.second]
+
+
+def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
+    """The texts after the first so many of their set and source."""
+    order = np.lexsort((source, sets))
+    begins = np.flatnonzero(
+        np.append(True, (np.diff(sets[order]) != 0) | (np.diff(source[order]) != 0))
+    )
+    rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    found = np.zeros(len(sets), np.bool_)
+    found[order] = rank >= most
+    return found
+
+
+def notes(rows: Found, take: Take, options: Options) -> list[str]:
+    found = []
+    if not rows.prompts:
+        found.append("the texts have no doc_id: all are compared with all, whatever they answer")
+    elif alone := int((rows.sets[take] < 0).sum()):
+        found.append(f"left out: {alone:,} texts without doc_id")
+    if many := int(rows.left_out[take].sum()):
+        found.append(f"left out: {many:,} texts beyond {options.max_texts} of a prompt (max_texts)")
+    one, two = _held(rows, take)
+    if not (one != two).any():
+        found.append("no text of another source answers the same prompt")
+    if not (one & two).any():
+        found.append("no prompt has two texts of this source: nothing to compare it with itself by")
+    for name, scores in rows.scores.items():
+        if undefined := int((np.isnan(scores) & (one | two)).sum()):
+            found.append(f"{name}: undefined for {undefined:,} pairs, of texts that are too short")
+    return found
+
+
+def tables(rows: Found, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
+    """Every two sources, and the tree."""
+    groups = comparison.groups
+    source = owners(list(groups.values()), len(rows.sets))
+    own, other = source[rows.pairs.first], source[rows.pairs.second]
+    apart = source[rows.others.first], source[rows.others.second]
+    names, level = list(groups), comparison.level
+    found: list[Row] = []
+    links: list[Row] = []
+    for score, scores in rows.scores.items():
+        least = options.threshold(score)
+        by_luck = rows.other_scores[score]
+        for a, b in combinations_with_replacement(range(len(names)), 2):
+            these, those = _of_two(own, other, a, b), _of_two(*apart, a, b)
+            one = estimate(rows.pairs, scores, these)
+            chance = by_chance(rows.others, by_luck, those, rows.sets)
+            alike = estimate(rows.pairs, _beyond(scores, least), these)
+            row: dict[str, Any] = {"score": score, "title": SCORES[score]}
+            row |= {"source": names[a], "other": names[b], "prompts": one.sets, "pairs": one.pairs}
+            bounded = score != "cosine"
+            row |= _with_ends("likeness", one, level, bounded)
+            row |= _with_ends("chance", chance, level, bounded)
+            row |= _with_ends("above", alike, level, True)
+            chance = by_chance(rows.others, _beyond(by_luck, least), those, rows.sets)
+            found.append({**row, "chance_above": chance.value, "threshold": least})
+        joins = tree(by_set(rows.pairs, scores, own, other, len(names)), comparison.seed)
+        order = [names[number] for number in leaves(joins, len(names))]
+        links += [
+            {
+                "score": score,
+                "title": SCORES[score],
+                "one": [names[number] for number in link.left],
+                "other": [names[number] for number in link.right],
+                "likeness": link.likeness,
+                "support": link.support,
+                "order": order,
+            }
+            for link in joins
+        ]
+    return {"pairs": found, **({"tree": links} if links else {})}
+
+
+def _of_two(own: Integers, other: Integers, a: int, b: int) -> Flags:
+    found: Flags = ((own == a) & (other == b)) | ((own == b) & (other == a))
+    return found
+
+
+def _beyond(scores: Floats, least: float) -> Floats:
+    return np.where(np.isnan(scores), np.nan, scores > least)
+
+
+def _with_ends(name: str, one: Estimate, level: float, share: bool) -> dict[str, float]:
+    low, high = around(one.value, one.error, level, texts=one.sets if share else 0)
+    return dict(zip((name, *ends(name)), (one.value, low, high)))
+
+
+def _mirrored(shown: Rows, result: Result) -> Rows:
+    """Both triangles, sources in the order of the tree."""
+    found: list[Row] = []
+    for score in distinct(shown, "score"):
+        own = [row for row in shown if row["score"] == score]
+        links = [row for row in result.tables.get("tree", ()) if row["score"] == score]
+        names = distinct(own, "source")
+        place = {name: number for number, name in enumerate(links[0]["order"] if links else names)}
+        cells = {(row["source"], row["other"]): row for row in own if defined(row["likeness"])}
+        cells |= {(b, a): {**row, "source": b, "other": a} for (a, b), row in cells.items()}
+        found += sorted(cells.values(), key=lambda row: (place[row["source"]], place[row["other"]]))
+    return found
+
+
+def _branches(shown: Rows, result: Result) -> Rows:
+    """The tree as lines: of each link four points, and the names where it ends in a source."""
+    found: list[Row] = []
+    for score in distinct(shown, "score"):
+        links = [row for row in shown if row["score"] == score]
+        height = {name: float(number) for number, name in enumerate(links[0]["order"])}
+        tip = max(row["likeness"] for row in links)
+        tip += 0.05 * max(tip - links[-1]["likeness"], 0.01)
+        at = {(name,): (tip, place) for name, place in height.items()}
+        for number, row in enumerate(links):
+            parts = tuple(row["one"]), tuple(row["other"])
+            (x, y), (x2, y2) = (at[part] for part in parts)
+            alike = row["likeness"]
+            points = (x, y), (alike, y), (alike, y2), (x2, y2)
+            for step, (likeness, place) in enumerate(points):
+                leaf = {0: parts[0], 3: parts[1]}.get(step, ())
+                found.append(
+                    {
+                        "title": row["title"],
+                        "link": f"{score} {number}",
+                        "likeness": likeness,
+                        "place": place,
+                        "step": step,
+                        "name": leaf[0] if len(leaf) == 1 else "",
+                    }
+                )
+            at[(*parts[0], *parts[1])] = alike, (y + y2) / 2
+    return found
+
+
+def _alike(shown: Rows, result: Result) -> Rows:
+    """Different sources, the most alike first; a source with itself at the end."""
+    order = distinct(shown, "score")
+    return sorted(
+        (row for row in shown if defined(row["likeness"])),
+        key=lambda row: (
+            order.index(row["score"]),
+            row["source"] == row["other"],
+            -row["likeness"],
+        ),
+    )
+
+
+_LAYOUT = (
+    Table(
+        "pairs",
+        lambda rows, result: f"Sources that write alike: {rows[0]['title']}",
+        (
+            Column("source"),
+            Column("other", "and"),
+            Column("likeness", "alike", "number", 3, ends=ends("likeness")),
+            Column("chance", "by chance", "number", 3, said="different prompts"),
+            Column("above", "pairs alike", "share", 1, ends=ends("above")),
+            Column("chance_above", "by chance", "share", 1, said="different prompts"),
+            Column("prompts", kind="count"),
+        ),
+        said=lambda rows, result: (
+            "mean over prompts of the mean over pairs of texts, with its "
+            f"interval over prompts; pairs alike: above {rows[0]['threshold']:g}"
+        ),
+        rows=_alike,
+        split=("score",),
+    ),
+    Table(
+        "tree",
+        "Sources joined by their likeness",
+        (
+            Column("title", "by"),
+            Column("one", "these", "text"),
+            Column("other", "and these", "text"),
+            Column("likeness", "alike", "number", 3),
+            Column("support", kind="share", said="draws of prompts with this branch"),
+        ),
+        by="title",
+        limit=20,
+    ),
+)
+
+
+def method(s: Mapping[str, str]) -> str:
+    words = s.get("words", "None")
+    first = "" if words == "None" else f" (first {words} words)"
+    return (
+        "Sameness between sources is the mean over prompts of the mean over pairs of texts of two "
+        f"sources that answer the prompt{first}, by {s['scores'].replace(',', ', ')}; intervals "
+        "are over prompts, and pairs of texts on different prompts say what is to be expected"
+    )
+
+
+METRIC = Metric(
+    name="sameness",
+    title="Sameness between sources",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    standard_errors=standard_errors,
+    many=many,
+    interval_method="jackknife over prompts",
+    citation=(
+        "Jiang, Chai, Li, Liu, Fok, Dziri, Tsvetkov, Sap, Albalak and Choi (2025), "
+        "Artificial Hivemind: The Open-Ended Homogeneity of Language Models; "
+        "Padmakumar and He (2024), Does Writing with Language Models Reduce Content Diversity?"
+    ),
+    match=None,
+    whole="texts that answer the same prompt are compared as they are; --words N takes the first "
+    "N words of each",
+    notes=notes,
+    tables=tables,
+    check=check,
+    inputs=False,
+    layout=_LAYOUT,
+    charts=(
+        Chart(
+            "matrix",
+            "How alike sources are",
+            table="pairs",
+            shape="matrix",
+            x="other",
+            y="source",
+            colour="likeness",
+            panel=("title",),
+            titles={"likeness": "alike"},
+            share=True,
+            format=".1%",
+            rows=_mirrored,
+            says="Every two sources, the darker the more alike their texts on the same prompts. "
+            "The diagonal is a source with itself, where it has several texts on a prompt.",
+        ),
+        Chart(
+            "tree",
+            "Sources joined by their likeness",
+            table="tree",
+            shape="tree",
+            x="likeness",
+            y="place",
+            colour="link",
+            weight="step",
+            text="name",
+            panel=("title",),
+            titles={"likeness": "alike (mean over pairs of the two branches)"},
+            rows=_branches,
+            says="Sources as the leaves of a tree; two branches meet where their likeness is.",
+        ),
+    ),
+    says="How alike the texts of different sources are that answer the same prompt.",
+    section="diversity",
+    place=65,
+    main=("rouge_l",),
+    method=method,
+    report=lambda asked: asked.lacks_fields("doc_id") or {},
+)
