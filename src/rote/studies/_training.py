@@ -18,7 +18,7 @@ from rote.models.training.loop import TrainOptions, finished, train
 if TYPE_CHECKING:
     from rote.models.hub.computing import Loaded
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,15 @@ from typing import Any
 from rote.core.errors import InputError, OptionError
 from rote.models.hub.computing import Loaded, libraries
 
-SHAPES: dict[str, dict[str, int]] = {
-    "tiny": {"d_model": 64, "layers": 2, "heads": 4, "ffn": 256, "vocab_size": 1_000},
-    "small": {"d_model": 384, "layers": 4, "heads": 6, "ffn": 1536, "vocab_size": 12_000},
-}
+SHAPES: dict[str, dict[str, Any]] = {
+    "tiny": {"d_model": 64, "layers": 2, "heads": 4, "ffn": 256, "vocab_size": 1_000,
+             "init_std": 0.1},
+    "small": {"d_model": 384, "layers": 4, "heads": 6, "ffn": 1536, "vocab_size": 12_000,
+              "init_std": 0.02},
+}  # fmt: skip
 """Encoder-decoders with the layers of mBART: those of BART, which norm after each sum, do not learn
-from random weights at the rates that a small model needs."""
+from random weights at the rates that a small model needs. The weights of a narrow model begin
+larger: with 0.02 its decoder takes thousands of updates to find out that there is a document."""
 _SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 _POSITIONS = 512
 
@@ -42,6 +45,7 @@ def shape_of(named: str) -> Any:
         vocab_size=shape["vocab_size"],
         d_model=shape["d_model"],
         max_position_embeddings=_POSITIONS,
+        init_std=shape["init_std"],
         scale_embedding=True,
         **both,
     )
