@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # Spark is tried where there is Java for it.
 SPARK := $(if $(shell command -v java 2>/dev/null),$(comma)spark)
 
-.PHONY: demo test fuzz check check-types check-rest bench setup docs clean
+.PHONY: demo test fuzz check check-types check-rest check-tests bench setup docs clean
 
 setup: $(READY)
 
@@ -31,10 +31,9 @@ demo: $(DEMO)
 	$(BIN)/python training/open-model/prepare.py bible -o rote-demo/open-model
 	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl
 
-# What Python compiles is kept, whatever the shell says: tests start many processes.
+# The checks run beside the tests, which wait now and then.
 test: setup
-	@$(MAKE) --no-print-directory -j2 check
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory -j3 check-types check-rest check-tests
 
 # Property tests with new random examples, again and again; each round says its seed.
 MINUTES ?= 10
@@ -46,8 +45,11 @@ fuzz: setup
 	  $(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --hypothesis-seed=$$seed || exit 1; \
 	done
 
-# In two parts, so that two cores have something to do.
 check: check-types check-rest
+
+# What Python compiles is kept, whatever the shell says: tests start many processes.
+check-tests: setup
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 check-types: setup
 	$(BIN)/mypy

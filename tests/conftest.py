@@ -99,5 +99,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     unseen = sum("tests/e2e" in report.nodeid for report in skipped)
     if unseen:
         terminalreporter.write_line(
-            f"{unseen} end-to-end tests were skipped: no Chromium (on Debian: apt install chromium)"
+            f"{unseen} end-to-end tests were skipped: no Chromium "
+            "(on Debian: apt install chromium-headless-shell)"
         )

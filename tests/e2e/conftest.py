@@ -18,7 +18,13 @@ from tests.e2e.watching import TIMEOUT, Watch, watched
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_NAMES = (
+    "chromium-headless-shell",  # no windows: a page takes a quarter of the time
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 
 
 def _missing() -> str:
@@ -35,9 +41,9 @@ def _chromium() -> str | None:
     return next((found for name in _NAMES if (found := shutil.which(name))), None)
 
 
-# Of a file, not of the session: while it runs, Playwright keeps an event loop in this thread,
-# which other tests of the same worker would trip over.
-@pytest.fixture(scope="module")
+# Of this folder, not of the session: while it runs, Playwright keeps an event loop in this
+# thread, which other tests of the same worker would trip over.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     if problem := _missing():
         pytest.skip(problem)
