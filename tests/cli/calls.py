@@ -9,16 +9,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import pytest
 
-from rote.cli.main import rote
+from rote.cli.main import Rote, rote
 from rote.core import plugins
+from rote.core.record import Study
+from rote.core.registry import find
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
 from rote.measure._compute import compute
+from rote.studies._driver import run
 
 HUMAN = "human [/b]"
 NAMES = (HUMAN, "llama[instruct]", "[bold]x :tada:", "=cmd|' /C'!A0", "50 %_{it}\\<i>\ny")
@@ -56,6 +59,14 @@ def _walk(group: click.Group, before: tuple[str, ...]) -> Iterator[tuple[str, cl
             yield " ".join((*before, name)), command
 
 
+LOADED = cache(Rote.load)
+
+
+def make_once(patch: pytest.MonkeyPatch) -> None:
+    """Let a command be the one that was made before; at the shell each is made once, too."""
+    patch.setattr(Rote, "load", lambda group, name, room: LOADED(group, name, room))
+
+
 def measure_once(patch: pytest.MonkeyPatch, kept: dict[str, Any]) -> None:
     """Let the same question about the same files be answered from what is kept."""
 
@@ -65,7 +76,17 @@ def measure_once(patch: pytest.MonkeyPatch, kept: dict[str, Any]) -> None:
             kept[key] = compute(chosen, files, **given)
         return kept[key]
 
+    def studied(name: str, inputs: Any, given: Mapping[str, Any], **told: Any) -> Result:
+        record = find(name)
+        if not isinstance(record, Study) or record.ledger or given.get("write"):
+            return run(name, inputs, given, **told)
+        key = repr((name, inputs, sorted(given.items())))
+        if key not in kept:
+            kept[key] = run(name, inputs, given, **told)
+        return cast(Result, kept[key])
+
     patch.setattr("rote.measure._compute.compute", remembered)
+    patch.setattr("rote.studies._driver.run", studied)
 
 
 def writing(kind: Any) -> list[str]:
@@ -148,12 +169,14 @@ class World:
     @property
     def sampled(self) -> str:
         """Three answers to each prompt of two sources."""
+        year = "week" if self.changed == "texts" else "year"
         return self.lines(
             "sampled.jsonl",
             [
                 {
-                    "id": f"{place}-{n}-{m}", "source": NAMES[place], "doc_id": n, "score": m + 1,
-                    "text": f"{OPENINGS[m * place]} on day {n} of the year.", "kind": m * place,
+                    "id": f"{place}-{n}-{m}", "doc_id": n, "score": m + 1, "kind": m * place,
+                    "source": NAMES[1 - place if self.changed == "sources" else place],
+                    "text": f"{OPENINGS[m * place]} on day {n} of the {year}.",
                 }
                 for place in range(2)
                 for n in range(5)

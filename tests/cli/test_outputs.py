@@ -18,7 +18,7 @@ from rote.cli._places import LINES
 from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.report.terminal import harmless
-from tests.cli.calls import NAMES, World, commands, measure_once, writing
+from tests.cli.calls import NAMES, World, commands, make_once, measure_once, writing
 from tests.measure.test_contract import StandIn
 from tests.report.drawn import as_data
 
@@ -44,7 +44,8 @@ def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forms are made from the same results: every measure runs once."""
+    """Forms are made from the same results: every measure and study runs once."""
+    make_once(monkeypatch)
     measure_once(monkeypatch, KEPT)
 
 
@@ -182,6 +183,8 @@ def _names(name: str) -> list[str]:
         return list(NAMES[:3])
     if name == "correlate":
         return ["lexical.mtld"]
+    if name == "distinct":
+        return list(NAMES[:2])
     return list(NAMES)
 
 
@@ -223,10 +226,13 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
 
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name != "table"])  # shows one again
-def test_other_data_have_another_signature(name: str, worlds: dict[str, World]) -> None:
+def test_other_data_have_another_signature(
+    name: str, worlds: dict[str, World], monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = [worlds[change].call(name) for change in ("", *CHANGES[name])]
     told = [_signed(done([*call, "--json"])) for call in calls]
     assert len(set(told)) == len(told)
+    measure_once(monkeypatch, {})
     again = _signed(done([*worlds[""].call(name), "--json"]))
     assert again == told[0]
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rote.cli._places import FOLDER, LINES, NAMES, REPORT, RESULT
 from rote.cli.main import rote
 from rote.core.errors import OptionError
-from tests.cli.calls import commands
+from tests.cli.calls import commands, make_once
 
 READ = {
     "authors",
@@ -26,6 +26,11 @@ READ = {
 ELSEWHERE = {"store", "what"}
 """Of `rote serve`, which writes to a store of its own."""
 ENDINGS = {RESULT: ".json", REPORT: ".html", FOLDER: "", NAMES: "", LINES: ".jsonl"}
+
+
+@pytest.fixture(autouse=True)
+def made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_once(monkeypatch)
 
 
 def inputs(command: click.Command) -> list[click.Parameter]:

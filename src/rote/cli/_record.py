@@ -61,12 +61,14 @@ NOTHING = Further()
 
 def record_command(name: str, further: Further = NOTHING) -> click.Command:
     """`rote NAME FILE...`"""
-    from rote.studies._driver import kinds, run
+    from rote.studies._driver import kinds
 
     record = find(name)
     own = {field.name for kind in kinds(record) for field in fields(kind)}
 
     def call(given: Given) -> list[Result]:
+        from rote.studies._driver import run
+
         options = {key: value for key, value in given.options.items() if key in own}
         if isinstance(record, Metric):
             _refuse_half(record, options)
