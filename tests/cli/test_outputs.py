@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from rote.cli import _progress
 from rote.cli._places import LINES
 from rote.cli.main import rote
 from rote.core.errors import OptionError
@@ -242,3 +243,26 @@ def _signed(text: str) -> str:
     if "panel" in data:
         return str([part["signature"] for part in data["panel"]])
     return data["signature"] + data.get("fingerprint", "")
+
+
+def test_a_log_hears_now_and_then_how_far_work_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, *(15.0 * step for step in range(1, 12))])
+    monkeypatch.setattr(_progress, "monotonic", lambda: next(clock))
+    with _progress.TerminalReporter().stage("scoring", 11, "texts") as advance:
+        for _ in range(11):
+            advance(1)
+    assert capsys.readouterr().err.splitlines() == [
+        "scoring: 18% (2 texts), 30 s, about 2 min 15 s left",
+        "scoring: 55% (6 texts), 1 min 30 s, about 1 min 15 s left",
+        "scoring: 91% (10 texts), 2 min 30 s, about 15 s left",
+    ]
+    clock = iter([0.0, 1.0, 2.0])
+    with _progress.TerminalReporter().stage("short", 2) as advance:
+        advance(1)
+        advance(1)
+    clock = iter([0.0, 30.0])
+    with _progress.TerminalReporter(quiet=True).stage("quiet", 2) as advance:
+        advance(1)
+    assert not capsys.readouterr().err

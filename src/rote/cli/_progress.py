@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
-from rote.core.progress import Advance
+from rote.core.progress import Advance, duration
+
+_FIRST, _EVERY = 20.0, 60.0
+"""Seconds until a log gets its first line about a stage, and between lines."""
 
 
 def _rate(unit: str) -> list[Any]:
@@ -63,11 +67,11 @@ class TerminalReporter:
             progress.TimeRemainingColumn(),
             *_compiling(),
         ]
+        if not self._console.is_terminal:
+            yield _logged(title, total, unit, self.say)
+            return
         # Bars go away when the work is done: what stays on the screen is the answer.
-        hidden = not self._console.is_terminal
-        with progress.Progress(
-            *columns, console=self._console, transient=True, disable=hidden
-        ) as bars:
+        with progress.Progress(*columns, console=self._console, transient=True) as bars:
             task = bars.add_task(title, total=total)
             yield lambda amount: bars.advance(task, amount)
 
@@ -80,3 +84,24 @@ class TerminalReporter:
         from rote.report.terminal import harmless
 
         self._console.print(harmless(line), style="dim", soft_wrap=True)
+
+
+def _logged(title: str, total: float | None, unit: str, say: Callable[[str], None]) -> Advance:
+    """Where nobody watches, a line now and then: how far, how long, how long still."""
+    began, done, due = monotonic(), 0.0, _FIRST
+
+    def advance(amount: float) -> None:
+        nonlocal done, due
+        done += amount
+        if (spent := monotonic() - began) < due:
+            return
+        due = spent + _EVERY
+        counted = f"{done / 1e6:,.0f} MB" if unit == "B" else f"{done:,.0f} {unit}".strip()
+        if not total:
+            say(f"{title}: {counted}, {duration(spent)}")
+        elif done < total:
+            left = spent * (total - done) / done if done else 0
+            still = f", about {duration(left)} left" if done else ""
+            say(f"{title}: {done / total:.0%} ({counted}), {duration(spent)}{still}")
+
+    return advance

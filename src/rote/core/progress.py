@@ -58,3 +58,13 @@ class Once:
 def several(number: int, noun: str) -> str:
     """1 segment, 2,000 segments."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def duration(seconds: float) -> str:
+    """8 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

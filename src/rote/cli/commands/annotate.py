@@ -16,6 +16,7 @@ import click
 from rote.cli._flags import command_of, files_argument
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import engine_option, option
+from rote.core.progress import duration
 from rote.corpus import ReadOptions
 
 # Measured on English novels and one core; only meant to plan by.
@@ -59,7 +60,7 @@ def command(
         trees = any(name.startswith("dep") for name in options.layers)
         seconds = words / _WORDS_PER_SECOND["with trees" if trees else "without"] / engine.jobs
         reporter.say(
-            f"about {words / 1e6:,.1f} million words: about {_time(seconds)} on "
+            f"about {words / 1e6:,.1f} million words: about {duration(seconds)} on "
             f"{engine.jobs} core{'s' * (engine.jobs > 1)}, "
             f"{words * _STORED_PER_WORD / 1e6:,.0f} MB on disk"
         )
@@ -83,7 +84,3 @@ def command(
 
 def _bytes(path: Path) -> float:
     return path.stat().st_size * _UNPACKED.get(path.suffix, 1.0) if path.is_file() else 0.0
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} minutes"

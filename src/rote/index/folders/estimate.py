@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rote.annotate import annotators, words
 from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store
+from rote.core.progress import duration
 from rote.corpus import Corpus
 from rote.index.folders.options import BYTES_PER_PLACE, SUBWORDS, BuildOptions, choose, most_places
 from rote.run import get
@@ -70,7 +71,7 @@ class Plan:
                 f"({_bytes(self.allowed)})"
             )
         if not math.isnan(self.seconds):
-            lines.append(f"about {_time(self.seconds)}")
+            lines.append(f"about {duration(max(1, self.seconds))}")
         return lines
 
 
@@ -149,9 +150,3 @@ def _bytes(number: int) -> str:
     if number < 1e6:
         return f"{number / 1e3:,.0f} kB"
     return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.0f} MB"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:,.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.1f} hours"

@@ -129,7 +129,7 @@ def extract(
 def tries(logs: Floats, p: float) -> Floats:
     """n(p): the fewest draws that write the suffix at least once with probability p; infinitely
     many where it cannot be written."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         exact = math.log1p(-p) / np.log1p(-np.exp(logs))
     # A chance of exactly p is one draw, whatever was rounded.
     found: Floats = np.maximum(np.ceil(exact * (1 - 1e-9)), 1)

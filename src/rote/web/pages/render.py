@@ -16,6 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from rote.core.errors import UnknownName
+from rote.core.progress import duration
 from rote.report.terminal import readable
 
 TYPES = {
@@ -41,7 +42,7 @@ def environment() -> Environment:
         thousands=lambda number: f"{number:,}",
         short=_short,
         date=_date,
-        span=_span,
+        span=duration,
         capitalized=lambda text: text[:1].upper() + text[1:],
         zipped=lambda names: [(name, name) for name in names],
     )
@@ -98,16 +99,6 @@ def _date(moment: str) -> str:
         return moment
     zone = " UTC" if parsed.utcoffset() is not None else ""
     return f"{parsed.day} {parsed:%b %Y, %H:%M}{zone}"
-
-
-def _span(seconds: float) -> str:
-    """How long something took or takes: 8 s, 3 min 20 s, 2 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def link(path: str, **given: Any) -> str:
