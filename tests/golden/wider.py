@@ -185,8 +185,11 @@ def memorization(world: World) -> Sections:
     sliding = (*sliding, "--samples", "2", "-n", "2", "--near", "1")
     unasked = ("memorization", more.words, "--model", more.model, "--unasked", "8", "--run", "2")
     unasked = (*unasked, "--tokens", "6", "-q")
+    referred = ("--reference-model", more.model.partition("=")[2], "--samples", "2", "-n", "2")
+    referred = (*referred, "--prefix", "1", "--suffix", "2", "--stride", "9")
     return {
         **drawn(*asked, "--member", "member"),
+        **forms(*asked, "--member", "member", *referred, only=["text"]),
         **forms(*words, only=["json"]),
         **drawn("memorization", more.words, "--model", more.model, *sliding, "-q"),
         **forms(*unasked, only=["text", "json"]),

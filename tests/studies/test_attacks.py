@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rote
+from rote.core.errors import OptionError
 from rote.core.model import Continuation, Scored
+from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
 from rote.studies._memorization import scores as attacks
 from rote.studies._memorization.prediction import _coefficients, _Logistic, _out_of_fold, predict
-from rote.studies._memorization.scores import separation
+from rote.studies._memorization.scores import error_zone, separation
 
 TABLE = {
     "": {"the": 0.75, "a": 0.25},
@@ -216,3 +220,55 @@ def test_what_cannot_be_fitted_says_why(
     found = predict(features, ["x"], right)
     assert reason in found["reason"]
     assert found["coefficients"] == []
+
+
+def plain_zone(own: list[float], other: list[float], greedy: list[bool]) -> float:
+    up = down = 0.0
+    for p, q, taken in zip(own, other, greedy):
+        if not taken and p > q:
+            up += p - q
+        if not taken and p < q:
+            down += q - p
+    return up / (up + down) if up + down else math.nan
+
+
+@given(
+    st.lists(st.tuples(st.floats(-9, 0), st.floats(-9, 0), st.booleans()), min_size=0, max_size=8)
+)
+def test_the_error_zone_equals_its_plain_twin(tokens: list[tuple[float, float, bool]]) -> None:
+    own, other = (
+        Scored.of([(one[place], 0, 1, one[2], -1.0, 1.0) for one in tokens]) for place in (0, 1)
+    )
+    expected = plain_zone(
+        [one[0] for one in tokens], [one[1] for one in tokens], [one[2] for one in tokens]
+    )
+    assert error_zone(own, other) == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_reference_model_is_subtracted_and_must_have_the_same_tokens() -> None:
+    target = Fake({"": {"a": 0.5, "b": 0.5}, "a": {"a": 0.2, "b": 0.8}, "b": {"a": 0.7, "b": 0.3}})
+    before = Fake({"": {"a": 0.6, "b": 0.4}, "a": {"a": 0.1, "b": 0.9}, "b": {"a": 0.6, "b": 0.4}})
+    texts = ["a b", "b b", "a a b"]
+    items = [
+        Item(str(i), "t", "", (text,), 0, "", {"member": i != 1}) for i, text in enumerate(texts)
+    ]
+    result = rote.memorization(items, model={"m": target}, reference_model=before, member="member")
+    rows = result.tables["items"]
+    for row, text in zip(rows, texts):
+        own, other = (attacks.loss(m.score([Continuation("", text)])[0]) for m in (target, before))
+        assert row["reference"] == pytest.approx(own - other)
+    # "a b": both likeliest (the first of two equal ones). "b b": the first of them rises from 0.4
+    # to 0.5, the second falls from 0.4 to 0.3. "a a b": the second rises from 0.1 to 0.2.
+    up, down = math.log(0.5 / 0.4), math.log(0.4 / 0.3)
+    assert math.isnan(rows[0]["error_zone"])
+    assert rows[1]["error_zone"] == pytest.approx(up / (up + down))
+    assert rows[2]["error_zone"] == 1
+    assert {"reference", "error_zone"} <= {row["attack"] for row in result.tables["membership"]}
+    assert "reference_model:fake/1" in str(result.signature)
+
+    class Otherwise(Fake):
+        def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
+            return [Scored.of([(-1.0, 0, 99, True, -1.0, 1.0)]) for _ in wanted]
+
+    with pytest.raises(OptionError, match="same tokenizer"):
+        rote.memorization(items, model={"m": target}, reference_model=Otherwise(TABLE))

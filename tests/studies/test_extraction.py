@@ -28,8 +28,16 @@ from rote.corpus.items import Item
 from rote.models.answers import drawn_all
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions, open_model
+from rote.report.tables.results import as_text
 from rote.studies._memorization.extraction import TRIES, cuts, tries
-from rote.studies._memorization.samples import best_of, coverage, longest_run
+from rote.studies._memorization.samples import (
+    alike,
+    best_of,
+    coverage,
+    item_scores,
+    longest_run,
+    longest_string,
+)
 from tests.models.endpoint_server import generates_only, serving
 from tests.models.test_numpy import OPEN_MODEL
 
@@ -328,3 +336,66 @@ def test_nearly_is_never_less_than_exactly_and_needs_a_model_that_goes_on() -> N
 class Unsearched:
     signature, batch, limit = "unsearched", 100, None
     length, score, generate = MODEL.length, MODEL.score, MODEL.generate
+
+
+def plain_string(text: str, other: str) -> int:
+    strings = {text[i:j] for i in range(len(text)) for j in range(i, len(text) + 1)}
+    return max((len(one) for one in strings if one in other), default=0)
+
+
+@given(st.text("ab c", max_size=12), st.text("ab c", max_size=12))
+def test_the_longest_string_equals_its_plain_twin(text: str, other: str) -> None:
+    assert longest_string(text, other) == plain_string(text, other)
+
+
+@given(
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=9),
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=9),
+    st.integers(1, 4),
+)
+def test_draws_and_suffixes_are_as_alike_as_their_plain_twins(
+    drawn: list[str], suffix: list[str], n: int
+) -> None:
+    def covered(least: int) -> float:
+        """Words in a run of `least` words or more, all runs looked at."""
+        inside = set()
+        for first in range(len(drawn)):
+            for end in range(first + least, len(drawn) + 1):
+                run = drawn[first:end]
+                if any(run == suffix[at : at + len(run)] for at in range(len(suffix))):
+                    inside |= set(range(first, end))
+        return len(inside) / len(drawn)
+
+    text, other = " ".join(drawn), " ".join(suffix)
+    found = {name: column[0, 0] for name, column in alike([[text]], [other], n).items()}
+    assert found == {
+        "coverage": covered(n),
+        "creativity": pytest.approx(sum(covered(least) for least in range(2, 13))),
+        "longest_words": plain_run(drawn, suffix),
+        "longest_letters": plain_string(text, other),
+    }
+
+
+def test_members_are_told_by_their_draws_alone() -> None:
+    certain = Fake({one: {other: 1.0} for one, other in ("_a", "ab", "bc", "cd", "da")})
+    items = [item("a b c d", 0, member=1), item("b c d a", 1, member=1)]
+    items += [item("a c b d", 2, member=0), item("b d b d", 3, member=0), item("a b", 4, member=0)]
+    result = rote.memorization(
+        items, model={"m": certain}, samples=2, prefix=1, suffix=3, n=2, member="member"
+    )
+    rows = {(row["attack"], row["of"]): row for row in result.tables["drawn_membership"]}
+    assert len(rows) == 16
+    # Draws are "b c d", "c d a", "b c d", "c d a"; the short text has no window.
+    for row in rows.values():
+        assert (row["members"], row["others"], row["auc"]) == (2, 2, 1)
+    assert "by their draws alone" in as_text([result], 140)
+
+
+def test_of_several_windows_the_mean_and_of_draws_each_aggregate_is_taken() -> None:
+    column = np.array([[1.0, 2.0, 6.0], [3.0, 3.0, 3.0], [5.0, 0.0, 1.0]])
+    found = {of: scores for _, of, scores in item_scores({"x": column}, np.array([0, 0, 2]), 4)}
+    assert found["largest"][[0, 2]].tolist() == [4.5, 5]
+    assert found["mean"][[0, 2]].tolist() == [3, 2]
+    assert found["median"][[0, 2]].tolist() == [2.5, 1]
+    assert found["smallest"][[0, 2]].tolist() == [2, 0]
+    assert np.isnan(found["mean"][[1, 3]]).all()

@@ -1,7 +1,8 @@
 """Whether a model recalls texts or test items, and what that explains.
 
 ITEMS are texts, benchmarks, or results of `rote evaluate`. Each is scored by the attacks of the
-field: completing its second half (TDE), loss, loss against neighbours, zlib, Min-K%, Min-K%++.
+field: completing its second half (TDE), loss, loss against neighbours, zlib, Min-K%, Min-K%++,
+and with --reference-model loss against that model and the error zone.
 
 
   rote memorization passages.jsonl --model FOLDER --member member --by repeats --corpus IDX
@@ -57,6 +58,12 @@ class Options:
     )
     corpus: str | None = handle(
         None, "Where the training data are counted: an index, or infini-gram:NAME", "IDX"
+    )
+    reference_model: str | None = handle(
+        None,
+        "A model with the same tokenizer that was not trained on the items, such as an earlier "
+        "checkpoint: how far --model moved from it",
+        "M",
     )
     neighbours: str = handle(
         "none",
@@ -168,7 +175,7 @@ def _drawn(options: Options) -> dict[str, str]:
 def run(call: Call) -> Findings:
     """Score every item by every attack."""
     from rote.curate.neighbours import neighbour_maker
-    from rote.measure._speaking import open_models
+    from rote.measure._speaking import open_model, open_models
     from rote.search.backends import open_backend
 
     options, reporter = call.options, call.reporter
@@ -188,11 +195,16 @@ def run(call: Call) -> Findings:
     wanted = None
     if options.extraction is not None or options.samples:
         wanted = extraction.cuts(items, options.prefix, options.suffix, options.stride)
-    models = open_models(options.model, call.of(ModelOptions), reporter)
+    how = call.of(ModelOptions)
+    models = open_models(options.model, how, reporter)
+    reference = None
+    if options.reference_model is not None:
+        given = options.reference_model
+        reference = open_model(given, how, reporter) if isinstance(given, str) else given
     scores, silent = {}, []
     for name, model in models.items():
         try:
-            scores[name] = score(items, model, options.k, near, reporter)
+            scores[name] = score(items, model, options.k, near, reporter, reference)
         except CannotScore:
             # What it draws can be looked at all the same.
             draws = options.samples or options.unasked is not None
@@ -226,10 +238,11 @@ def run(call: Call) -> Findings:
     made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
     return Findings(
         sources=tables.sources(scored),
-        values=tables.values(),
+        values=tables.values(scored),
         by=("model", *options.by),
         signed={
             "models": [model.signature for model in models.values()],
+            **({"reference_model": reference.signature} if reference is not None else {}),
             "neighbours": f"{made_by}-{options.neighbour_count}" if near else "none",
             "corpus": backend.signature if backend else "none",
             "items": fingerprint(items),

@@ -16,6 +16,8 @@ _SHORT = {
     "zlib": "zlib",
     "min_k": "Min-K%",
     "min_k_plus": "Min-K%++",
+    "reference": "reference",
+    "error_zone": "error zone",
 }
 _NAMED = (Column("model"), Column("group"))
 _ITEMS = Column("items", kind="count")
@@ -117,6 +119,8 @@ TITLES = {
     "zlib": "zlib",
     "min_k": "Min-K%",
     "min_k_plus": "Min-K%++",
+    "reference": "reference",
+    "error_zone": "error zone",
 }
 
 

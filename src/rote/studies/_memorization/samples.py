@@ -4,6 +4,16 @@ For endpoints without log-probabilities, and for what is written nearly: the lon
 that a draw shares with the suffix (the best of k draws), how much of the suffix the n-grams of the
 draws cover, and how much of the draws occurs in a corpus, asked for or not. Words are what stands
 between white space.
+
+The same draws as an attack on membership (Hallinan et al. 2025, The surprising effectiveness of
+membership inference with simple n-gram coverage): how alike a draw and the suffix are, by
+
+    coverage         the share of the draw's words in runs of n words or more that the suffix has
+    creativity       the sum of that share over n = 2 to 12 (turned: high is copied)
+    longest words    words of the longest run that both have
+    longest letters  characters of the longest string that both have
+
+and then the largest, mean, median or smallest of the draws; of several windows the mean.
 """
 
 from __future__ import annotations
@@ -11,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,23 +30,37 @@ from rote.core.errors import OptionError
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.core.result import Row
-from rote.core.table import Column, Table, estimate
+from rote.core.table import Column, Pivot, Table, ends, estimate
 from rote.index.grams import Grams
 from rote.models.answers import generate_all
 from rote.search.backends import Backend
 from rote.studies._items import Floats, Labels
+
+ATTACKS = {
+    "coverage": "coverage",
+    "creativity": "creativity",
+    "longest_words": "longest run of words",
+    "longest_letters": "of letters",
+}
+AGGREGATES: Mapping[str, Any] = {
+    "largest": np.max, "mean": np.mean, "median": np.median, "smallest": np.min
+}  # fmt: skip
+_CREATIVITY = range(2, 13)
+ItemScore: TypeAlias = tuple[str, str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
     """By model, window by draw: the share of the suffix that the longest run has; the share of
     the suffix that the n-grams of the first draws cover; by window, the share of the draws' tokens
-    in n-grams of the corpus; and what was drawn."""
+    in n-grams of the corpus; what was drawn; and by similarity how alike a draw and its suffix
+    are."""
 
     best: Mapping[str, Floats]
     covered: Mapping[str, Floats]
     held: Mapping[str, Floats]
     texts: Mapping[str, Sequence[Sequence[str]]]
+    alike: Mapping[str, Mapping[str, Floats]]
 
 
 def draw(
@@ -51,7 +75,7 @@ def draw(
     """`count` texts after every prefix, each as long as its suffix."""
     if not decoding.sampled:
         raise OptionError("--samples are draws: set a --temperature above 0")
-    best, covered, held, drawn = {}, {}, {}, {}
+    best, covered, held, drawn, similar = {}, {}, {}, {}, {}
     suffixes = [one.text.split() for one in wanted]
     for name, model in models.items():
         texts = drawn[name] = _written(model, wanted, decoding, count, reporter)
@@ -68,9 +92,10 @@ def draw(
                 for some, suffix in zip(words, suffixes)
             ]
         )
+        similar[name] = alike(texts, [one.text.strip() for one in wanted], n)
         if backend is not None:
             held[name] = in_corpus(texts, backend, n, reporter)
-    return Samples(best, covered, held, drawn)
+    return Samples(best, covered, held, drawn, similar)
 
 
 def _written(
@@ -145,6 +170,52 @@ def best_of(values: Floats, k: int) -> Floats:
     return found
 
 
+def longest_string(text: str, other: str) -> int:
+    """Characters of the longest string that both have: if there is one of some length, there are
+    shorter ones, so that halving finds it."""
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        size = (low + high + 1) // 2
+        held = {text[at : at + size] for at in range(len(text) - size + 1)}
+        if any(other[at : at + size] in held for at in range(len(other) - size + 1)):
+            low = size
+        else:
+            high = size - 1
+    return low
+
+
+def alike(texts: Sequence[Sequence[str]], suffixes: Sequence[str], n: int) -> dict[str, Floats]:
+    """Each similarity of each draw to the suffix of its window: by window and draw."""
+    found: dict[str, list[list[float]]] = {name: [] for name in ATTACKS}
+    for some, suffix in zip(texts, suffixes):
+        wanted = suffix.split()
+        words = [text.split() for text in some]
+        for name, column in (
+            ("coverage", [_copied(own, wanted, (n,)) for own in words]),
+            ("creativity", [_copied(own, wanted, _CREATIVITY) for own in words]),
+            ("longest_words", [float(longest_run(own, wanted)) for own in words]),
+            ("longest_letters", [float(longest_string(one, suffix)) for one in some]),
+        ):
+            found[name].append(column)
+    return {name: np.array(column) for name, column in found.items()}
+
+
+def _copied(words: Sequence[str], wanted: Sequence[str], lengths: Sequence[int]) -> float:
+    return sum(coverage(words, [wanted], n) if words else 0.0 for n in lengths)
+
+
+def item_scores(columns: Mapping[str, Floats], item: Labels, items: int) -> Iterator[ItemScore]:
+    """By similarity and aggregate one number for each item; nan for one without a window."""
+    for name, column in columns.items():
+        for aggregate, function in AGGREGATES.items():
+            own = function(column, axis=1)
+            count = np.bincount(item, minlength=items)
+            found = np.full(items, np.nan)
+            total = np.bincount(item, own, minlength=items)
+            np.divide(total, count, out=found, where=count > 0)
+            yield name, aggregate, found
+
+
 def rows(
     samples: Samples, item: Labels, groups: Mapping[str, Labels], bases: Labels, level: float
 ) -> Iterator[tuple[str, str, Row]]:
@@ -168,14 +239,12 @@ def rows(
                 row: dict[str, Any] = {**about, "draws": k}
                 for name, column in columns.items():
                     found = mean(column, passages, len(column))
-                    ends = (f"{name}_low", f"{name}_high")
-                    row |= estimate(name, found.value, found.interval(level), ends)
+                    row |= estimate(name, found.value, found.interval(level))
                 yield model, group, row
 
 
 def _share(name: str, title: str, *, optional: bool = False) -> Column:
-    ends = (f"{name}_low", f"{name}_high")
-    return Column(name, title, "share", ends=ends, optional=optional)
+    return Column(name, title, "share", ends=ends(name), optional=optional)
 
 
 LAYOUT = (
@@ -194,5 +263,17 @@ LAYOUT = (
         "draws has; covered: share of its words in n-grams of the draws; in the corpus: "
         "share of the draws' own tokens in n-grams of --corpus",
         limit=40,
+    ),
+    Table(
+        "drawn_membership",
+        "Members against non-members by their draws alone: AUC",
+        (
+            *(Column("model"), Column("group"), Column("of", "of the draws the")),
+            *(Column("members", kind="count"), Column("others", kind="count")),
+        ),
+        said="how alike draws and suffix are: words in runs that both have (-n words, or 2 to 12), "
+        "the longest run, the longest string",
+        limit=40,
+        pivot=Pivot("attack", Column("auc", kind="number", decimals=3, ends=ends("auc")), ATTACKS),
     ),
 )

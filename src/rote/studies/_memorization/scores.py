@@ -9,9 +9,14 @@ often a corpus holds them; how well a score tells members of the training data f
     Min-K%            mean of the k % lowest log p(t)
     Min-K%++          the same of (log p(t) - mu(t)) / sigma(t), mu and sigma those of log p under
                       the model's own distribution at t
+    reference         loss - loss by a reference model
+    error zone        P / (P + N): at the tokens that the model would not have taken, P is the sum
+                      of log p(t) - log q(t) where that is above 0, N the sum of what is below,
+                      q that of the reference model. It orders texts as P / N does.
 
 Logarithms are natural. Carlini et al. (2021, 2023), Yeom et al. (2018), Mattern et al. (2023),
-Shi et al. (2024), Zhang et al. (2025). An attack that needs what a backend does not give is nan.
+Shi et al. (2024), Zhang et al. (2025), Ilić et al. (2026). An attack that needs what a backend does
+not give is nan.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import mean, numbered, share_interval
 from rote.compare.intervals import around
-from rote.core.errors import InputError
+from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Model, Scored
 from rote.core.progress import Reporter
 from rote.core.table import estimate
@@ -59,6 +64,11 @@ ATTACKS = (
     Attack("min_k", "Min-K%", 1),
     Attack("min_k_plus", "Min-K%++", 1),
 )
+REFERRED = (
+    Attack("reference", "loss less that of the reference model", -1),
+    Attack("error_zone", "share of rises at wrongly guessed tokens", 1),
+)
+"""Attacks that need a second model."""
 
 
 def halves(text: str) -> Continuation:
@@ -107,6 +117,13 @@ def min_k_plus(whole: Scored, k: float) -> float:
     return _lowest((whole.logprobs[told] - whole.expected[told]) / whole.spread[told], k)
 
 
+def error_zone(whole: Scored, reference: Scored) -> float:
+    """nan where every token is the likeliest one, or the models agree."""
+    moved = (whole.logprobs - reference.logprobs)[~whole.greedy]
+    up, down = moved[moved > 0].sum(), -moved[moved < 0].sum()
+    return float(up / (up + down)) if up + down > 0 else math.nan
+
+
 def _lowest(values: NDArray[np.float64], k: float) -> float:
     """The mean of the lowest share `k` of the values, of one at least."""
     if not len(values):
@@ -147,9 +164,15 @@ class Scores:
 
 
 def score(
-    items: Sequence[Item], model: Model, k: float, neighbours: Neighbours | None, reporter: Reporter
+    items: Sequence[Item],
+    model: Model,
+    k: float,
+    neighbours: Neighbours | None,
+    reporter: Reporter,
+    reference: Model | None = None,
 ) -> Scores:
-    """Ask the model for every instance whole, its second half, and its neighbours."""
+    """Ask the model for every instance whole, its second half, and its neighbours; the reference
+    model for those whole."""
     instances = [text for item in items for text in item.instances()]
     wholes = score_all(model, [Continuation("", text) for text in instances], reporter)
     cuts = [halves(text) for text in instances]
@@ -171,9 +194,28 @@ def score(
         for text, whole, second, others in zip(instances, wholes, seconds, beside)
     ]
     table = np.array(rows, np.float64).reshape(len(instances), len(ATTACKS))
-    names = [attack.name for attack in ATTACKS]
-    right, wrong = places(items)
-    return Scores({name: table[:, place] for place, name in enumerate(names)}, right, wrong)
+    found: dict[str, Floats] = {a.name: table[:, place] for place, a in enumerate(ATTACKS)}
+    if reference is not None:
+        asked = [Continuation("", text) for text in instances]
+        others = score_all(reference, asked, reporter, title="reference")
+        found |= _referred(wholes, others, model, reference)
+    return Scores(found, *places(items))
+
+
+def _referred(
+    wholes: Sequence[Scored], others: Sequence[Scored], model: Model, reference: Model
+) -> dict[str, Floats]:
+    for one, other in zip(wholes, others):
+        if one.ends.tolist() != other.ends.tolist():
+            raise OptionError(
+                f"{reference.signature} cuts texts into other tokens than {model.signature}, so "
+                "that their losses do not compare: --reference-model needs the same tokenizer"
+            )
+    pairs = list(zip(wholes, others))
+    return {
+        "reference": np.array([loss(one) - loss(other) for one, other in pairs], np.float64),
+        "error_zone": np.array([error_zone(one, other) for one, other in pairs], np.float64),
+    }
 
 
 def unscored(items: Sequence[Item]) -> Scores:

@@ -33,7 +33,14 @@ from rote.studies._memorization import extraction
 from rote.studies._memorization import samples as drawing
 from rote.studies._memorization import scores as known
 from rote.studies._memorization.prediction import predict
-from rote.studies._memorization.scores import ATTACKS, Scores, overlap_of_groups, separation
+from rote.studies._memorization.scores import (
+    ATTACKS,
+    REFERRED,
+    Attack,
+    Scores,
+    overlap_of_groups,
+    separation,
+)
 
 _HALVED = ("tde_likelihood", "neighbours")
 """The scores of the paper's table 4; a loss decides about the answer itself, so that halves by it
@@ -65,6 +72,12 @@ class Scoring:
     windows: extraction.Windows | None = None
     samples: drawing.Samples | None = None
 
+    @property
+    def attacks(self) -> tuple[Attack, ...]:
+        """Those of every model, and where there is a reference model those that need it."""
+        referred = any("reference" in one.by_attack for one in self.scores.values())
+        return (*ATTACKS, *REFERRED) if referred else ATTACKS
+
 
 def sources(scored: Scoring) -> dict[str, SourceResult]:
     """The mean of every score over the right instances of each group, model by model."""
@@ -75,8 +88,8 @@ def sources(scored: Scoring) -> dict[str, SourceResult]:
     }
 
 
-def values() -> list[Row]:
-    return described({a.name: a.title for a in ATTACKS}, shares=("tde_accuracy",))
+def values(scored: Scoring) -> list[Row]:
+    return described({a.name: a.title for a in scored.attacks}, shares=("tde_accuracy",))
 
 
 def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
@@ -93,6 +106,7 @@ def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
         found["windows"] = list(_windows(scored))
     if scored.samples is not None:
         found["samples"] = list(_samples(scored))
+        found["drawn_membership"] = list(_drawn_membership(scored, scored.samples))
     return found
 
 
@@ -121,7 +135,7 @@ def notes(scored: Scoring) -> Iterator[str]:
 
 
 def _source(scored: Scoring, model: str, own: Labels) -> SourceResult:
-    columns = {a.name: scored.scores[model].of_right(a.name)[own] for a in ATTACKS}
+    columns = {a.name: scored.scores[model].of_right(a.name)[own] for a in scored.attacks}
     level, bases = scored.options.interval, scored.bases[own]
     values, intervals = estimates(columns, bases, level, shares=("tde_accuracy",))
     lacking = [f"{name}: {_why_not(name)}" for name, value in values.items() if math.isnan(value)]
@@ -133,6 +147,7 @@ def _why_not(attack: str) -> str:
     return {
         "neighbours": "no neighbours (--neighbours makes some)",
         "min_k_plus": "this backend does not give the whole distribution",
+        "error_zone": "every token is the likeliest one, or both models agree",
     }.get(attack, "no item has one, or nobody says which option is right")
 
 
@@ -154,7 +169,7 @@ def _answered(scored: Scoring) -> bool:
 def _prediction(scored: Scoring) -> Iterator[Row]:
     """Tables E to J: do the scores of the right and the wrong option predict right answers?"""
     for begin, own, scores in _each(scored) if _answered(scored) else ():
-        for attack in ATTACKS:
+        for attack in scored.attacks:
             columns = {
                 "right": scores.of_right(attack.name)[own],
                 "wrong": scores.of_wrong(attack.name)[own],
@@ -196,21 +211,35 @@ def _halves(scored: Scoring) -> Iterator[Row]:
 
 def _membership(scored: Scoring) -> Iterator[Row]:
     """Members of each group against all non-members."""
-    others = np.flatnonzero(scored.member == 0)
     for begin, own, scores in _each(scored):
-        members = own[scored.member[own] == 1]
-        for attack in ATTACKS:
+        for attack in scored.attacks:
             # Turned so that higher speaks for membership.
-            column = attack.sign * scores.of_right(attack.name)
-            found = separation(
-                column[members],
-                column[others],
-                bases=(scored.bases[members], scored.bases[others]),
-                alarms=scored.options.false_alarms,
-                level=scored.options.interval,
-            )
+            found = _separated(scored, attack.sign * scores.of_right(attack.name), own)
             if found["members"] and found["others"]:
                 yield {**begin, "attack": attack.name, **found}
+
+
+def _separated(scored: Scoring, column: Floats, own: Labels) -> dict[str, Any]:
+    """How well a score tells the members of a group from all non-members."""
+    members, others = own[scored.member[own] == 1], np.flatnonzero(scored.member == 0)
+    return separation(
+        column[members],
+        column[others],
+        bases=(scored.bases[members], scored.bases[others]),
+        alarms=scored.options.false_alarms,
+        level=scored.options.interval,
+    )
+
+
+def _drawn_membership(scored: Scoring, samples: drawing.Samples) -> Iterator[Row]:
+    """Membership by what is drawn after the windows of an item."""
+    item = np.array([one.item for one in scored.cuts])
+    for model, columns in samples.alike.items():
+        for attack, of, column in drawing.item_scores(columns, item, len(scored.items)):
+            for group, own in scored.groups.items():
+                found = _separated(scored, column, own)
+                if found["members"] and found["others"]:
+                    yield {**_named(scored, model, group), "attack": attack, "of": of, **found}
 
 
 def _overlap(scored: Scoring) -> Iterator[Row]:
@@ -247,7 +276,7 @@ def _frequency(scored: Scoring) -> Iterator[Row]:
     # Groups may be made by the frequency itself: only all items together vary in it then.
     whole = {EVERY: np.arange(len(scored.items))} if len(scored.groups) > 1 else {}
     for begin, own, scores in _each(scored, whole):
-        for attack in ATTACKS:
+        for attack in scored.attacks:
             column = scores.of_right(attack.name)[own]
             for name in _FREQUENCIES:
                 held = getattr(scored.frequencies, name)[own]
@@ -292,8 +321,8 @@ def _items(scored: Scoring) -> Iterator[Row]:
     group_of = {i: name for name, own in scored.groups.items() for i in own.tolist()}
     for model, scores in scored.scores.items():
         # Once for all items: a column has as many entries as there are items.
-        right = {a.name: scores.of_right(a.name) for a in ATTACKS}
-        wrong = {f"{a.name}_wrong": scores.of_wrong(a.name) for a in ATTACKS}
+        right = {a.name: scores.of_right(a.name) for a in scored.attacks}
+        wrong = {f"{a.name}_wrong": scores.of_wrong(a.name) for a in scored.attacks}
         for number, item in enumerate(scored.items):
             several = scores.right[number] >= 0 and len(scores.wrong[number])
             yield {
