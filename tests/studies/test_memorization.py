@@ -25,7 +25,8 @@ from rote.report.figures.draw import figures
 from rote.report.tables.results import as_text
 from rote.search.backends import open_backend
 from rote.studies._memorization import scores as attacks
-from rote.studies._memorization.scores import overlap_of_groups, score
+from rote.studies._memorization.controls import bags, by_words, overlap_of_groups
+from rote.studies._memorization.scores import score
 
 # A model that was trained on "a b c d e f" and little else.
 LEARNT = {"": {"a": 0.9, "x": 0.1}} | {
@@ -108,8 +109,12 @@ def test_groups_of_members_are_each_held_against_all_others() -> None:
 
 
 def test_the_overlap_of_both_groups_is_reported(tmp_path: Path) -> None:
-    (row,) = known(n=2).tables["overlap"]
-    assert (row["of"], row["in"], row["share"]) == ("others", "members", 0)
+    rows = known(n=2).tables["overlap"]
+    assert [(row["of"], row["in"]) for row in rows] == [
+        ("members", "others"),
+        ("others", "members"),
+    ]
+    assert [row["share"] for row in rows] == [0, 0]
     assert overlap_of_groups(["A b c d"], ["x b c y", "a"], 2)[0] == pytest.approx(1 / 3)
     assert np.isnan(overlap_of_groups(["a"], ["a"], 2)).all()
     rote.build_index([MEMBER, MEMBER, "x y"], tmp_path / "index", layers=("lower",))
@@ -117,7 +122,8 @@ def test_the_overlap_of_both_groups_is_reported(tmp_path: Path) -> None:
     items = [item(MEMBER, 0, member=1), item(OTHER, 1, member=0)]
     options = {"member": "member", "n": 2}
     result = memorization(items, {"toy": MODEL}, **options, corpus=backend)
-    shares = {row["of"]: row["share"] for row in result.tables["overlap"]}
+    rows = [row for row in result.tables["overlap"] if row["in"] == "corpus"]
+    shares = {row["of"]: row["share"] for row in rows}
     assert shares == {"members": 1, "others": 2 / 5}  # x y, twice, of five
     assert [row["copies"] for row in result.tables["items"]] == [2, 0]
 
@@ -255,3 +261,50 @@ def test_the_command_names_models_and_refuses_a_place_that_is_not_there(tmp_path
         )
         assert isinstance(error, OptionError)
         assert "make it first" in str(error)
+
+
+def _texts(rng: np.random.Generator, count: int, words: Sequence[str]) -> list[str]:
+    weights = 1 / np.arange(1, len(words) + 1)
+    return [" ".join(rng.choice(words, 40, p=weights / weights.sum())) for _ in range(count)]
+
+
+def test_words_of_groups_drawn_at_random_say_nothing() -> None:
+    """Under the null the AUC of the words alone is 0.5, and its interval has it as often as it
+    says: groups of equal and of unequal size."""
+    rng, words = np.random.default_rng(0), [f"w{number}" for number in range(300)]
+    for members, count in ((25, 50), (10, 60)):
+        held, aucs = [], []
+        for _ in range(40):
+            texts = _texts(rng, count, words)
+            bases = np.arange(members), np.arange(members, count)
+            found = by_words(texts[:members], texts[members:], bases, level=0.9, seed=0)
+            held.append(found["auc_low"] <= 0.5 <= found["auc_high"])
+            aucs.append(found["auc"])
+        assert np.mean(held) >= 0.85
+        assert abs(np.mean(aucs) - 0.5) < 3 * np.std(aucs) / math.sqrt(len(aucs))
+
+
+def test_bags_hold_counts_of_words_in_lower_case() -> None:
+    held = bags(["The the cat", "", "a CAT"])
+    assert sorted(held.sum(axis=0).tolist()) == [1, 2, 2]
+    assert held.sum(axis=1).tolist() == [3, 0, 2]
+
+
+def test_a_perfect_auc_from_topic_alone_is_called_that() -> None:
+    rng = np.random.default_rng(0)
+    texts = [*_texts(rng, 12, list("abcdef")), *_texts(rng, 12, list("xy"))]
+    items = [item(text, number, member=number < 12) for number, text in enumerate(texts)]
+    result = memorization(items, {"m": MODEL}, member="member", n=2)
+    (row,) = result.tables["topic"]
+    assert (row["members"], row["others"], row["auc"]) == (12, 12, 1)
+    assert any("a perfect AUC is that of topic alone here" in note for note in result.notes)
+    assert "by their words alone" in as_text([result], 140)
+    # The same words on both sides: nothing is said of topic.
+    alike = _texts(rng, 24, list("abcdef"))
+    items = [item(text, number, member=number % 2) for number, text in enumerate(alike)]
+    assert not any(
+        "words alone" in note
+        for note in memorization(items, {"m": MODEL}, member="member", n=2).notes
+    )
+    # Too few to be judged.
+    assert math.isnan(known(n=2).tables["topic"][0]["auc"])

@@ -256,7 +256,7 @@ def run(call: Call) -> Findings:
                 "and nothing else"
                 for name in silent
             ),
-            *tables.notes(scored),
+            *tables.notes(scored, found),
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rote.core.chart import Chart
 from rote.core.result import Result
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends
-from rote.studies._memorization import extraction, samples, unasked
+from rote.studies._memorization import controls, extraction, samples, unasked
 
 _LINES = 40
 _SHORT = {
@@ -59,9 +59,10 @@ LAYOUT = (
             (_alarms, Column("found", kind="share", ends=ends("found"))),
         )
     ),
+    *controls.LAYOUT,
     Table(
         "overlap",
-        "N-grams that members and others share with the training data: what separates them too",
+        "N-grams that members and others share, with the training data and with each other",
         (
             *(Column("of"), Column("in")),
             *(Column("n", kind="count"), _ITEMS),

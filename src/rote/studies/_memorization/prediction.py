@@ -160,6 +160,11 @@ def _drawn(
     return features[own], answers[own], numbered(bases[own])
 
 
+def folds_of(answers: NDArray[np.bool_], bases: Labels, seed: int) -> list[NDArray[np.int8]]:
+    """By split, the fold of each item: both answers in each, twins together."""
+    return _folds(answers.tobytes(), bases.astype(np.int64).tobytes(), seed)
+
+
 @lru_cache(maxsize=2)
 def _folds(answers: bytes, bases: bytes, seed: int) -> list[NDArray[np.int8]]:
     """By split, the fold of each item. Making them takes longer than fitting, and every set of
@@ -190,7 +195,7 @@ def _out_of_fold(
     one for each split."""
     if bases.max() + 1 < FOLDS:
         return _UNKNOWN
-    splits = _folds(answers.tobytes(), bases.astype(np.int64).tobytes(), seed)
+    splits = folds_of(answers, bases, seed)
     margins = np.empty((len(splits), len(answers)))
     for margin, folds in zip(margins, splits):
         # Not `cross_val_predict`, which takes longer around these small fits than they do.

@@ -296,23 +296,6 @@ def frequencies(
     return Frequencies(*(_spread(column, right) for column in (copies, scored.ips, held)))
 
 
-def overlap_of_groups(members: Sequence[str], others: Sequence[str], n: int) -> Floats:
-    """For each of the others the share of its n-grams (of words, in lower case) that occur in a
-    member: without a corpus, what can be said about how alike the two groups are."""
-    from rote.annotate import words
-
-    def grams(text: str) -> list[tuple[str, ...]]:
-        own = [word.lower() for word in words.get()([text]).items(0)]
-        return [tuple(own[i : i + n]) for i in range(len(own) - n + 1)]
-
-    held = {gram for text in members for gram in grams(text)}
-    shares = []
-    for text in others:
-        own = grams(text)
-        shares.append(sum(gram in held for gram in own) / len(own) if own else np.nan)
-    return np.array(shares, np.float64)
-
-
 def _spread(column: NDArray[np.generic], right: NDArray[np.int64]) -> Floats:
     """Numbers of the items with a right instance, among all items."""
     found = np.full(len(right), np.nan)
@@ -361,12 +344,12 @@ def _auc(members: Floats, others: Floats, own: Labels, theirs: Labels) -> tuple[
     clusters as Obuchowski)."""
     clusters = numbered(np.concatenate((own, theirs)))
     count = len(clusters)
-    by_member = mean(_below(members, others), clusters[: len(members)], count)
-    by_other = mean(_below(others, members), clusters[len(members) :], count)
+    by_member = mean(below(members, others), clusters[: len(members)], count)
+    by_other = mean(below(others, members), clusters[len(members) :], count)
     return by_member.value, (by_member - by_other).error
 
 
-def _below(scores: Floats, others: Floats) -> Floats:
+def below(scores: Floats, others: Floats) -> Floats:
     """For each score the share of the others below it, equal ones half."""
     ordered = np.sort(others)
     left, right = (np.searchsorted(ordered, scores, side) for side in ("left", "right"))

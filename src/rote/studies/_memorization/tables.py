@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rote.compare.clusters import mean_error
 from rote.compare.correlation import bonett_wright_interval, spearman
@@ -29,7 +30,7 @@ from rote.studies._items import (
     named,
     repeated,
 )
-from rote.studies._memorization import extraction
+from rote.studies._memorization import controls, extraction
 from rote.studies._memorization import samples as drawing
 from rote.studies._memorization import scores as known
 from rote.studies._memorization.prediction import predict
@@ -38,7 +39,6 @@ from rote.studies._memorization.scores import (
     REFERRED,
     Attack,
     Scores,
-    overlap_of_groups,
     separation,
 )
 
@@ -98,6 +98,7 @@ def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
         "halves": list(_halves(scored)),
         "membership": list(_membership(scored)),
         "overlap": list(_overlap(scored)),
+        "topic": list(_topic(scored)),
         "frequency": list(_frequency(scored)),
         "items": list(_items(scored)),
     }
@@ -110,8 +111,9 @@ def all_tables(scored: Scoring) -> dict[str, Sequence[Row]]:
     return found
 
 
-def notes(scored: Scoring) -> Iterator[str]:
+def notes(scored: Scoring, found: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     """What a reader of the numbers must know."""
+    yield from controls.notes(found["topic"], found["membership"])
     several = any(len(item.options) > 1 for item in scored.items)
     if several and not _answered(scored):
         yield (
@@ -251,13 +253,36 @@ def _overlap(scored: Scoring) -> Iterator[Row]:
         for kind, here in kinds.items():
             held = scored.frequencies.held[here]
             yield _overlap_row(scored, kind, "corpus", held, scored.bases[here])
-        return
-    right = known.places(scored.items)[0]
-    instances = [text for item in scored.items for text in item.instances()]
-    answered = {kind: np.flatnonzero(here & (right >= 0)) for kind, here in kinds.items()}
-    texts = {kind: [instances[right[i]] for i in own] for kind, own in answered.items()}
-    shares = overlap_of_groups(texts["members"], texts["others"], scored.options.n)
-    yield _overlap_row(scored, "others", "members", shares, scored.bases[answered["others"]])
+    members, others = (_texts(scored, here) for here in kinds.values())
+    for kind, own, held_in, (_, texts) in (
+        ("members", members, "others", others),
+        ("others", others, "members", members),
+    ):
+        shares = controls.overlap_of_groups(texts, own[1], scored.options.n)
+        yield _overlap_row(scored, kind, held_in, shares, scored.bases[own[0]])
+
+
+def _texts(scored: Scoring, here: NDArray[np.bool_]) -> tuple[Labels, list[str]]:
+    """Items with a right instance, and those instances."""
+    chosen = [i for i in np.flatnonzero(here).tolist() if scored.items[i].answer is not None]
+    texts = [scored.items[i].instances()[scored.items[i].answer or 0] for i in chosen]
+    return np.array(chosen, np.int64), texts
+
+
+def _topic(scored: Scoring) -> Iterator[Row]:
+    """How well words alone tell the members of each group from all non-members."""
+    others, theirs = _texts(scored, scored.member == 0)
+    for group, own in scored.groups.items():
+        here = np.zeros(len(scored.items), np.bool_)
+        here[own] = scored.member[own] == 1
+        members, ours = _texts(scored, here)
+        if ours and theirs:
+            found = controls.by_words(
+                *(ours, theirs, (scored.bases[members], scored.bases[others])),
+                level=scored.options.interval,
+                seed=scored.options.seed,
+            )
+            yield {**named(scored.options.by, group), **found}
 
 
 def _overlap_row(
