@@ -18,8 +18,10 @@ A table is checked where a comment stands above it that says where its numbers c
 `rows` is how a row's source is called in the result, columns in braces; an empty cell is that of
 the row above. `names` are words of the page that the data call otherwise. Then, column by column,
 the file that a command of the page writes with -o, and the value in it: `unique`, with its interval
-`unique±`, at equal size `matched(unique)`, the corrected p-value of a test `p(unique)`. A cell
-without a number is passed over. Everything else on a page is listed as unchecked: numbers in prose,
+`unique±`, at equal size `matched(unique)`, the corrected p-value of a test `p(unique)`, of another
+table the row of this source with these cells: `averages(rouge_2).mean±`. `scale: 100` says that the
+page has 100 times the numbers. The result of a folder is its result.json. A cell without a number
+is passed over. Everything else on a page is listed as unchecked: numbers in prose,
 and tables without a comment.
 """
 
@@ -33,7 +35,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,7 @@ _BLOCK = re.compile(r"^```(?:sh|console)\n(.*?)^```", re.M | re.S)
 _COMMENT = re.compile(r"<!-- check\n(.*?)-->\n+", re.S)
 _TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
-_VALUE = re.compile(r"(?:(p|matched)\((\w+)\)|(\w+))(±?)")
+_VALUE = re.compile(r"(?:(p|matched)\((\w+)\)|(\w+\([^)]+\))\.(\w+)|(\w+))(±?)")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Check:
     """A table and where its columns come from: name -> (file, kind, value, with interval)."""
 
     rows: str
+    scale: float
     names: Mapping[str, str]
     columns: Mapping[str, tuple[str, str, str, bool]]
     table: list[dict[str, str]]
@@ -91,14 +94,15 @@ def checks(page: str) -> Iterator[Check]:
             raise SystemExit(f"a check without 'rows', or without a table below it:\n{comment[0]}")
         pairs = [pair.split("=") for pair in said.pop("names", "").split(", ") if pair]
         columns = {}
-        rows = said.pop("rows")
+        rows, scale = said.pop("rows"), float(said.pop("scale", "1"))
         for name, where in said.items():
             file, value = where.split(" ", 1)
             match = _VALUE.fullmatch(value)
             if match is None:
                 raise SystemExit(f"'{value}' is no value of a result")
-            columns[name] = (file, match[1] or "", match[2] or match[3], bool(match[4]))
-        yield Check(rows, dict(pairs), columns, table_rows(table[0]))
+            kind, own = match[1] or match[3] or "", match[2] or match[4] or match[5]
+            columns[name] = (file, kind, own, bool(match[6]))
+        yield Check(rows, scale, dict(pairs), columns, table_rows(table[0]))
 
 
 def table_rows(text: str) -> list[dict[str, str]]:
@@ -125,7 +129,7 @@ def compare(check: Check, results: Mapping[str, Any], found: Found) -> None:
                 found.unchecked.append(f"{source}, {column}: no {file}")
                 continue
             wanted = numbers(results[file], source, kind, value)
-            scale = 100.0 if "%" in cell else 1.0
+            scale = 100.0 if "%" in cell else check.scale
             for part, number in zip(cell.split("±"), wanted if reach else wanted[:1]):
                 if agrees(part, scale * number):
                     found.right += 1
@@ -147,6 +151,14 @@ def numbers(result: Mapping[str, Any], source: str, kind: str, value: str) -> li
         table = result["tables"].get("matched", ())
         rows = [r for r in table if (r["source"], r["value"]) == (source, value)]
         return [_number(rows[0]["mean"]) if rows else math.nan]
+    if "(" in kind:
+        table, _, cells = kind.rstrip(")").partition("(")
+        wanted = {source, *cells.split(", ")}
+        rows = [r for r in result["tables"].get(table, ()) if wanted <= set(map(str, r.values()))]
+        if len(rows) != 1:
+            return [math.nan, math.nan]
+        low, high = (_number(rows[0].get(f"{value}_{end}")) for end in ("low", "high"))
+        return [_number(rows[0].get(value)), (high - low) / 2]
     if own is None:
         return [math.nan, math.nan]
     low, high = own["intervals"].get(value, (math.nan, math.nan))
@@ -193,6 +205,17 @@ def run(command: Sequence[str], work: Path, timeout: int) -> str:
     return ""
 
 
+def results_of(names: Iterable[str], work: Path) -> dict[str, Any]:
+    """What commands wrote to files and folders of these names."""
+    places = {name: work / name for name in names if name.endswith(".json")}
+    places |= {name: work / name / "result.json" for name in names if (work / name).is_dir()}
+    return {
+        name: json.loads(place.read_text(encoding="utf-8"))
+        for name, place in places.items()
+        if place.is_file()
+    }
+
+
 def check_page(path: Path, work: Path, timeout: int) -> Found:
     page, found = path.read_text(encoding="utf-8"), Found()
     for command in commands(page):
@@ -201,11 +224,7 @@ def check_page(path: Path, work: Path, timeout: int) -> Found:
         if problem := run(command, work, timeout):
             found.unchecked.append(f"{line}: {problem}")
     files = {name for command in commands(page) if (name := written_by(command))}
-    results = {
-        name: json.loads((work / name).read_text(encoding="utf-8"))
-        for name in files
-        if name.endswith(".json") and (work / name).is_file()
-    }
+    results = results_of(files, work)
     checked = list(checks(page))
     for check in checked:
         compare(check, results, found)

@@ -110,3 +110,41 @@ def test_numbers_are_held_against_the_result() -> None:
     assert [line.split(":")[0] for line in found.wrong] == ["wp|gpt, MTLD", "wp|gpt, Unique"]
     script.compare(check, {}, found := script.Found())
     assert (found.right, found.wrong, len(found.unchecked)) == (0, [], 5)
+
+
+STUDY = """
+```sh
+rote repetition-study pairs.jsonl --from-config tiny -o study
+```
+
+<!-- check
+rows: {arm}
+scale: 100
+names: least=theta 1
+ROUGE-2: study averages(rouge_2).mean±
+more: study contrasts(all, rouge_2).more
+-->
+| arm | ROUGE-2 | more |
+|---|---|---|
+| least | 21.7 ±0.4 | −0.3 |
+| all | 42.0 ±0.3 | |
+"""
+
+
+def test_rows_of_other_tables_are_found_by_their_cells(tmp_path: Path) -> None:
+    def row(source: str, mean: float, reach: float) -> dict[str, object]:
+        ends = {"mean_low": mean - reach, "mean_high": mean + reach}
+        return {"source": source, "score": "rouge_2", "mean": mean, **ends}
+
+    tables = {
+        "averages": [row("theta 1", 0.2171, 0.004), row("all", 0.4291, 0.003)],
+        "contrasts": [{"source": "theta 1", "than": "all", "score": "rouge_2", "more": -0.0031}],
+    }
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "result.json").write_text(json.dumps({"sources": {}, "tables": tables}))
+    found = script.Found()
+    results = script.results_of(["study"], tmp_path)
+    (check,) = script.checks(STUDY)
+    script.compare(check, results, found)
+    assert found.right == 4
+    assert found.wrong == ["all, ROUGE-2: '42.0 ±0.3' on the page, 0.4291"]

@@ -10,6 +10,7 @@ import pytest
 
 import rote
 from rote.core.errors import InputError, OptionError
+from rote.core.saved import read_results
 
 pytest.importorskip("torch", reason="training needs torch (extra `lm`)")
 pytest.importorskip("transformers", reason="training needs transformers (extra `lm`)")
@@ -182,6 +183,10 @@ def test_the_whole_study_runs_and_resumes(pairs: Path) -> None:
     assert {row["items"] for row in made.tables["neighbours"]} >= {"all"}
     assert (folder / "figures" / "bins.svg").exists()
     assert json.loads((folder / "overlap.json").read_text())["measure"] == "overlap"
+    (kept,) = read_results(folder, tables=True)
+    for name, rows in made.tables.items():
+        assert len(kept.tables[name]) == len(rows), name
+    assert [row["pairs"] for row in kept.tables["sizes"]] == list(sizes.values())
     with pytest.raises(OptionError, match=r"a study with other settings .*steps 4, not 5"):
         study(pairs, steps=5)
 

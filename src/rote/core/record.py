@@ -183,3 +183,5 @@ class Study(Record):
     """What the shell says of a data set that was written to this place."""
     ledger: str = ""
     """The file of its folder that lists what was taken out; the shell makes a page of it."""
+    kept: bool = False
+    """Whether its result is kept in its folder; one with a ledger always is."""

@@ -48,7 +48,7 @@ def run(
     if path := getattr(own, "write", None):
         write_lines(path, found.records)
     result = _result(record, own, found, level if found.level is None else found.level)
-    if record.ledger:
+    if record.ledger or record.kept:
         save_result(result, Path(result.about["folder"]))
     return result
 

@@ -147,6 +147,7 @@ STUDY = Study(
              "rate", "price", "yes", "dtype", "split"),
     run=run,
     output="data",
+    kept=True,
     account=_account,
     effort="heavy",
     citation=(
