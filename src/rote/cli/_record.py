@@ -237,7 +237,7 @@ def _refuse_half(metric: Metric, given: Mapping[str, Any]) -> None:
             )
     if given.get("model", "-") is None:
         raise OptionError(f"{metric.name} asks a language model: --model names one")
-    if not metric.tested and not given.get("reference"):
+    if not (metric.tested or metric.alone or given.get("reference")):
         raise OptionError(
             f"{metric.name} compares with a reference: --reference names one of the sources that "
             "--by tells apart"

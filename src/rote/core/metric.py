@@ -198,6 +198,8 @@ class Metric(Record):
     tested: bool = True
     """Whether a source's values mean the same as the reference's own, so that they can be tested
     against them."""
+    alone: bool = False
+    """Whether it says something without a reference, though it is not tested."""
     items: bool = False
     """Whether texts are items of a test: records of a benchmark are put together with their options
     (the options' field `items` may name it), with SEVERAL between the instances."""

@@ -152,7 +152,7 @@ def needs(metric: Metric) -> str:
         return CORPUS
     if "train" in names:
         return TRAIN
-    return "" if metric.tested else "needs a reference"
+    return "" if metric.tested or metric.alone else "needs a reference"
 
 
 @cache

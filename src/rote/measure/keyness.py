@@ -1,0 +1,444 @@
+"""Which words and phrases set a source apart from another, from the rest, or from a corpus.
+
+Every n-gram of a layer (words, lemmas, tags) is counted in the source and on the other side: the
+--reference, without one all other sources together, or an index (--corpus). Each comes with the
+log-odds ratio under an informative prior and its z (Monroe et al. 2008), log-likelihood G2 (Dunning
+1993) with p-values corrected over all items (Benjamini and Hochberg), the log ratio of frequencies
+(Hardie 2014), and how evenly the texts hold it (Juilland's D, Gries' DP). Windows of one phrase are
+put together.
+
+G2 takes occurrences as independent, which those of one text are not: among thousands of items it
+finds some between halves of one source. So texts are permuted between the two sides as well, and p
+is how often that gives any item that stands out as far.
+
+Named patterns ("not X but Y", lists of words and phrases) are counted and tested alike: --patterns.
+
+Direction: none; `key` is the share of a source's words that lie in a phrase that it uses more (p <
+0.05). Length: more texts show smaller differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rote.compare.permutation import LEVEL
+from rote.core.array_types import Integers
+from rote.core.chart import Chart
+from rote.core.errors import OptionError
+from rote.core.layer import Layer, layer_words
+from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.result import Result, Row
+from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Pivot, Rows, Table, defined, distinct
+from rote.measure._against import check_against, open_against, signed_against
+from rote.measure._keyness import (
+    Held,
+    Items,
+    Where,
+    covered,
+    exchanged,
+    held_against,
+    matched,
+    ngrams,
+    phrases,
+    spread,
+)
+
+_REST = "all others"
+_DRAWN = 12
+
+
+def _signed_patterns(file: str | None) -> str | None:
+    """The names and queries themselves may be many: a hash of them."""
+    from hashlib import blake2b
+
+    from rote.search.patterns import read_patterns
+
+    if file is None:
+        return None
+    written = repr(sorted(read_patterns(file).items())).encode()
+    return blake2b(written, digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of `keyness`."""
+
+    layer: str = option("lower", "layer whose items are counted: lower, lemma, word, pos, upos")
+    lengths: tuple[int, ...] = option((1, 2, 3, 4), "how many items a phrase has", least=1)
+    top: int = option(20, "how many phrases of each source and side are listed", least=1)
+    min_count: int = option(5, "how often an item has to occur in all texts", least=2)
+    min_texts: int = option(3, "in how many texts of its own side", least=1)
+    corpus: str | None = option(
+        None,
+        "an index, or a file of texts, as the other side",
+        metavar="IDX",
+        sign=signed_against,
+        opened=True,
+    )
+    patterns: str | None = option(
+        None,
+        "named patterns as well: a file (.json, .toml, or a phrase in each line), or known for "
+        "those that come with rote",
+        metavar="FILE",
+        sign=_signed_patterns,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not self.lengths:
+            raise OptionError("lengths must be whole numbers from 1 on, such as 1,2,3")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Items of all lengths, named patterns, and each source beside the other side."""
+
+    layer: Layer
+    items: Sequence[Items]
+    patterns: Items | None
+    groups: Mapping[str, Take]
+    others: Mapping[str, Take | None]
+    named: Mapping[str, str]
+    held: Mapping[str, Held] = field(default_factory=dict)
+    held_patterns: Mapping[str, Held] = field(default_factory=dict)
+
+
+def values(options: Options) -> tuple[Value, ...]:
+    title = "words in phrases that the source uses more"
+    return (Value("key", title, "neither", "neither", share=True, relative=True),)
+
+
+def needs(options: Options) -> tuple[Need, ...]:
+    found = [Need(options.layer)]
+    if options.patterns:
+        from rote.search.patterns import layers_of, read_patterns
+
+        found += [Need(name) for name in layers_of(read_patterns(options.patterns))]
+        found.append(Need("word", spans=True))
+    return tuple(dict.fromkeys(found))
+
+
+def check(options: Options, signature: str) -> None:
+    if options.corpus is not None:
+        check_against(options.corpus, (options.layer,), signature, "corpus")
+
+
+def rows(sample: Sample, options: Options, work: Work) -> Counted:
+    layer = sample.layer(Need(options.layer))
+    items = list(ngrams(layer, options.lengths, options.min_count))
+    patterns = _patterns(sample, options)
+    groups = dict(work.groups) or {"": np.arange(len(sample), dtype=np.int64)}
+    others, named = _others(groups, work, options)
+    corpus = _in_corpus(items, options, work) if options.corpus is not None else []
+    found, found_patterns = {}, {}
+    compared = [source for source in groups if named.get(source)]
+    for done, source in enumerate(compared):
+        ours, theirs = groups[source], others[source]
+        purpose = f"keyness {source} {named[source]}"
+        how: dict[str, Any] = {"permutations": 0, "permuted": None}
+        if theirs is not None:
+            strata = work.strata if len(work.strata) else np.full(len(sample), -1, np.int64)
+            permuted = exchanged(ours, theirs, work.ids, strata, work.seed, purpose)
+            how = {"permutations": work.permutations, "permuted": permuted}
+        if any(len(one.grams) for one in items):
+            found[source] = held_against(items, ours, theirs, corpus, **how)
+        if patterns is not None and theirs is not None:
+            found_patterns[source] = held_against([patterns], ours, theirs, (), **how)
+        work.progress((done + 1) / len(compared))
+    return Counted(layer, items, patterns, groups, others, named, found, found_patterns)
+
+
+def _others(
+    groups: Mapping[str, Take], work: Work, options: Options
+) -> tuple[dict[str, Take | None], dict[str, str]]:
+    """What each source is held against: texts, or nothing where it is a corpus; and its name."""
+    others: dict[str, Take | None] = {}
+    named: dict[str, str] = {}
+    for source in groups:
+        if options.corpus is not None:
+            others[source], named[source] = None, str(options.corpus)
+        elif work.reference is not None and source != work.reference:
+            others[source], named[source] = groups[work.reference], work.reference
+        elif work.reference is None and len(groups) > 1:
+            rest = [take for name, take in groups.items() if name != source]
+            others[source] = np.sort(np.concatenate(rest))
+            named[source] = next(n for n in groups if n != source) if len(groups) == 2 else _REST
+    return others, named
+
+
+def _in_corpus(items: Sequence[Items], options: Options, work: Work) -> list[tuple[Integers, int]]:
+    """Counts of all items in the index, and how many n-grams it holds of each length."""
+    from rote.index.grams import Grams
+
+    assert options.corpus is not None
+    index = open_against(options.corpus, (options.layer,), work.reporter)
+    held, documents = index.items_held(options.layer), index.documents_held
+    found = []
+    for one in items:
+        counts = np.asarray(index.counts(Grams.of(one.grams), options.layer), np.int64)
+        # As if no document were shorter than the n-gram.
+        found.append((counts, max(held - documents * (one.n - 1), int(counts.sum()))))
+    return found
+
+
+def _patterns(sample: Sample, options: Options) -> Items | None:
+    if options.patterns is None:
+        return None
+    from rote.annotate import annotators
+    from rote.annotate.pieces import Recipe
+    from rote.index.index import Index
+    from rote.index.segments.write import segment_of_layers
+    from rote.search.patterns import layers_of, read_patterns
+
+    named = read_patterns(options.patterns)
+    names = layers_of(named)
+    layers = {name: sample.layer(Need(name)) for name in names}
+    whole = {"word": sample.layer(Need("word", spans=True)), **layers}
+    segment = segment_of_layers(whole, sorted_layers=names)
+    recipe = Recipe(annotators.DEFAULT, annotators.get().signature, names)
+    return matched(Index([segment], recipe), named, sample.words)
+
+
+def reduce(rows: Counted, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    source = _source(rows, take)
+    if source not in rows.held:
+        return {"key": np.nan}
+    held = rows.held[source]
+    p = held.p_independent if rows.others[source] is None else held.p
+    key = (p < LEVEL) & (held.delta > 0)
+    if np.isnan(p).all():
+        return {"key": np.nan}
+    ends = np.cumsum([len(one.grams) for one in rows.items])
+    return {"key": covered(rows.layer, rows.items, np.split(key, ends[:-1]), take)}
+
+
+def resample(rows: Counted, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    """Nothing: what is key is known of whole sources alone."""
+    return {}
+
+
+def notes(rows: Counted, take: Take, options: Options) -> list[str]:
+    source = _source(rows, take)
+    if source not in rows.named:
+        if len(rows.groups) > 1:
+            return ["this is the reference: nothing to compare it with"]
+        return ["nothing to compare with: name a --reference, a --corpus, or give several sources"]
+    if source not in rows.held:
+        return [f"no item occurs {options.min_count} times"]
+    found = [f"compared with {rows.named[source]}"]
+    held = rows.held[source]
+    if rows.others[source] is None:
+        found.append("the texts of a corpus cannot be permuted: p is that of independent words")
+    elif np.isnan(held.p).all():
+        found.append("no permutations, so that no phrase is known to be more than chance")
+    return found
+
+
+def _source(rows: Counted, take: Take) -> str:
+    return next((name for name, own in rows.groups.items() if len(np.intersect1d(take, own))), "")
+
+
+def tables(rows: Counted, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
+    found: dict[str, list[Row]] = {"phrases": [], "patterns": []}
+    times = max(len(rows.held), 1)
+    for source, held in rows.held.items():
+        grams = [gram for one in rows.items for gram in one.grams]
+        for more in (True, False):
+            found["phrases"] += _listed(rows, source, held, grams, more, options, times)
+    for source, held in rows.held_patterns.items():
+        assert rows.patterns is not None
+        for number, (name,) in enumerate(rows.patterns.grams):
+            row = _row(rows, source, held, number, rows.patterns, number, times)
+            found["patterns"].append({**row, "pattern": name})
+    return {name: own for name, own in found.items() if own}
+
+
+def _listed(
+    rows: Counted,
+    source: str,
+    held: Held,
+    grams: Sequence[tuple[str, ...]],
+    more: bool,
+    options: Options,
+    times: int,
+) -> list[Row]:
+    """The strongest phrases of one side."""
+    side, theirs = rows.groups[source], rows.others[source]
+    take = side if more else theirs
+    allowed = held.tested & ((held.delta > 0) if more else (held.delta < 0))
+    if take is not None:
+        held_by = np.concatenate([one.texts(take) for one in rows.items])
+        allowed &= held_by >= options.min_texts
+    (numbers,) = np.nonzero(allowed)
+    order = numbers[np.lexsort((numbers, -np.abs(held.z[numbers]), -held.strength[numbers]))]
+    where = Where(rows.items, rows.layer, take)
+    found: list[Row] = []
+    for phrase in phrases(grams, where, order, options.top):
+        length, own = where.split(phrase.number)
+        one = rows.items[length]
+        row = _row(rows, source, held, phrase.number, one, own, times)
+        words = {"phrase": " ".join(phrase.words), "window": " ".join(grams[phrase.number])}
+        found.append({**row, **words, "windows": phrase.windows, "n": one.n})
+    return found
+
+
+def _row(
+    rows: Counted, source: str, held: Held, number: int, one: Items, own: int, times: int
+) -> dict[str, Any]:
+    """All that is known of one item; p is corrected for the number of sources."""
+    ours, theirs = rows.groups[source], rows.others[source]
+    more = bool(held.delta[number] > 0)
+    side = ours if more or theirs is None else theirs
+    a, b = int(held.ours[number]), int(held.theirs[number])
+    size, other_size = (totals[number] for totals in held.totals)
+    column = one.column(own)
+    return {
+        "source": source,
+        "other": rows.named[source],
+        "used_more_by": source if more else rows.named[source],
+        "count": a,
+        "other_count": b,
+        "rate": 1000 * a / size if size else np.nan,
+        "other_rate": 1000 * b / other_size if other_size else np.nan,
+        "texts": int((column[ours] > 0).sum()),
+        "other_texts": None if theirs is None else int((column[theirs] > 0).sum()),
+        "log_odds": float(held.delta[number]),
+        "z": float(held.z[number]),
+        "g2": float(held.g2[number]),
+        "log_ratio": float(held.log_ratio[number]),
+        "p_independent": float(held.p_independent[number]),
+        "p_corrected": float(np.minimum(1.0, times * held.p[number])),
+        **spread(one, own, side),
+    }
+
+
+def _strongest(shown: Rows, result: Result) -> Rows:
+    """Of each source its own phrases, then those of the other side."""
+    found: list[Row] = []
+    for source in distinct(shown, "source"):
+        own = [row for row in shown if row["source"] == source]
+        more = [row for row in own if row["used_more_by"] == source][:_DRAWN]
+        less = [row for row in own if row["used_more_by"] != source][: _DRAWN // 2]
+        for row in [*more, *reversed(less)]:
+            p = row["p_corrected"] if defined(row["p_corrected"]) else row["p_independent"]
+            sure = defined(p) and p < LEVEL
+            side = "source" if row["used_more_by"] == source else "reference"
+            title = f"z (left: more in {row['other']})"
+            found.append({**row, "zero": 0, "unsure": not sure, "side": side, "title": title})
+    return found
+
+
+def _marked(shown: Rows, result: Result) -> Rows:
+    """Which patterns a source uses more or less, beyond chance."""
+    found: list[Row] = []
+    for row in shown:
+        sure = defined(row["p_corrected"]) and row["p_corrected"] < LEVEL
+        found.append({**row, "mark": ("▲" if row["log_odds"] > 0 else "▼") if sure else ""})
+    return found
+
+
+_NUMBERS = (
+    Column("rate", "per 1,000", "number", 3, also=Column("count", kind="count")),
+    Column("other_rate", "of the other", "number", 3, also=Column("other_count", kind="count")),
+    Column("texts", kind="count"),
+    Column("log_ratio", "log ratio", "number", 2, signed=True),
+    Column("z", kind="number", decimals=1, signed=True),
+    Column("g2", "G2", "number", 1, signed=True),
+    Column("p_independent", "p (G2)", "p", said="independent words"),
+    Column("p_corrected", "p", "p", said="texts permuted"),
+    Column("dp", "DP", "number", 2),
+    Column("juilland_d", "D", "number", 2),
+)
+_LAYOUT = (
+    Table(
+        "phrases",
+        "Words and phrases that set a source apart",
+        lambda rows, result: (
+            Column("pair", "between"),
+            Column("used_more_by", "used more by"),
+            Column("phrase"),
+            *_NUMBERS,
+        ),
+        said="in 1,000 items of its length (count); windows of one phrase are one row",
+        rows=lambda rows, result: [
+            {**row, "pair": f"{row['source']} and {row['other']}"} for row in rows
+        ],
+        by="pair",
+        limit=24,
+        first=lambda rows, count: _both_sides(rows, count),
+    ),
+    Table(
+        "patterns",
+        "Named patterns",
+        (Column("pattern"),),
+        said="in 1,000 words; more (▲) or less (▼) than on the other side, p < 0.05 by texts",
+        rows=_marked,
+        pivot=Pivot("source", Column("rate", kind="number", decimals=3, mark="mark")),
+        limit=40,
+    ),
+)
+
+
+def _both_sides(rows: Rows, count: int) -> Rows:
+    more = [row for row in rows if row["used_more_by"] == row["source"]][: count // 2]
+    return [*more, *[row for row in rows if row["used_more_by"] != row["source"]][: count // 4]]
+
+
+def method(s: Mapping[str, str]) -> str:
+    return (
+        f"Phrases that set a source apart are n-grams of {layer_words(s['layer'])} (n = "
+        f"{s['lengths'].replace(',', ', ')}), ranked by their log-odds ratio with an informative "
+        "prior; p-values are family-wise, from texts permuted between the two sides"
+    )
+
+
+METRIC = Metric(
+    name="keyness",
+    title="Keyness",
+    values=values,
+    needs=needs,
+    options=Options,
+    rows=rows,
+    reduce=reduce,
+    resample=resample,
+    citation=(
+        "Monroe, Colaresi and Quinn (2008), Fightin' Words; Dunning (1993), Accurate Methods for "
+        "the Statistics of Surprise and Coincidence"
+    ),
+    match=None,
+    check=check,
+    notes=notes,
+    tables=tables,
+    permutations=199,
+    tested=False,
+    alone=True,
+    inputs=False,
+    layout=_LAYOUT,
+    charts=(
+        Chart(
+            "phrases",
+            "Words and phrases that set a source apart",
+            table="phrases",
+            x="z",
+            y="phrase",
+            colour="side",
+            colours={"source": "plain", "reference": "reference"},
+            panel=("source",),
+            ends=("zero", "z"),
+            titles={"z": "title"},
+            hollow="unsure",
+            rows=_strongest,
+            says="Right: phrases that the source uses more; left: those of the other side. Hollow "
+            "points may be chance among so many.",
+        ),
+    ),
+    says="Words and phrases that set a source apart.",
+    section="patterns",
+    place=35,
+    method=method,
+)
