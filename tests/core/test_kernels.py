@@ -72,6 +72,45 @@ def test_a_kernel_may_call_itself_and_be_taken_into_another() -> None:
     assert sums(np.array([1, 2]), 1).tolist() == [4, 6]
 
 
+def test_generators_and_functions_on_python_objects_compile_too() -> None:
+    """They ask which variables are alive where a block begins."""
+
+    @numba.njit
+    def evens(n):  # type: ignore[no-untyped-def]
+        for k in range(n):
+            yield 2 * k
+
+    @numba.jit(forceobj=True, looplift=False)
+    def named(n):  # type: ignore[no-untyped-def]
+        found = []
+        for k in range(n):
+            if k:
+                found.append(f"{k}")
+        return found
+
+    assert list(evens(3)) == [0, 2, 4]
+    assert named(3) == ["1", "2"]
+
+
+def test_what_is_registered_between_two_compiles_is_found() -> None:
+    from numba.extending import overload
+
+    def tripled(x):  # type: ignore[no-untyped-def]
+        raise NotImplementedError
+
+    assert halves(np.array([2])).tolist() == [1]
+
+    @overload(tripled)
+    def implementation(x):  # type: ignore[no-untyped-def]
+        return lambda x: 3 * x
+
+    @njit(nogil=True)
+    def nine(x):  # type: ignore[no-untyped-def]
+        return tripled(tripled(x))
+
+    assert nine(2) == 18
+
+
 def test_types_that_a_kernel_cannot_take_are_named() -> None:
     with pytest.raises(TypingError, match="No implementation of function"):
         sums("a", 1)

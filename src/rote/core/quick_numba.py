@@ -1,14 +1,20 @@
 """numba's compiler without the work that comes to nothing, for the same code.
 
-Four things take numba long that a program of many small kernels has no use for:
+What takes numba long and a program of many small kernels has no use for:
 
-- A kernel that only others call becomes machine code of its own, and becomes it again as a part of
-  each caller. Here a library becomes machine code when an address in it is asked for.
+- A kernel that only others call is optimized and becomes machine code of its own, and both again as
+  a part of each caller. Here a library is optimized, with all that it calls, and becomes machine
+  code when an address in it is asked for.
 - For every operation, numba tries all implementations of its operator until one accepts the types.
   Here the one that accepted the same types before comes first, and is the only one.
 - It asks every instruction for its variables, some ten times, and looks for them in all that the
   instruction holds. Here what can hold none is known by its type.
-- Before every function it imports all modules that implement something, by name. Here once.
+- Before every function it imports all modules that implement something, by name, and asks each
+  what is new. Here it imports once, and asks when there is more than before.
+- After every pass it looks for the variables that are alive where a block begins. Here when that is
+  asked for, which generators and Python's own objects do.
+- It makes a way in from C to each of its own functions, and tells listeners of every call of LLVM.
+  Here there is neither.
 
 The functions that are replaced are the same in all versions named in `KNOWN`; another one is left
 as it is, which costs seconds and no more. `kernels` installs this when the first kernel is defined.
@@ -23,12 +29,17 @@ import numba
 from numba.core.errors import NumbaError
 
 # What is replaced has no types, or types of which its own code takes no notice.
+_analysis: Any = import_module("numba.core.analysis")
 _codegen: Any = import_module("numba.core.codegen")
 _cpu: Any = import_module("numba.core.cpu")
 _functions: Any = import_module("numba.core.types.functions")
 _ir: Any = import_module("numba.core.ir")
+_llvm: Any = import_module("llvmlite.binding.ffi")
+_lives: Any = import_module("numba.core.postproc")
 _ordered: Any = import_module("numba.core.utils").order_by_target_specificity
 _target: Any = import_module("numba.core.target_extension").get_local_target
+_templates: Any = import_module("numba.core.typing.templates")
+_typing: Any = import_module("numba.core.typing.context")
 
 _NOTHING, _VARIABLE, _INSTRUCTION, _SEVERAL, _NAMED = range(5)
 _kinds: dict[type, int] = {}
@@ -47,7 +58,14 @@ def install() -> None:
     _codegen.JITCPUCodegen.set_env = _set_env
     _functions.BaseFunction.get_call_type = _get_call_type
     _ir.Inst._rec_list_vars = _rec_list_vars
-    _cpu.CPUContext.load_additional_registries = _load_new
+    _cpu.CPUContext.refresh = _refreshed(_cpu.CPUContext.refresh)
+    _typing.Context.refresh = _refreshed(_typing.Context.refresh)
+    _lives.PostProcessor.run = _post_process
+    _ir.FunctionIR.get_block_entry_vars = _alive_at
+    _templates._OverloadFunctionTemplate._get_jit_decorator = _decorator
+    for enter, leave in list(_llvm.lib._lock._cblist):
+        if enter.__module__ == "numba.core.base":
+            _llvm.unregister_lock_callback(enter, leave)
 
 
 def installed() -> bool:
@@ -55,9 +73,12 @@ def installed() -> bool:
 
 
 class _Library(_codegen.JITCodeLibrary):  # type: ignore[misc]
-    """Becomes machine code when an address in it is asked for."""
+    """Is optimized and becomes machine code when an address in it is asked for."""
 
     _made = False
+
+    def _optimize_final_module(self) -> None:
+        """Not yet: whoever takes it in optimizes it there."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
@@ -75,6 +96,9 @@ class _Library(_codegen.JITCodeLibrary):  # type: ignore[misc]
 
     def _make(self) -> None:
         self._made = True
+        if not (self._object_caching_enabled and self._compiled_object):
+            super()._optimize_final_module()
+            self._final_module.verify()
         self._dynamic_globals.clear()  # they are looked for again
         super()._finalize_final_module()
         waiting = self._codegen._waiting
@@ -120,17 +144,63 @@ def _kind_of(kind: type) -> int:
     return next((n for one, n in (*known, (dict, _NAMED)) if issubclass(kind, one)), _NOTHING)
 
 
-_load_all = _cpu.CPUContext.load_additional_registries
+def _refreshed(refresh: Any) -> Any:
+    """Before every function: what was added to the registries since the last time."""
+
+    def refresh_if_new(context: Any) -> None:
+        if context.__dict__.get("_known_size") != _size(context):
+            refresh(context)
+            context._known_size = _size(context)
+
+    return refresh_if_new
 
 
-def _load_new(context: Any) -> None:
-    """Before every function: all registries the first time, then what was added to them."""
-    if context.__dict__.get("_all_loaded"):
-        for registry in list(context._registries):
-            context.install_registry(registry)
-    else:
-        _load_all(context)
-        context._all_loaded = True
+def _size(context: Any) -> int:
+    """How much is registered: for the compiler's back end also what its front end knows."""
+    front = context.__dict__.get("typing_context")
+    own = sum(
+        len(getattr(registry, name))
+        for registry, loader in context._registries.items()
+        for name in loader.registry_items
+    )
+    return own + (_size(front) if front is not None else 0)
+
+
+_post_process_all = _lives.PostProcessor.run
+
+
+def _post_process(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """As numba's, but for the variables that are alive where a block begins."""
+    code = processor.func_ir
+    if code.is_generator:
+        _post_process_all(processor, emit_dels, extend_lifetimes)
+        return
+    code.blocks = _lives.transforms.canonicalize_cfg(code.blocks)
+    code.variable_lifetime = _lives.VariableLifetime(code.blocks)
+    code.block_entry_vars.clear()
+    code.generator_info = None
+    if emit_dels:
+        processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+
+def _alive_at(code: Any, block: Any) -> Any:
+    """The variables that are alive where a block begins."""
+    if not code.block_entry_vars:
+        life = code.variable_lifetime
+        found = _analysis.compute_live_variables(
+            life.cfg, code.blocks, life.usedefs.defmap, life.deadmaps.combined
+        )
+        code.block_entry_vars.update({one: found[at] for at, one in code.blocks.items()})
+    return code.block_entry_vars[block]
+
+
+_decorator_of = _templates._OverloadFunctionTemplate._get_jit_decorator
+
+
+def _decorator(template: Any) -> Any:
+    """What makes a kernel of a function of numba's own: nobody calls it from C."""
+    made = _decorator_of(template)
+    return lambda **options: made(**{**options, "no_cfunc_wrapper": True})
 
 
 _write_environment = _codegen.JITCPUCodegen.set_env

@@ -45,6 +45,14 @@ CARET = ord("^")
 UNDERSCORE = ord("_")
 BACKTICK = ord("`")
 SPACE_BAR = ord(" ")  # and every control character below it
+THREE = ord("3")
+CAPITAL_I = ord("I")
+SMALL_A = ord("a")
+SMALL_N = ord("n")
+SMALL_O = ord("o")
+SMALL_S = ord("s")
+SMALL_T = ord("t")
+SMALL_W = ord("w")
 
 
 def _set(marks: str) -> NDArray[np.bool_]:

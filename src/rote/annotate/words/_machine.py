@@ -14,6 +14,7 @@ from rote.annotate.words._bytes import (
     APOSTROPHE,
     AT,
     BACKTICK,
+    CAPITAL_I,
     CLOSE,
     CLOSE_SQUARE,
     COMMA,
@@ -27,6 +28,12 @@ from rote.annotate.words._bytes import (
     PERCENT,
     PLUS,
     SLASH,
+    SMALL_A,
+    SMALL_N,
+    SMALL_O,
+    SMALL_S,
+    SMALL_T,
+    SMALL_W,
     SPACE_BAR,
     STAR,
     STOPS,
@@ -102,7 +109,7 @@ def dotted_end(data: Data, p: int, q: int, stop: int, kinds: Kinds, found: int) 
         return q + 1 if inside or following == COMMA else q
     if q - p == 1 and DIGITS[following] and not UPPER[data[p]]:  # p. 15
         return q + 1
-    if q - p == 1 and UPPER[data[p]] and data[p] != ord("I"):  # an initial
+    if q - p == 1 and UPPER[data[p]] and data[p] != CAPITAL_I:  # an initial
         closed = following in (COMMA, CLOSE, CLOSE_SQUARE)
         return q + 1 if closed or UPPER[following] else q
     return q
@@ -137,7 +144,7 @@ def word_end(data: Data, p: int, stop: int, kinds: Kinds, keys: Keys, bits: Bits
             r = run_end(data, q + size, kinds)
             if r == q + size:
                 return q
-            if r == q + size + 1 and data[r - 1] | 32 == ord("t") and data[q - 1] | 32 == ord("n"):
+            if r == q + size + 1 and data[r - 1] | 32 == SMALL_T and data[q - 1] | 32 == SMALL_N:
                 return q - 1 if q - p > 1 else r
             if bits_of(data, q + size, r, keys, bits) & CLITIC:
                 return q
@@ -159,9 +166,9 @@ def word_end(data: Data, p: int, stop: int, kinds: Kinds, keys: Keys, bits: Bits
             q = r
         elif c == SLASH and q - p == 1:  # w/ w/o l/c
             r = run_end(data, q + 1, kinds)
-            if data[p] | 32 == ord("w"):
-                return r if r - q == 2 or data[q + 1] | 32 == ord("o") else q + 1
-            return r if r - q == 2 and LETTERS[data[q + 1]] and data[p] | 32 != ord("a") else q
+            if data[p] | 32 == SMALL_W:
+                return r if r - q == 2 or data[q + 1] | 32 == SMALL_O else q + 1
+            return r if r - q == 2 and LETTERS[data[q + 1]] and data[p] | 32 != SMALL_A else q
         elif c == DOLLAR and q - p <= 2 and UPPER[data[p]]:  # US$
             return q + 1
         elif c in (STAR, DOLLAR):  # f**k
@@ -186,7 +193,7 @@ def apostrophe_end(data: Data, p: int, size: int, kinds: Kinds, keys: Keys, bits
         if found & CLIPPED:
             return r
         s = digits_end(data, q)
-        if s == q + 2 and (r == s or (r == s + 1 and data[s] == ord("s"))):
+        if s == q + 2 and (r == s or (r == s + 1 and data[s] == SMALL_S)):
             return r
         return q
     again = apostrophe_at(data, q)

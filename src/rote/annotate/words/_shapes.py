@@ -32,8 +32,10 @@ from rote.annotate.words._bytes import (
     QUOTE,
     SEMICOLON,
     SLASH,
+    SMALL_S,
     SPACE_BAR,
     TAIL,
+    THREE,
     UNDERSCORE,
     UPPER,
     Bits,
@@ -152,7 +154,7 @@ def number_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
         return q
     if apostrophe_at(data, q) > 0:  # the 80's
         s = q + apostrophe_at(data, q)
-        if data[s] | 32 == 115 and not alnum_at(data, s + 1, kinds):
+        if data[s] | 32 == SMALL_S and not alnum_at(data, s + 1, kinds):
             return s + 1
         return q
     r = run_end(data, q, kinds)
@@ -180,7 +182,7 @@ def is_date(data: Data, p: int, q: int, s: int) -> bool:
 def emoticon_end(data: Data, p: int, kinds: Kinds) -> int:
     """The end of the emoticon that begins at p, or p: :-) ;P =( <3 ^_^ (:"""
     c, d = data[p], data[p + 1]
-    if c == LESS and d == ord("3"):
+    if c == LESS and d == THREE:
         return p if alnum_at(data, p + 2, kinds) else p + 2
     if c in (CARET, HYPHEN) and d == UNDERSCORE and data[p + 2] == c:
         return p + 3
