@@ -3,12 +3,15 @@
     python benchmarks/first_call.py                  all commands, one table
     python benchmarks/first_call.py lexical trace    some of them
     python benchmarks/first_call.py --slowest        and the kernels that take longest
+    python benchmarks/first_call.py --sums           compiling alone: each kernel once, added up
     python benchmarks/first_call.py --record         writes src/rote/run/kernels.json, all or some
 
 Each command runs twice in a process of its own on the bundled texts, first with a cache folder that
 is empty, then with the one that the first run filled. The difference is what compiling costs, in
 seconds of the clock and of the processors, helpers and workers included. Load on the machine shows
-in the seconds of the clock first. --record writes which kernels every command calls: it is due when
+in the seconds of the clock first. --sums runs no command: one process compiles every kernel of the
+lists once, and a command's are added up; two quiet cores wait for half of that, and for the command
+itself. --record writes which kernels every command calls: it is due when
 a kernel is new, has gone, or takes other types.
 """
 
@@ -25,6 +28,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +124,7 @@ def calls(here: Path) -> dict[str, list[str]]:
     by = ["texts.jsonl", "--by", "source", "--reference", "plain"]
     measures = (
         "lexical diversity templates compression semantic syntactic homogenization "
-        "self-repetition similarity rouge precision-recall favoured entity-scores"
+        "self-repetition similarity rouge precision-recall favoured entity-scores style"
     )
     return {
         **{name: [name, *by] for name in measures.split()},
@@ -181,10 +185,8 @@ def fresh(here: Path) -> None:
 
 
 def measure(asked: Mapping[str, Sequence[str]], here: Path, slowest: bool) -> None:
-    heads = ("first call, wall s", "later, wall s", "compiling, processor s", "kernels")
-    print(
-        f"load {os.getloadavg()[0]:.1f}\n| command | {' | '.join(heads)} |\n|---|---|---|---|---|"
-    )
+    heads = "command, first call in wall s, in processor s, later in wall s, compiling, kernels"
+    print(f"load {os.getloadavg()[0]:.1f}\n| {heads.replace(', ', ' | ')} |\n{'|---' * 6}|")
     for name, words in asked.items():
         with tempfile.TemporaryDirectory() as cache:
             fresh(here)
@@ -193,12 +195,31 @@ def measure(asked: Mapping[str, Sequence[str]], here: Path, slowest: bool) -> No
             warm = call(words, Path(cache), here)
         made = [note for note in cold.notes if note["compiled"]]
         print(
-            f"| {name} | {cold.wall:.1f} | {warm.wall:.1f} "
+            f"| {name} | {cold.wall:.1f} | {cold.processor:.1f} | {warm.wall:.1f} "
             f"| {cold.processor - warm.processor:.1f} | {len(made)} |",
             flush=True,
         )
         for note in sorted(made, key=lambda note: -note["seconds"])[: _SLOWEST * slowest]:
             print(f"    {note['seconds']:6.1f}  {note['kernel']}", flush=True)
+
+
+def add_up(asked: Iterable[str]) -> None:
+    """Compile every kernel once, in this process, and say what those of each command take."""
+    from rote.run._ahead import Listed, kernels_of, read_types, types_of
+
+    took: dict[Listed, float] = {}
+    print("| command | compiling, processor s | the longest | kernels |\n|---|---|---|---|")
+    for name in asked:
+        listed = kernels_of(name)
+        for one in listed:
+            if one not in took:
+                begun = time.thread_time()
+                kernel = getattr(import_module(one[0]), one[1])
+                kernel.compile(read_types(types_of(one)))
+                took[one] = time.thread_time() - begun
+        seconds = [took[one] for one in listed]
+        said = f"{sum(seconds):.1f} | {max(seconds, default=0):.1f} | {len(seconds)}"
+        print(f"| {name} | {said} |", flush=True)
 
 
 def record_lists(asked: Mapping[str, Sequence[str]], here: Path) -> None:
@@ -245,6 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     parser.add_argument("names", nargs="*", metavar="COMMAND")
     parser.add_argument("--slowest", action="store_true", help="name the slowest kernels")
+    parser.add_argument("--sums", action="store_true", help="compile, and run no command")
     parser.add_argument("--record", action="store_true", help="write the lists of kernels")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -252,6 +274,10 @@ def main() -> None:
         asked = calls(here)
         if unknown := set(options.names) - set(asked):
             parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(asked)}")
+        if options.sums:
+            os.environ["NUMBA_CACHE_DIR"] = folder
+            add_up(options.names or [name for name in asked if " (" not in name])
+            return
         layers = ("--layers", "lower,pos,lemma")
         call(["index", "build", "bible:kjv", "-o", "index", *layers], None, here)
         chosen = {name: asked[name] for name in options.names or asked}

@@ -101,7 +101,10 @@ def common_subsequences(
 
 @njit(cache=True, nogil=True)
 def _one_line(begins: Array, run: tuple[int, int]) -> bool:
-    return not begins[run[0] + 1 : run[1]].any()
+    place = run[0] + 1
+    while place < run[1] and not begins[place]:
+        place += 1
+    return place >= run[1]
 
 
 @njit(cache=True, nogil=True)
@@ -175,7 +178,8 @@ def _on_paths(
     cells = np.empty(width, np.uint64)
     first = text[0]
     while first < text[1]:
-        cells[:] = ALL
+        for part in range(width):
+            cells[part] = ALL
         place = first
         while place == first or (place < text[1] and not begins[place]):
             row = row_of[ids[place]]
@@ -183,7 +187,8 @@ def _on_paths(
                 carry = ZERO
                 for part in range(width):
                     cells[part], carry = step(cells[part], masks[row, part], carry)
-            columns[place - first] = cells
+            for part in range(width):
+                columns[place - first, part] = cells[part]
             place += 1
         _walk_back(ids, columns, on_path, first, place, line[0])
         first = place
