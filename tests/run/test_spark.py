@@ -8,21 +8,26 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import product
 from operator import add
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 import zstandard
 
 from rote.annotate import annotators, store
 from rote.core.errors import InputError, OptionError, RoteError
+from rote.core.files import write_atomically
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus._shard import SHARD_BYTES
@@ -41,6 +46,7 @@ from tests.run.clusters import (
     MAKERS,
     MEMORY,
     Make,
+    annotated,
     decontaminated,
     deduped,
     odd_files,
@@ -112,8 +118,6 @@ def shared_plus(shared: Any, number: int) -> int:
 
 
 def test_a_shared_value_is_there(engine: Engine) -> None:
-    from functools import partial
-
     shared = engine.share({"a": 1})
     assert list(engine.map(partial(shared_plus, shared), range(4))) == [1, 2, 3, 4]
 
@@ -133,6 +137,16 @@ def test_folders_are_the_same_bytes(
     there = make(files, Path("spark"), CLUSTER)
     assert there == make(files, Path("serial"), "serial")
     assert len(there) > 2
+
+
+def test_addresses_are_read_where_the_work_is(spark: Engine, tmp_path: Path) -> None:
+    table = pa.table({"text": [f"The {noun} sank." for noun in NOUNS] * 40})
+    parquet.write_table(table, tmp_path / "h.parquet", row_group_size=100)
+    files = [*odd_files(tmp_path, 0), tmp_path / "h.parquet"]
+    addresses: list[Any] = [f"file://{file}" for file in files]
+    there = annotated(addresses, tmp_path / "spark", CLUSTER)
+    assert there == annotated(addresses, tmp_path / "serial", "serial")
+    assert len(there) > len(files)
 
 
 def test_files_of_several_shards_are_cut_alike(
@@ -285,10 +299,18 @@ def test_a_lost_file_and_a_full_disk_are_said_with_host_and_task(
     rote = annotators.get("rote")
     with pytest.raises(RoteError, match=r"01\.jsonl.*no such file.*on \S+, task 2, while"):
         store.annotate(corpus, tmp_path / "s", rote, ("pos",), engine=spark, reporter=Silent())
-    with pytest.raises(InputError, match=r"no space left.*on \S+, task 4, while writing"):
-        list(spark.map(no_space, range(6), doing="writing"))
+    write = partial(write_on_a_full_disk, tmp_path / "piece")
+    with pytest.raises(InputError, match=r"/piece: .*too large \(on \S+, task 4, while writing\)"):
+        list(spark.map(write, range(6), doing="writing"))
+    assert not list(tmp_path.glob("*piece*"))
 
 
-def no_space(number: int) -> None:
+def write_on_a_full_disk(path: Path, number: int) -> None:
+    """A write that the system refuses, as on a full disk: it does not say for which file."""
     if number == 3:
-        raise OSError(28, "No space left on device", "there/piece")
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+        try:
+            write_atomically(path, bytes(10_000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 from rote.core.errors import OptionError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _HALF = re.compile(r"\.(.+)\.[0-9a-z_]{8}")
 
 
@@ -33,7 +35,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         raise OptionError(f"{path} is a folder: name a file, such as {path / 'result'}")
     partial = beside(path)
     # Not mkstemp, whose files are private: this one is as readable as any other of the user's.
-    with open(partial, "xb") as file:
+    with naming(path), open(partial, "xb") as file:
         try:
             yield file
             file.close()
@@ -41,6 +43,17 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         except BaseException:
             os.unlink(partial)
             raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """A disk that is full or broken is an error with the path: the system does not say which."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL:
+            error.filename = str(path)
+        raise
 
 
 def check_parent(path: Path) -> None:

@@ -3,8 +3,8 @@
 The texts are read twice over there. The first time n-grams are counted by a hash of 64 bits, which
 `group` adds up in parts, one for each range of hashes; what comes here are the hashes that occur
 more than once. Two n-grams may share a hash, so an n-gram occurs at most as often as its hash, and
-none that is repeated is lost. The second time each shard gives the runs of words in which n-grams
-with such a hash follow each other. `limit.repeats` numbers and counts those as it would all words,
+none that is repeated is lost. The second time each shard gives the runs of words that n-grams
+with such a hash hold. `limit.repeats` numbers and counts those as it would all words,
 by the words themselves, so that n-grams which only share a hash are told apart.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
-from rote.core.layer import Layer, items_of, n_gram_starts
+from rote.core.layer import Layer, n_gram_starts
 from rote.corpus import Corpus, Shard, group_shards
 from rote.curate.limit import Repeats
 from rote.curate.reading import Piece, Read, Tokenizing
@@ -176,21 +176,22 @@ def _thinned(piece: Piece, places: NDArray[np.int64], chosen: NDArray[np.int64],
     last_parts = np.cumsum(piece.counts)
     bounds = text_ends[np.concatenate(([0], last_parts))]
     holds = np.diff(np.searchsorted(places, bounds)) > 0
-    # Places that follow each other make a run; no run goes from one part of a text into the next.
-    part = np.searchsorted(layer.text_ends, chosen, side="right")
-    breaks = np.flatnonzero((np.diff(chosen) > 1) | (np.diff(part) > 0)) + 1
-    firsts = chosen[np.concatenate(([0], breaks))] if len(chosen) else chosen
-    lasts = chosen[np.concatenate((breaks - 1, [-1]))] if len(chosen) else chosen
-    ids = layer.ids[items_of(firsts, lasts + n)[0]]
-    used, numbers = np.unique(ids, return_inverse=True)
+    # Another n-gram in a run is one that occurs once, and is counted once there.
+    size = len(layer.ids) + 1
+    steps = np.bincount(chosen, minlength=size) - np.bincount(chosen + n, minlength=size)
+    held = np.flatnonzero(np.cumsum(steps) > 0)
+    part = np.searchsorted(layer.text_ends, held, side="right")
+    ends = np.flatnonzero((np.diff(held) > 1) | (np.diff(part) > 0)) + 1
+    ends = np.append(ends, [len(held)] if len(held) else []).astype(np.int64)
+    used, numbers = np.unique(layer.ids[held], return_inverse=True)
     return replace(
         piece,
         layer=replace(
             layer,
             ids=numbers.astype(np.int32),
             vocabulary=tuple(layer.vocabulary[word] for word in used.tolist()),
-            text_ends=np.cumsum(lasts + n - firsts),
+            text_ends=ends,
         ),
-        counts=np.diff(np.searchsorted(firsts, bounds)),
+        counts=np.diff(np.searchsorted(held[ends - 1], bounds)),
         beside={WORDS: np.diff(bounds).tolist(), HOLDS: holds.tolist()},
     )

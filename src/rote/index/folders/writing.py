@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from rote.core import folder
 from rote.core.arrays import ENDING
-from rote.core.files import half_of, write_atomically
+from rote.core.files import half_of, naming, write_atomically
 from rote.core.folder import LOCK, clear_errors, locked
 from rote.corpus import Fingerprint
 from rote.index.folders.manifest import (
@@ -76,9 +76,10 @@ def sealing(path: Path) -> Iterator[Sealing]:
     partial = path / SEGMENTS / (uuid4().hex + PARTIAL)
     written = Sealing(FolderTarget(partial))
     try:
-        yield written
-        written.target.close()
-        sync_folder(partial)
+        with naming(path / SEGMENTS):
+            yield written
+            written.target.close()
+            sync_folder(partial)
         final = path / SEGMENTS / written.name
         try:
             partial.rename(final)
