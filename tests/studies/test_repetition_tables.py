@@ -19,7 +19,7 @@ SEEDS = (0, 1, 2)
 def made(items: int) -> Trained:
     arms = [Arm("theta=1", "limited", 1), Arm("all", "all"), Arm("without neighbours", "apart")]
     texts = {(arm.name, seed): Path("t") for arm in arms for seed in SEEDS}
-    test = [Pair(f"d/{n}", "document", "reference") for n in range(items)]
+    test = [Pair(f"d/{n}", f"document {n}", "reference") for n in range(items)]
     return Trained(Path("f"), arms, test, [], "", texts)
 
 
@@ -82,3 +82,22 @@ def test_where_neighbours_do_nothing_the_interval_holds_nothing_as_often_as_it_s
         row = next(r for r in neighbours(items, trained, 0.95) if r["score"] == "rouge_2")
         held += row["by_rote_low"] <= 0 <= row["by_rote_high"]
     assert 0.9 <= held / runs <= 0.995
+
+
+def test_items_with_the_same_document_are_one_cluster() -> None:
+    draw = np.random.default_rng(0)
+    trained, several = made(40), made(160)
+    for n, one in enumerate(several.test):
+        several.test[n] = Pair(one.id, f"document {n % 40}", "reference")
+    scores = {arm: draw.random((3, 40)) for arm in ("theta=1", "all")}
+    bins = np.arange(40) % 2
+    alone = scored(trained, scores, bins)
+    again = scored(several, {k: np.tile(v, 4) for k, v in scores.items()}, np.tile(bins, 4))
+    found, wanted = (one.difference("all", "theta=1", "rouge_2", one.bin == 0)
+                     for one in (again, alone))  # fmt: skip
+    assert found.value == pytest.approx(wanted.value)
+    assert found.error == pytest.approx(wanted.error)
+    mean = float(scores["all"][:, bins == 0].mean())
+    assert again.ends("all", "rouge_2", 1, mean, 0.95) == pytest.approx(
+        alone.ends("all", "rouge_2", 1, mean, 0.95)
+    )

@@ -51,13 +51,14 @@ class Trained:
     arms: list[Arm]
     test: list[Pair]
     train: list[Pair]
-    training: TrainOptions
-    room: int
     fingerprint: str
     texts: dict[tuple[str, int], Path] = field(default_factory=dict)
     sizes: list[dict[str, Any]] = field(default_factory=list)
     apart: dict[int, Integers] = field(default_factory=dict)
     """By seed the test items whose neighbours were left out."""
+    training: TrainOptions = field(default_factory=TrainOptions)
+    room: int = 0
+    """How the models were trained, and tokens in one batch."""
 
 
 def arms(options: Any) -> list[Arm]:
@@ -116,7 +117,9 @@ def trained(
                 ),
                 reporter=reporter,
             )  # fmt: skip
-        found = Trained(folder, arms(options), test, train, training, room, fingerprint(every))
+        found = Trained(
+            folder, arms(options), test, train, fingerprint(every), training=training, room=room
+        )
         for arm in found.arms:
             for seed in options.seeds:
                 some = _subset(arm, seed, found, options)

@@ -11,6 +11,7 @@ import numpy as np
 
 from rote.compare import clusters
 from rote.compare.clusters import Estimate
+from rote.compare.intervals import around
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import UnknownName
 from rote.core.progress import Reporter
@@ -41,7 +42,7 @@ def scored(
     other = Items(beside, made) if beside is not None else None
     tables = {
         "sizes": _sizes(made),
-        "averages": list(averages(first, table, made)),
+        "averages": list(averages(first, table, made, level)),
         "contrasts": [
             row for a, b in _compared(made)
             for row in contrast(a, b, table, other, level)
@@ -72,6 +73,8 @@ class Items:
     def __init__(self, result: Result, made: Trained) -> None:
         place = {one.id: number for number, one in enumerate(made.test)}
         self.count = len(made.test)
+        # Items with the same document have the same summary.
+        self.clusters = clusters.numbered([one.document for one in made.test])
         self.bin = np.full(self.count, -1, np.int64)
         seeds = sorted({seed for _, seed in made.texts})
         shape = (len(seeds), self.count)
@@ -91,14 +94,25 @@ class Items:
         return int(self.bin.max(initial=-1))
 
     def difference(self, a: str, b: str, score: str, chosen: Any) -> Estimate:
-        """Of two arms on the same items, a mean over seeds and items; items are clusters."""
+        """Of two arms on the same items, a mean over seeds and items; documents are clusters."""
         apart = self.scores[a][score] - self.scores[b][score]
-        return _mean(apart, np.broadcast_to(chosen, apart.shape), self.count)
+        return self.mean(apart, np.broadcast_to(chosen, apart.shape))
 
+    def ends(
+        self, arm: str, score: str, bin: int | None, mean: float | None, level: float
+    ) -> tuple[float | None, float | None]:
+        """The interval of a mean in a bin (from 1 on), or of all items."""
+        if mean is None or not level:
+            return None, None
+        scores = self.scores[arm][score]
+        chosen = self.bin >= 0 if bin is None else self.bin == bin - 1
+        chosen = np.broadcast_to(chosen, scores.shape) & ~np.isnan(scores)
+        documents = len(np.unique(self.clusters[chosen.any(0)]))
+        return around(mean, self.mean(scores, chosen).error, level, texts=documents)
 
-def _mean(table: Floats, chosen: Any, count: int) -> Estimate:
-    _, items = np.nonzero(chosen)
-    return clusters.mean(table[chosen], items.astype(np.int64), count)
+    def mean(self, table: Floats, chosen: Any) -> Estimate:
+        _, items = np.nonzero(chosen)
+        return clusters.mean(table[chosen], self.clusters[items], self.count)
 
 
 def _estimate(name: str, made: Estimate, level: float) -> dict[str, float]:
@@ -119,15 +133,16 @@ def _sizes(made: Trained) -> list[dict[str, Any]]:
     return rows
 
 
-def averages(result: Result, table: Items, made: Trained) -> Any:
+def averages(result: Result, table: Items, made: Trained, level: float) -> Any:
     """All items, T_nov and T_sim of each arm, and how far the seeds are apart."""
     held = {(row["source"], row["score"], row["bin"]): row for row in result.tables["bins"]}
     for arm in made.arms:
         for score in SCORES:
             row: dict[str, Any] = {"source": arm.name, "score": score}
             for name, bin in (("mean", None), ("nov", 1), ("sim", table.last + 1)):
-                own = held.get((arm.name, score, bin), {})
-                row |= {f"{name}{end}": own.get(f"mean{end}") for end in ("", "_low", "_high")}
+                row[name] = held.get((arm.name, score, bin), {}).get("mean")
+                ends = table.ends(arm.name, score, bin, row[name], level)
+                row |= dict(zip((f"{name}_low", f"{name}_high"), ends))
             with np.errstate(invalid="ignore"):
                 means = [float(np.nanmean(one)) for one in table.scores[arm.name][score]
                          if not np.isnan(one).all()]  # fmt: skip
@@ -183,8 +198,8 @@ def neighbours(table: Items, made: Trained, level: float, arm: str = "without ne
         for score in SCORES:
             lost = table.scores["all"][score] - table.scores[arm][score]
             both = np.broadcast_to(chosen, lost.shape)
-            own = _mean(lost, treated & both, table.count)
-            others = _mean(lost, ~treated & both, table.count)
+            own = table.mean(lost, treated & both)
+            others = table.mean(lost, ~treated & both)
             yield {
                 "items": name, "score": score, "count": int(chosen.sum()),
                 **_estimate("lost", own, level), **_estimate("lost_by_others", others, level),
