@@ -218,11 +218,17 @@ def search(world: World) -> Sections:
         **forms(*asked, "--show", "pos,lemma", "--sort", "right"),
         **forms("search", world.index, "nothing like this", only=BOTH),
         **forms("search", world.index, "the", "--limit", "1", "--context", "10", only=["text"]),
+        **forms("search", world.index, "the", "--by", "author"),
+        **forms("search", world.index, "the", "--collocates", "3"),
     }
 
 
 def count(world: World) -> Sections:
-    return forms("count", world.index, "DT NN", "--layer", "pos", "--items")
+    return {
+        **forms("count", world.index, "DT NN", "--layer", "pos", "--items"),
+        **forms("count", world.index, "the tin", "--by", "author"),
+        **forms("count", world.index, "the tin", "--patterns", "known", only=BOTH),
+    }
 
 
 def top(world: World) -> Sections:

@@ -111,9 +111,10 @@ def _counted(text: Integers, item: Integers, shape: tuple[int, int]) -> Any:
 
 def matched(index: Any, patterns: Any, words: Integers) -> Items:
     """Named patterns as items; of each the matches in every text."""
-    from rote.search.patterns import places
+    from rote.index.index import DEFAULT
+    from rote.search.rows.named import matches_of
 
-    found = [places(index, queries) for queries in patterns.values()]
+    found = [matches_of(index, queries, DEFAULT).documents for queries in patterns.values()]
     item = np.repeat(np.arange(len(found)), [len(one) for one in found])
     text = np.concatenate(found) if found else np.empty(0, np.int64)
     counts = _counted(text, item, (len(words), len(found)))

@@ -15,13 +15,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from rote.core.array_types import Integers
 from rote.core.errors import InputError
-from rote.index.index import DEFAULT, Index
+from rote.index.index import DEFAULT
 from rote.index.query import is_plain, parse
-from rote.search.rows.found import find
 
 KNOWN = "known"
 """In place of a file: the patterns that come with rote."""
@@ -84,15 +80,3 @@ def layers_of(patterns: Patterns, layer: str = DEFAULT) -> tuple[str, ...]:
         for name in ((layer,) if is_plain(query) else parse(query, layer).layers)
     ]
     return tuple(dict.fromkeys(found))
-
-
-def places(index: Index, queries: Sequence[str], layer: str = DEFAULT) -> Integers:
-    """The documents of all matches of any of these queries, in an index of one segment; a place
-    where several begin counts once."""
-    starts, documents = [], []
-    for query in queries:
-        matches = find(index, index.parse(query, layer))
-        starts.append(matches.start)
-        documents.append(matches.documents)
-    _, first = np.unique(np.concatenate(starts), return_index=True)
-    return np.concatenate(documents)[first]

@@ -9,6 +9,8 @@ a query, of which occurrences are counted:
   rote count IDX --layer pos --items "DT JJ NN"
   rote count IDX '[pos="JJ"] "dog"'
   rote count IDX --from phrases.txt --csv
+  rote count IDX "of course" --by author
+  rote count IDX --patterns known --by source
 """
 
 from __future__ import annotations
@@ -42,6 +44,15 @@ class CountOptions:
         None, "Also count the phrases in this file, one per line; - is standard input",
         flag="--from", metavar="FILE",
     )  # fmt: skip
+    by: str | None = option(
+        None, "Count in each group of documents: author, source, year, any field", metavar="FIELD"
+    )
+    patterns: str | None = option(
+        None,
+        "Also count named patterns: a file (.json, .toml, or a phrase or query in each line), or "
+        "known for those that come with rote",
+        metavar="FILE",
+    )
     engine: str | None = engine_option()
 
 
@@ -71,8 +82,11 @@ def command(
     check_layers(index, options.layer)
     layers = options.layer or read_manifest(idx).sorted_layers
     asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]
-    if not asked:
-        raise OptionError("give at least one phrase, or a file of phrases with --from")
+    if not asked and not options.patterns:
+        raise OptionError("give at least one phrase, or a file of them with --from or --patterns")
+    if options.by or options.patterns:
+        _named(index, asked, options, output)
+        return
     plain = [p for p in asked if options.items or is_plain(p.text)]
     counted = {layer: iter(_counted(index, plain, layer, options)) for layer in layers}
     rows: list[dict[str, Any]] = []
@@ -83,6 +97,29 @@ def command(
             rows.append(_matched(index, phrase, options.layer))
     listing = Listing("counts", rows, COUNT_COLUMNS, about(index))
     deliver_rows(listing, output, lambda console: console.print(count_table(rows)))
+
+
+def _named(index: Index, asked: Sequence[Phrase], options: CountOptions, output: Output) -> None:
+    """Phrases, queries and named patterns, in all documents or group by group."""
+    from rote.index.index import DEFAULT
+    from rote.report.texts.concordance import named_table
+    from rote.search.patterns import layers_of, read_patterns
+    from rote.search.rows.groups import GROUPED, chosen_groups
+    from rote.search.rows.named import NAMED, in_all, in_groups
+
+    if options.items:
+        raise OptionError("--items does not go with --by and --patterns: write a query")
+    named: dict[str, Sequence[str]] = {phrase.text: [phrase.text] for phrase in asked}
+    named |= {} if options.patterns is None else dict(read_patterns(options.patterns))
+    default = options.layer[0] if options.layer else DEFAULT
+    check_layers(index, layers_of(named, default))
+    if options.by is None:
+        rows, columns = in_all(index, named, default), NAMED
+    else:
+        rows = in_groups(index, named, default, chosen_groups(index, options.by))
+        columns = ("pattern", *GROUPED)
+    listing = Listing("counts", rows, columns, about(index))
+    deliver_rows(listing, output, lambda console: console.print(named_table(rows, options.by)))
 
 
 def _from_file(path: Path | None) -> list[Phrase]:

@@ -8,6 +8,8 @@ items, brackets hold conditions, {1,3} ? * + repeat:
   rote search IDX '"of" "the" []{1,2} "day"'
   rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
   rote search IDX '[pos="NN.*" & lower="time"]' --sort right
+  rote search IDX "of course" --by author
+  rote search IDX tea --collocates 4
 """
 
 from __future__ import annotations
@@ -83,6 +85,13 @@ class SearchOptions:
     )
     seed: int = option(0, "Seed of the random choice")
     show: tuple[str, ...] = option((), "Layers to show below each match, such as pos,lemma")
+    by: str | None = option(
+        None, "Count matches by a field instead: author, source, document, year, ...",
+        metavar="FIELD",
+    )  # fmt: skip
+    collocates: int = option(
+        0, "List the words within so many words of a match instead (G2, PMI, t, logDice)", least=0
+    )
 
 
 @command_of(__doc__, index_argument(), click.Argument(["query"], metavar="QUERY"))
@@ -95,9 +104,14 @@ def command(
 
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
+    if options.by and options.collocates:
+        raise OptionError("--by and --collocates are two questions: leave out one")
     index = open_index(idx, reporter)
     asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*asked, *options.show])
+    if options.by or options.collocates:
+        _counted(index, query, options, output)
+        return
     # Any order but that of the documents takes all matches.
     limit = options.limit if options.sort == "place" else 0
     found = look_up(index, query, options.layer, limit or None)
@@ -109,6 +123,28 @@ def command(
     held = {**about(index), "query": str(found.parsed), "matches": found.total}
     listing = Listing("places", rows, (*COLUMNS, *under.columns), held)
     deliver_rows(listing, output, lambda console: _draw(rows, under, found.total, options, console))
+
+
+def _counted(index: Index, query: str, options: SearchOptions, output: Output) -> None:
+    """Matches by a field with their dispersion, or the words beside them, in place of matches."""
+    from rote.report.texts.concordance import collocate_table, group_table
+    from rote.search.rows.collocates import COLLOCATES, collocates, dispersion
+    from rote.search.rows.groups import GROUPED, chosen_groups, tally
+    from rote.search.rows.matches import look_up
+
+    found = look_up(index, query, options.layer)
+    held = {**about(index), "query": str(found.parsed), "matches": found.total}
+    limit = options.limit or None
+    if options.by:
+        groups = chosen_groups(index, options.by)
+        rows = tally(found.matches, groups)
+        held |= {"by": options.by, "dispersion": dispersion(rows, groups)}
+        listing = Listing("groups", rows[:limit], GROUPED, held)
+        deliver_rows(listing, output, lambda console: group_table(listing, console))
+        return
+    rows = collocates(found.matches, options.collocates, options.layer)
+    listing = Listing("collocates", rows[:limit], COLLOCATES, held)
+    deliver_rows(listing, output, lambda console: console.print(collocate_table(listing.rows)))
 
 
 def _shown(found: Found, options: SearchOptions, reporter: TerminalReporter) -> list[Place]:

@@ -84,6 +84,38 @@ def count_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
     return rows_table([*columns, *_numbers("occurrences", "documents", "authors")], shown)
 
 
+def group_table(listing: Any, console: Any) -> None:
+    """Matches by group, and how evenly they are spread over all groups."""
+    columns = [Column("group", listing.about["by"]), *_numbers("matches", "documents", "words")]
+    console.print(rows_table(columns, listing.rows))
+    spread = listing.about["dispersion"]
+    console.print(
+        f"over {spread['groups']:,} groups: Juilland's D {spread['juilland_d']:.3f}, DP "
+        f"{spread['dp']:.3f}",
+        highlight=False,
+    )
+
+
+def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> Listing:
+    """Named patterns, in all documents or by group."""
+    columns = [Column("pattern"), *([Column("group", by)] if by else [])]
+    columns += _numbers("matches", "documents")
+    if by is None:
+        columns.append(Column("dp", "DP", "number", 3))
+        columns.append(Column("juilland_d", "D", "number", 3))
+    return rows_table(columns, rows)
+
+
+def collocate_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
+    """Words beside a match, with how strongly they go with it."""
+    columns = [
+        *(Column("word"), *_numbers("near"), Column("expected", kind="number", decimals=1)),
+        *(*_numbers("count"), Column("g2", "G2", "number", 1), Column("pmi", "PMI", "number", 2)),
+        *(Column("t", kind="number", decimals=2), Column("log_dice", "logDice", "number", 2)),
+    ]
+    return rows_table(columns, rows)
+
+
 def frequent_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
     """The most frequent n-grams: one row each; examples take what room is left."""
     columns = [

@@ -22,7 +22,7 @@ from rote.index.index import Index
 from rote.index.places import places_in
 
 Numbers = NDArray[np.int64]
-_ITEMS, _WORDS = 16, 10
+ITEMS, _WORDS = 16, 10
 """Items beside a match that are read to sort it, and how many words of them are compared."""
 _AT_ONCE = 1 << 16
 """Matches whose neighbours are read together."""
@@ -154,7 +154,7 @@ class Matches:
             seen, is_word = np.zeros((2, len(column.vocabulary)), np.bool_)
             for first in range(own.start, own.stop, _AT_ONCE):
                 block = slice(first, min(first + _AT_ONCE, own.stop))
-                here = _beside(column, self.start[block], self.end[block], side)
+                here = beside(column, self.start[block], self.end[block], side)
                 read = np.zeros(len(seen), np.bool_)
                 read[here] = True
                 for item in np.flatnonzero(read & ~seen).tolist():
@@ -201,9 +201,9 @@ def neighbours(context: Context, side: str) -> list[str]:
     return re.findall(r"\w+", context.before.lower())[::-1]
 
 
-def _beside(column: Column, start: Numbers, end: Numbers, side: str) -> Numbers:
+def beside(column: Column, start: Numbers, end: Numbers, side: str) -> Numbers:
     """The items next to matches, the nearest first; from the document's end on nothing else."""
-    steps = np.arange(_ITEMS)
+    steps = np.arange(ITEMS)
     places = end[:, None] + steps if side == "right" else start[:, None] - 1 - steps
     inside = (places >= 0) & (places < len(column.ids))
     ids = column.ids.take(np.where(inside, places, 0).ravel()).reshape(places.shape)

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from rote.core.errors import UnknownName
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
 from rote.search.rows.counts import per_million
 from rote.search.rows.found import Matches
 
 DOCUMENT = "document"
+GROUPED = ("group", "matches", "documents", "words", "per_million")
 _LABELS = ("author", "source")
 _LOOKED_AT = 50
 """Documents of a segment that are looked at to say which fields there are."""
@@ -55,6 +57,14 @@ def groups_by(index: Index, field: str) -> Groups:
         for name, length in zip(names, lengths.tolist()):
             words[name] += length
     return Groups(of, words)
+
+
+def chosen_groups(index: Index, field: str) -> Groups:
+    """The groups of a field that was asked for by name; one that no document has is refused."""
+    known = {*fields_of(index), *_plain_fields(index)}
+    if field not in known:
+        raise UnknownName("field of the documents", field, sorted(known))
+    return groups_by(index, field)
 
 
 def tally(matches: Matches, groups: Groups) -> list[dict[str, Any]]:
