@@ -124,10 +124,12 @@ def calls(here: Path) -> dict[str, list[str]]:
     by = ["texts.jsonl", "--by", "source", "--reference", "plain"]
     measures = (
         "lexical diversity templates compression semantic syntactic homogenization "
-        "self-repetition similarity rouge precision-recall favoured entity-scores style"
+        "self-repetition similarity rouge precision-recall favoured entity-scores style keyness "
+        "sameness"
     )
     return {
         **{name: [name, *by] for name in measures.split()},
+        "distinct": ["distinct", "texts.jsonl"],
         "novelty": ["novelty", *by, "--against", "IDX"],
         "originality": ["originality", *by, "--against", "IDX"],
         "contamination": ["contamination", *by, "--against", "IDX"],
