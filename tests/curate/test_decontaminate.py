@@ -218,6 +218,7 @@ def test_sentences_that_hold_a_match_go() -> None:
     assert without(text, [match]) == "It rained. Then it was over."
 
 
+@pytest.mark.usefixtures("kept_processes")
 def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
     paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
     paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")

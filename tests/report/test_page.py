@@ -14,6 +14,7 @@ from itertools import pairwise
 from rote.report import fragments
 from rote.report.page import html_page
 from rote.report.report import Report
+from rote.report.sections import sections
 from rote.report.tables.values import values_table
 from tests.report import made_report as made
 
@@ -118,7 +119,7 @@ def test_the_page_holds_every_part_in_order() -> None:
 
 
 def test_a_part_is_there_only_where_there_are_results() -> None:
-    shown = fragments.of_report(made.study(results=[made.originality()]))
+    shown = fragments.of_sections(sections(made.study(results=[made.originality()])))
     found = {section.id for section in shown}
     assert "originality" in found
     assert not found & {"panel", "templates", "novelty", "repetition", "popularity", "further"}
@@ -130,7 +131,7 @@ def test_test_items_have_parts_of_their_own() -> None:
     whole = Report(
         **{name: getattr(study, name) for name in study.__slots__} | {"results": results}
     )
-    found = {section.id: section.html for section in fragments.of_report(whole)}
+    found = {section.id: section.html for section in fragments.of_sections(sections(whole))}
     text = {id: " ".join(" ".join(Parsed(str(html)).text).split()) for id, html in found.items()}
     assert "Items that the corpus holds" in text["repetition"]
     assert "0.2000 [0.1000, 0.3000]" in text["repetition"]
@@ -288,7 +289,7 @@ def test_cells_carry_their_numbers_unrounded() -> None:
 
 
 def test_fragments_need_no_style_or_script_of_their_own() -> None:
-    pages = [section.html for section in fragments.of_report(made.study(attacked))]
+    pages = [section.html for section in fragments.of_sections(sections(made.study(attacked)))]
     pages.append(fragments.marked_text(made.evidence(attacked)[0]))
     for page in map(Parsed, map(str, pages)):
         tags = {tag for tag, _ in page.elements}

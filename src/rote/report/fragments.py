@@ -21,8 +21,7 @@ from markupsafe import Markup
 
 from rote.core.result import Result
 from rote.report import _svg
-from rote.report.report import Block, Evidence, Facts, Figure, Listed, Report, Section, Texts
-from rote.report.sections import sections
+from rote.report.report import Block, Evidence, Facts, Figure, Listed, Section, Texts
 from rote.report.tables.sheet import Sheet, text_cell
 from rote.report.tables.written import shown_tables
 from rote.report.terminal import harmless, readable
@@ -211,13 +210,8 @@ class Fragment:
     html: Markup
 
 
-def of_report(study: Report) -> list[Fragment]:
-    """Every section that the study has something for, in order."""
-    return of_sections(sections(study))
-
-
 def of_sections(shown: Sequence[Section]) -> list[Fragment]:
-    """The same of sections that were made already."""
+    """Every section, in order."""
     return [Fragment(one.id, one.title, blocks(one.blocks)) for one in shown]
 
 

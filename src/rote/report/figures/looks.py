@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -28,6 +29,21 @@ def marked(base: Any, kind: str, **settings: Any) -> Any:
     made = base.copy(deep=False)
     made.mark = {"type": kind, **settings}
     return made
+
+
+def layered(*layers: Any) -> Any:
+    """The charts over each other. What they encode is settled by now, so all that is made of them
+    shares it: copies would take half the time of a figure."""
+    import altair as alt
+
+    for layer in layers:
+        if isinstance(layer.encoding, alt.SchemaBase):
+            object.__setattr__(layer.encoding, "__deepcopy__", partial(_itself, layer.encoding))
+    return alt.layer(*layers)
+
+
+def _itself(encoding: Any, _: Any) -> Any:
+    return encoding
 
 
 def names_axis(**settings: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rote.core.facets import is_input
 from rote.core.registry import main_values
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid, split_panel
-from rote.report.figures.looks import REFERENCE, marked, round_ticks
+from rote.report.figures.looks import REFERENCE, layered, marked, round_ticks
 from rote.report.terminal import harmless
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
@@ -190,7 +190,7 @@ def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
         )
         layers.append(reach.encode(x=_x("low", column, axis), x2="high:Q"))
         layers.append(points.encode(x=_x("value", column, axis)))
-    return alt.layer(*layers).properties(width=_WIDTH, height=step * len(band.sources))
+    return layered(*layers).properties(width=_WIDTH, height=step * len(band.sources))
 
 
 def _heads(columns: Sequence[Column]) -> list[Any]:

@@ -12,6 +12,7 @@ from rote.report.figures.looks import (
     LETTER,
     PLAIN,
     REFERENCE,
+    layered,
     marked,
     names_axis,
     paint,
@@ -150,7 +151,7 @@ def dots(panel: Panel) -> Any:
         more |= {"fill": panel.look("fill", legend=False), "fillOpacity": filled}
     layers.append(points.encode(x=panel.number("x", chart.x), **base, **more))
     each = max(18, _BAR * len(panel.names) if beside else 0)
-    return alt.layer(*layers).properties(width=panel.width, height=each * len(order))
+    return layered(*layers).properties(width=panel.width, height=each * len(order))
 
 
 def lines(panel: Panel) -> Any:
@@ -188,7 +189,7 @@ def lines(panel: Panel) -> Any:
     if not steps:
         points = marked(drawn, "point", filled=True, size=40, opacity=1)
         layers.append(points.encode(y=panel.number("y", y), shape=panel.look("shape"), **base))
-    return alt.layer(*layers).properties(width=width, height=_HEIGHT)
+    return layered(*layers).properties(width=width, height=_HEIGHT)
 
 
 def _level(panel: Panel, row: Mapping[str, Any]) -> Any:
@@ -235,7 +236,7 @@ def bars(panel: Panel) -> Any:
         layers.append(reach.encode(**ends, **base))
     layers += panel.rules(across, value)
     height = _HEIGHT if upright else max(18, 11 * several) * len(order)
-    return alt.layer(*layers).properties(width=size, height=height)
+    return layered(*layers).properties(width=size, height=height)
 
 
 def matrix(panel: Panel) -> Any:
@@ -263,7 +264,7 @@ def matrix(panel: Panel) -> Any:
     text = alt.Text(f"{chart.text}:N") if chart.text else alt.Text(f"{value}:Q", format=form)
     light = alt.condition(f"abs(datum.{value}) > {above}", alt.value("white"), alt.value("#222"))
     numbers = marked(drawn, "text", fontSize=11).encode(text=text, color=light, **base)
-    return alt.layer(squares, numbers).properties(width=alt.Step(44), height=alt.Step(30))
+    return layered(squares, numbers).properties(width=alt.Step(44), height=alt.Step(30))
 
 
 def heat(panel: Panel) -> Any:
@@ -342,7 +343,7 @@ def tree(panel: Panel) -> Any:
     names = marked(leaves, "text", align="left", dx=5, fontSize=11)
     names = names.encode(text=f"{chart.text}:N", **base)
     height = 18 * int(places[-1] + 1)
-    return alt.layer(branches, names).properties(width=panel.width, height=height)
+    return layered(branches, names).properties(width=panel.width, height=height)
 
 
 SHAPES: Mapping[str, Callable[[Panel], Any]] = {

@@ -20,18 +20,16 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rote.core.errors import RoteError
 from rote.core.progress import Advance, Reporter
-from rote.core.result import Result
-from rote.report.report import Report
-from rote.web.files import batches
-from rote.web.forms.run import form_of
-from rote.web.pages.sections import sections_of
 from rote.web.store.database import full_disk
-from rote.web.store.history import RESULT, TEXTS, Excerpts, History
 from rote.web.workspace import Workspace
+
+if TYPE_CHECKING:
+    from rote.core.result import Result
+    from rote.web.store.history import Excerpts, History
 
 FOLDER = "rote-job-"
 """How the folder of a job's temporary files begins."""
@@ -150,6 +148,10 @@ _EXCERPT = 160
 
 def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
     """The address of the page that shows what came out."""
+    from rote.report.report import Report
+    from rote.web.forms.run import form_of
+    from rote.web.store.history import RESULT, History
+
     form = form_of(kind, settings)
     form.check(opened)
     found = form.perform(opened, reporter)
@@ -172,6 +174,8 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
 
 def _draw(history: History, id: str, reporter: Reporter) -> None:
     """Ahead of the first look. The numbers are kept by now: no picture is worth losing them."""
+    from rote.web.pages.sections import sections_of
+
     try:
         with reporter.stage("drawing", None):
             sections_of(history, id)
@@ -182,6 +186,9 @@ def _draw(history: History, id: str, reporter: Reporter) -> None:
 
 def _excerpts(results: Sequence[Result], paths: Sequence[Path], reporter: Reporter) -> Excerpts:
     """How the texts begin that have values of their own."""
+    from rote.web.files import batches
+    from rote.web.store.history import TEXTS
+
     rows = [row for result in results for row in result.tables.get(TEXTS, ())]
     wanted = {(row.get("file", ""), row["id"]) for row in rows}
     several = any("file" in row for row in rows)

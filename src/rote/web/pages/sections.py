@@ -6,14 +6,15 @@ that were made elsewhere or by another version.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from markupsafe import Markup
 
-from rote.report.fragments import Fragment, blocks, of_report
-from rote.report.report import Block, Figure, Found, Report
+from rote.report.fragments import Fragment, blocks, of_sections
+from rote.report.report import Block, Figure, Found, Section
 from rote.report.sections import sections
 from rote.web.files import hashed
 from rote.web.store.history import History
@@ -44,15 +45,15 @@ def _drawn(history: History, id: str) -> list[Fragment] | None:
 
 
 def _draw(history: History, id: str) -> list[Fragment]:
-    study = history.study(id)
-    made = [*_glance(study), *of_report(study)]
+    shown = sections(history.study(id))
+    made = [*_glance(shown), *of_sections(shown)]
     history.keep_drawn(id, _maker(), [(one.id, one.title, str(one.html)) for one in made])
     return made
 
 
-def _glance(study: Report) -> list[Fragment]:
+def _glance(parts: Sequence[Section]) -> list[Fragment]:
     shown: list[Block] = []
-    for part in sections(study):
+    for part in parts:
         if part.id == "summary":
             found = (block for block in part.blocks if isinstance(block, Found))
             shown += [replace(one, statements=one.statements[:_STATEMENTS]) for one in found]
