@@ -511,3 +511,121 @@ def test_a_client_does_not_show_its_key(monkeypatch: pytest.MonkeyPatch) -> None
     made = client("http://localhost:1/v1", "OPENAI_API_KEY")
     assert made.key == KEY
     assert KEY not in repr(made)
+
+
+def cuts(tokens: int) -> Behaviour:
+    """Reads so many tokens of a prompt, and says nothing of the rest."""
+
+    def behaviour(path: str, asked: dict[str, Any]) -> Reply:
+        status, answer = vllm(path, asked)[:2]
+        read = min(tokens, len(tokens_of(asked["prompt"])))
+        return status, {**answer, "usage": {"prompt_tokens": read, "completion_tokens": 1}}
+
+    return behaviour
+
+
+def test_an_endpoint_that_cuts_long_prompts_is_found_out() -> None:
+    words = ["word", "another", "some", "more", "of", "it"]
+    prompts = [" ".join((words * 40)[:count]) for count in (5, 12, 20, 35, 60, 110)]
+    with endpoint(cuts(16)) as (model, _, _):
+        assert len(model.generate([Prompt(one) for one in prompts[:3]], Decoding(1))) == 3
+        with pytest.raises(RoteError, match="counts 16 tokens"):
+            model.generate([Prompt(one) for one in prompts], Decoding(1))
+    with endpoint(cuts(16)) as (model, _, _):  # one text, cut to a tenth
+        with pytest.raises(RoteError, match="cuts what is too long"):
+            model.generate([Prompt("word " * 200)], Decoding(1))
+        # Blanks in a row may be one token.
+        assert model.generate([Prompt("word" + " " * 900)], Decoding(1))
+    with endpoint(cuts(10**6)) as (model, _, _):
+        assert len(model.generate([Prompt(one) for one in prompts], Decoding(1))) == 6
+
+    def says_so(path: str, asked: dict[str, Any]) -> Reply:
+        status, answer = vllm(path, asked)[:2]
+        return status, {**answer, "truncated": True}
+
+    with endpoint(says_so) as (model, _, _), pytest.raises(RoteError, match="a part only"):
+        model.generate([Prompt("a b c")], Decoding(1))
+
+
+@pytest.mark.parametrize("kept", ["first", "last"])
+def test_an_endpoint_that_cuts_what_is_scored_is_found_out(kept: str) -> None:
+    def behaviour(path: str, asked: dict[str, Any]) -> Reply:
+        some = tokens_of(asked["prompt"])
+        some = some[:20] if kept == "first" else some[-20:]
+        return vllm(path, {**asked, "prompt": "".join(some)})
+
+    with endpoint(behaviour) as (model, _, _):
+        assert len(model.score([Continuation("", "a few words")])) == 1
+        with pytest.raises(RoteError, match="do not spell the text"):
+            model.score([Continuation("", "and many words " * 20)])
+
+
+def test_fewer_log_probabilities_than_tokens_are_an_error() -> None:
+    def gaps(path: str, asked: dict[str, Any]) -> Reply:
+        status, answer = vllm(path, asked)[:2]
+        held = answer["choices"][0]["logprobs"]["token_logprobs"]
+        if "gap" in asked["prompt"]:
+            held[3] = None
+        return status, answer
+
+    def shorter(path: str, asked: dict[str, Any]) -> Reply:
+        status, answer = vllm(path, asked)[:2]
+        if "gap" in asked["prompt"]:
+            answer["choices"][0]["logprobs"]["token_logprobs"].pop()
+        return status, answer
+
+    for behaviour, said in ((gaps, "1 tokens come without"), (shorter, "no token_logprobs")):
+        with endpoint(behaviour) as (model, _, _):
+            assert len(model.score([Continuation("", "a few words")])) == 1
+            with pytest.raises(RoteError, match=said):
+                model.score([Continuation("", "here is a gap to see")])
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "same"),
+    [
+        ("gpt-4o-2024-08-06", "gpt-4o", True),
+        ("/models/Small-7B.gguf", "small-7b", True),
+        ("small", "org/small", True),
+        ("", "small", True),
+        ("large", "small", False),
+        ("org/small", "org/large", False),
+    ],
+)
+def test_an_endpoint_that_runs_another_model_is_found_out(
+    said: str, asked: str, same: bool
+) -> None:
+    def named(path: str, body: dict[str, Any]) -> Reply:
+        status, answer = vllm(path, body)[:2]
+        return status, {**answer, "model": said}
+
+    with endpoint(named, model=asked) as (model, _, _):
+        for call in (
+            lambda: model.generate([Prompt("a b")], Decoding(1)),
+            lambda: model.score([Continuation("", "a few words")]),
+        ):
+            if same:
+                assert len(call()) == 1
+            else:
+                with pytest.raises(RoteError, match=f"answers as '{said}'"):
+                    call()
+
+
+def test_what_others_were_answered_is_kept_when_one_fails() -> None:
+    """One of a batch is refused; when it is mended, only that one is asked again."""
+    broken = [True]
+
+    def behaviour(path: str, asked: dict[str, Any]) -> Reply:
+        if "bad" in asked["prompt"] and broken[0]:
+            return 400, {"error": {"message": "not this one"}}
+        return vllm(path, asked)
+
+    prompts = [Prompt(text) for text in ("one", "two", "bad", "three", "four")]
+    with endpoint(behaviour) as (model, served, _):
+        with pytest.raises(RoteError, match="not this one"):
+            generate_all(model, prompts, Decoding(2), Silent())
+        before = len(served.requests)
+        broken[0] = False
+        found = generate_all(model, prompts, Decoding(2), Silent())
+        assert [one.text for one in found] == [" the end"] * 5
+        assert [body["prompt"] for _, body, _ in served.requests[before:]] == ["bad"]

@@ -97,6 +97,9 @@ def test_it_writes_and_says_that_it_cannot_score(address: str, tmp_path: Path) -
         model.generate([Prompt("a")], Decoding(2, 1.0, constraint=3))
     with pytest.raises(RoteError, match="exceeds the available context size"):
         model.generate([Prompt("word " * 600)], Decoding(2))
+    other = open_model(f"openai:{address}/v1#other", ModelOptions(), Silent())
+    with pytest.raises(RoteError, match=r"answers as '.*SmolLM2-135M-Instruct"):
+        other.generate([Prompt("a")], Decoding(1))
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"text": "The capital of France is"}\n{"text": "One, two, three,"}\n')
     texts = tmp_path / "texts.jsonl"

@@ -272,3 +272,12 @@ def test_a_reference_model_is_subtracted_and_must_have_the_same_tokens() -> None
 
     with pytest.raises(OptionError, match="same tokenizer"):
         rote.memorization(items, model={"m": target}, reference_model=Otherwise(TABLE))
+
+
+def test_twins_that_cancel_have_no_p_value() -> None:
+    """Of each pair one is right and one is wrong, with the same score: nothing pulls."""
+    scores = np.repeat(np.random.default_rng(0).normal(size=12), 2)[:, None]
+    answers = np.tile([True, False], 12)
+    (found,) = _coefficients(scores, ["x"], answers, np.repeat(np.arange(12), 2))
+    assert (found["value"], found["error"]) == (0, 0)
+    assert math.isnan(found["p"])

@@ -329,6 +329,10 @@ def test_nearly_is_never_less_than_exactly_and_needs_a_model_that_goes_on() -> N
     assert rows[0]["near_p"] == pytest.approx(math.exp(bound))
     assert all(row["near"] >= row["share"] for row in result.tables["extraction"])
     assert "near:1-4" in str(result.signature)
+    # A word that the table does not name is never drawn, however it is scored.
+    rows = found(["a b z a", "z z z z"], near=1, beams=4).tables["windows"]
+    assert [row["p"] for row in rows] == [0, 0, 0, 0]
+    assert all(row["near_p"] >= row["p"] for row in rows)
     with pytest.raises(OptionError, match="token by token"):
         found(["a b a b"], near=1, model={"m": Unsearched()})
 

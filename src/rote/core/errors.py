@@ -10,13 +10,20 @@ RoteError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from rote.core.distribution import install_command
 
 
 class RoteError(Exception):
-    """Base of all errors that are meant for the user."""
+    """Base of all errors that are meant for the user.
+
+    `answered`: of several questions put at once, the answers that came all the same, by place.
+    """
+
+    answered: Mapping[int, Any] = MappingProxyType({})
 
 
 class InputError(RoteError):

@@ -75,10 +75,11 @@ def drawn_all(
 ) -> list[Scored]:
     """How likely the model is to write each continuation when it draws by `decoding`."""
     plain = decoding.temperature == 1 and decoding.top_p == 1 and not decoding.top_k
-    if (plain and not decoding.constraint) or not decoding.sampled:
-        found = score_all(model, wanted, reporter, title=title)
-        return found if decoding.sampled else [_certain(one) for one in found]
+    if not decoding.sampled:
+        return [_certain(one) for one in score_all(model, wanted, reporter, title=title)]
     if not isinstance(model, Drawing):
+        if plain and not decoding.constraint:
+            return score_all(model, wanted, reporter, title=title)
         raise OptionError(
             f"{model.signature} shows no whole distribution, so that nobody knows what it draws by "
             "other settings than --temperature 1: run it with gguf: or transformers:"
@@ -181,6 +182,10 @@ def _answers(
                 )
                 room = half * max(lengths[place] for place in places)
                 break
+            except RoteError as error:
+                if error.answered:
+                    yield [places[one] for one in error.answered], list(error.answered.values())
+                raise
             if len(given) != len(places):
                 raise RoteError(f"{len(places)} texts were asked for and {len(given)} answered")
             yield places, given

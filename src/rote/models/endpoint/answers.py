@@ -112,6 +112,9 @@ def scored(answer: Mapping[str, Any], wanted: Continuation, where: str) -> Score
     spans = lay(tokens, wanted.context + wanted.text)
     if spans is None:
         raise CannotScore(where, "the tokens that it answers do not spell the text that was sent")
+    lacking = sum(one is None for one in logprobs[_first(spans) + 1 : len(spans)])
+    if lacking:
+        raise CannotScore(where, f"{lacking:,} tokens come without a log-probability")
     tops = held.get("top_logprobs") or [None] * len(tokens)
     before = len(wanted.context)
     rows = [
@@ -129,6 +132,11 @@ def scored(answer: Mapping[str, Any], wanted: Continuation, where: str) -> Score
         unseen,
         unseen.copy(),
     )
+
+
+def _first(spans: Sequence[tuple[int, int]]) -> int:
+    """The first token that spells something: it and a start token may have no log-probability."""
+    return next((place for place, (start, end) in enumerate(spans) if end > start), 0)
 
 
 def written(answer: Mapping[str, Any], where: str) -> tuple[str, float] | None:

@@ -21,6 +21,7 @@ from rote.core.http import Client, Pace, Refused
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
 from rote.core.progress import Once, Reporter
 from rote.models.endpoint.answers import CannotScore, check_echo, generated, scored
+from rote.models.endpoint.checks import Lengths, check_name
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -129,6 +130,7 @@ class Endpoint:
     _checked: bool = False
     _estimated: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lengths: Lengths = field(default_factory=Lengths)
     _tell: Once = field(init=False)
 
     def __post_init__(self) -> None:
@@ -198,7 +200,9 @@ class Endpoint:
     def _completed(self, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request for log-probabilities."""
         try:
-            return self.client.post("/completions", body)
+            answer = self.client.post("/completions", body)
+            check_name(answer, self.model, self.where)
+            return answer
         except Refused as error:
             if "echo" in error.said.lower() or "logprob" in error.said.lower():
                 raise CannotScore(self.where, f"it says: {error.said}") from None
@@ -219,6 +223,8 @@ class Endpoint:
                 if not self._adapted(error, sent, decoding):
                     raise self._explained(error) from None
             else:
+                check_name(answer, self.model, self.where)
+                self._lengths.check(answer, one.text, self.where)
                 return generated(answer, decoding, self.length, self.where, sent)
 
     def _sent(self, one: Prompt, decoding: Decoding) -> dict[str, Any]:
@@ -279,6 +285,16 @@ class Endpoint:
             waiting = [pool.submit(ask, one) for one in wanted]
             try:
                 return [one.result() for one in waiting]
+            except RoteError as error:
+                for one in waiting:
+                    one.cancel()
+                # What others were answered was paid for: it is kept.
+                error.answered = {
+                    place: one.result()
+                    for place, one in enumerate(waiting)
+                    if not one.cancelled() and one.exception() is None
+                }
+                raise
             finally:
                 for one in waiting:
                     one.cancel()

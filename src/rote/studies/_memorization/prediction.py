@@ -96,7 +96,8 @@ def _coefficients(
 ) -> list[dict[str, Any]]:
     """What one standard deviation of a feature adds to the log-odds of a right answer; nothing
     where there is no finite estimate. Standard errors are from the Hessian, and where there are
-    twins from what each base adds to the gradient (Liang and Zeger)."""
+    twins from what each base adds to the gradient (Liang and Zeger); where twins cancel that is
+    nothing, and there is no p-value."""
     from scipy.stats import norm
 
     table = np.column_stack([np.ones(len(features)), features])
@@ -112,8 +113,8 @@ def _coefficients(
         spread = spread @ (sums @ sums.T) @ spread * count / (count - 1)
     errors = np.sqrt(np.diag(spread))
     return [
-        {"of": name, "value": float(w), "error": float(e), "p": float(2 * norm.sf(abs(w / e)))}
-        for name, w, e in zip(names, weights[1:], errors[1:])
+        {"of": name, "value": w, "error": e, "p": float(2 * norm.sf(abs(w / e))) if e else math.nan}
+        for name, w, e in zip(names, weights[1:].tolist(), errors[1:].tolist())
     ]
 
 
