@@ -320,6 +320,7 @@ class Elsewhere(Serial):
     [
         {"most": (1, 3), "n": 2, "seeds": 2, "most_repeated": True},
         {"most": (2,), "n": 1, "sizes": (2,)},
+        {"most": (5, 9), "n": 2},
         {"most": (50,), "n": 3, "layer": "lower"},
         {"most": (1,), "n": 400},
     ],
@@ -361,7 +362,7 @@ def test_ngrams_counted_elsewhere_are_the_same(
 def test_words_that_no_repeated_ngram_holds_stay_elsewhere() -> None:
     corpus = open_corpus(["one two three four five", "six two three four", "seven. Two three six"])
     work = Tokenizing(None, "word", "ud", skip=False)
-    thin = limit_elsewhere.thinning(corpus, work, 3, Elsewhere(), words=13)
+    thin = limit_elsewhere.thinning(corpus, work, 3, 1, Elsewhere(), words=13)
     pieces = [thin(shard) for shard in corpus.shards()]
     assert {word for piece in pieces for word in piece.layer.vocabulary} == {"two", "three", "four"}
     assert [words for piece in pieces for words in piece.beside[limit_elsewhere.WORDS]] == [5, 4, 5]

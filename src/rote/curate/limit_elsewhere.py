@@ -1,9 +1,9 @@
-"""The words of `limit` that engines of other machines send here: those of repeated n-grams.
+"""The words of `limit` that engines of other machines send here: those of frequent n-grams.
 
 The texts are read twice over there. The first time n-grams are counted by a hash of 64 bits, which
 `group` adds up in parts, one for each range of hashes; what comes here are the hashes that occur
-more than once. Two n-grams may share a hash, so an n-gram occurs at most as often as its hash, and
-none that is repeated is lost. The second time each shard gives the runs of words that n-grams
+more than so often. Two n-grams may share a hash, so an n-gram occurs at most as often as its hash,
+and none that is frequent is lost. The second time each shard gives the runs of words that n-grams
 with such a hash hold. `limit.repeats` numbers and counts those as it would all words,
 by the words themselves, so that n-grams which only share a hash are told apart.
 """
@@ -40,8 +40,8 @@ Block = tuple[Hashes, NDArray[np.integer[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """Which hashes occur more than once: a bit for each value of their first `width` bits, so that
+class Frequent:
+    """Which hashes are frequent: a bit for each value of their first `width` bits, so that
     a few others pass as well. `sums` are of all hashes of each shard, to see that it is the same.
     """
 
@@ -57,26 +57,28 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class Thinning:
-    """The work on one shard: its runs of n-grams that are repeated, as parts of the texts."""
+    """The work on one shard: its runs of frequent n-grams, as parts of the texts."""
 
     work: Tokenizing
     n: int
-    repeated: Shared[Repeated]
+    frequent: Shared[Frequent]
 
     def __call__(self, shard: Shard) -> Piece:
-        piece, repeated = self.work(shard), self.repeated.value
+        piece, frequent = self.work(shard), self.frequent.value
         places, hashes = _hashed(piece.layer, self.n)
-        if repeated.sums.get(shard.number) != _sum(hashes):
+        if frequent.sums.get(shard.number) != _sum(hashes):
             raise InputError(
                 "the file has changed since it was read first",
                 file=shard.origin.file,
                 remedy="Run the command again while nothing writes to it",
             )
-        return _thinned(piece, places, places[repeated.holds(hashes)], self.n)
+        return _thinned(piece, places, places[frequent.holds(hashes)], self.n)
 
 
-def thinning(corpus: Corpus, work: Tokenizing, n: int, engine: Engine, words: int) -> Thinning:
-    """Find the hashes that occur more than once in about so many `words`."""
+def thinning(
+    corpus: Corpus, work: Tokenizing, n: int, least: int, engine: Engine, words: int
+) -> Thinning:
+    """Find the hashes that occur more than `least` times in about so many `words`."""
     # What is wrong with a record is for the second reading to say, in the order of the input.
     width = (words // _WORDS_A_PART).bit_length()
     found = group_shards(
@@ -84,7 +86,7 @@ def thinning(corpus: Corpus, work: Tokenizing, n: int, engine: Engine, words: in
         corpus,
         engine,
         _both,
-        then=_more_than_once,
+        then=partial(_above, least),
         doing="counting n-grams",
     )
     sums: dict[int, int] = {}
@@ -97,7 +99,7 @@ def thinning(corpus: Corpus, work: Tokenizing, n: int, engine: Engine, words: in
     return Thinning(work, n, engine.share(_marked(several, sums)))
 
 
-def _marked(several: list[Hashes], sums: dict[int, int]) -> Repeated:
+def _marked(several: list[Hashes], sums: dict[int, int]) -> Frequent:
     width = max(3, (_BITS_FOR_EACH * sum(map(len, several))).bit_length())
     bits = np.zeros(1 << (width - 3), np.uint8)
     for hashes in several:
@@ -105,11 +107,11 @@ def _marked(several: list[Hashes], sums: dict[int, int]) -> Repeated:
         np.bitwise_or.at(
             bits, place >> np.uint64(3), np.uint8(1) << (place & np.uint64(7)).astype(np.uint8)
         )
-    return Repeated(bits, width, sums)
+    return Frequent(bits, width, sums)
 
 
 def completed(found: Read, counted: Repeats) -> Repeats:
-    """With the texts that have n-grams, but none that is repeated."""
+    """With the texts that have n-grams, but none that is frequent."""
     holds = np.array(found.beside[HOLDS], np.int32)
     return replace(
         counted,
@@ -138,8 +140,8 @@ def _both(one: list[Block], other: list[Block]) -> list[Block]:
     return one
 
 
-def _more_than_once(key: int, blocks: list[Block]) -> Block:
-    """The hashes of a part that are repeated."""
+def _above(least: int, key: int, blocks: list[Block]) -> Block:
+    """The hashes of a part that occur more than `least` times."""
     hashes, counts = (np.concatenate(column) for column in zip(*blocks))
     if key == _READ:
         return hashes, counts
@@ -147,7 +149,7 @@ def _more_than_once(key: int, blocks: list[Block]) -> Block:
     hashes = hashes[order]
     first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
     totals = np.add.reduceat(counts[order], first, dtype=np.int64)
-    return hashes[first[totals > 1]], np.empty(0, np.int64)
+    return hashes[first[totals > least]], np.empty(0, np.int64)
 
 
 def _hashed(layer: Layer, n: int) -> tuple[NDArray[np.int64], Hashes]:
@@ -176,7 +178,7 @@ def _thinned(piece: Piece, places: NDArray[np.int64], chosen: NDArray[np.int64],
     last_parts = np.cumsum(piece.counts)
     bounds = text_ends[np.concatenate(([0], last_parts))]
     holds = np.diff(np.searchsorted(places, bounds)) > 0
-    # Another n-gram in a run is one that occurs once, and is counted once there.
+    # Others may be in a run as well: they occur at most `least` times, whatever is counted of them.
     size = len(layer.ids) + 1
     steps = np.bincount(chosen, minlength=size) - np.bincount(chosen + n, minlength=size)
     held = np.flatnonzero(np.cumsum(steps) > 0)

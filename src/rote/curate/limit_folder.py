@@ -63,7 +63,9 @@ def limit(
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
     thins = works.remote and before is None
-    thin = thinning(corpus, work, options.n, works, first.words) if thins else work
+    # How repetitive a text is below all limits matters to one kind of subset alone.
+    floor = 1 if options.most_repeated else min(options.most)
+    thin = thinning(corpus, work, options.n, floor, works, first.words) if thins else work
     found = read(corpus, thin, engine=works, reporter=reporter)
     if not len(found):
         raise InputError("the input holds no text that can be used")
@@ -76,8 +78,13 @@ def limit(
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
         counted = repeats(found, options.n, min(options.most), _steps(advance))
-        if thins:
-            counted = completed(found, counted)
+    if thins and floor > 1 and counted.everywhere.max() <= floor:
+        # No n-gram is over a limit, and the manifest says how often the most frequent one occurs.
+        thin = thinning(corpus, work, options.n, 1, works, first.words)
+        found = read(corpus, thin, engine=works, reporter=reporter)
+        counted = repeats(found, options.n, min(options.most))
+    if thins:
+        counted = completed(found, counted)
     with reporter.stage("choosing texts", 1.0) as advance:
         subsets = choose(counted, found.keys, options, threads=jobs, progress=_steps(advance))
     # As large as their share of the input, unless that is packed.
