@@ -139,7 +139,7 @@ def _train(
     model, state, best = loaded.model, State(losses=[], looks=[]), None
     adam = torch.optim.AdamW(
         model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=options.decay,
-        fused=True,
+        fused=loaded.device != "mps",  # older versions of torch have none there
     )  # fmt: skip
     epochs = [objective.batches(seed, 0)]
     total = options.steps or options.epochs * len(epochs[0])
