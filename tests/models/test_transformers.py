@@ -83,6 +83,12 @@ def test_the_open_model_is_the_same_in_both() -> None:
     theirs = opened(OPEN_MODEL)
     ours = open_model(f"numpy:{OPEN_MODEL}", ModelOptions(), Silent())
     same(ours, theirs, CONTINUATIONS, 1e-3)
+    asked = [Continuation("And the LORD", " said unto Moses"), Continuation("", "In the beginning")]
+    for drawing in (Decoding(1, 1.0), Decoding(1, 0.8, top_k=40)):
+        bounds = [model.near(asked, drawing, 1, 4) for model in (ours, theirs)]  # type: ignore[attr-defined]
+        assert bounds[0] == pytest.approx(bounds[1], abs=1e-3)
+        for bound, exact in zip(bounds[1], theirs.drawn(asked, drawing)):
+            assert bound >= exact.total - 1e-3
     prompts = [Prompt("And the shepherd said unto"), Prompt("")]
     assert ours.generate(prompts, Decoding(20)) == theirs.generate(prompts, Decoding(20))
 

@@ -133,6 +133,17 @@ def windows(one: Pair, longest: int) -> Iterator[Window]:
         first = end
 
 
+def uncut(tokens: Tokens, wanted: Sequence[Continuation], longest: int) -> list[Pair]:
+    """Pairs whose texts are whole; contexts lose their beginning where there is no room for it."""
+    found = []
+    for part in (pair(tokens, one) for one in wanted):
+        if len(part.ids) - part.first > longest:
+            raise OptionError(f"the model reads {longest} tokens: take a smaller --suffix")
+        cut = max(0, len(part.ids) - longest - 1)
+        found.append(Pair(part.ids[cut:], part.first - cut, part.starts, part.ends))
+    return found
+
+
 def answered(
     found: Sequence[Pair], longest: int, room: int, read: Read, tell: Once, run: Run = map
 ) -> list[Scored]:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from rote.core.errors import InputError, OptionError
+from rote.core.errors import InputError
 from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
 from rote.core.progress import Once, Reporter
 from rote.models.options import ModelOptions
-from rote.models.windows import Pair, Parts, Read, Window, Writing, answered, begin, pair
+from rote.models.windows import Pair, Parts, Read, Window, Writing, answered, begin, pair, uncut
 
 if TYPE_CHECKING:
     from rote.models.llama.weights import Weights
@@ -85,16 +85,10 @@ class Numpy:
     ) -> list[float]:
         from rote.models.llama.reading import search_near
 
-        found = [pair(self.tokens, one) for one in wanted]
-        if any(len(one.ids) - one.first > self.limit for one in found):
-            raise OptionError(f"the model reads {self.limit} tokens: take a smaller --suffix")
-
         def one(part: Pair) -> float:
-            cut = max(0, len(part.ids) - self.limit - 1)
-            ids, first = part.ids[cut:], part.first - cut
-            return search_near(self.weights, ids, first, decoding, edits, beams)
+            return search_near(self.weights, part.ids, part.first, decoding, edits, beams)
 
-        return _threaded(one, found, self.threads)
+        return _threaded(one, uncut(self.tokens, wanted, self.limit), self.threads)
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         from rote.models.llama.reading import write

@@ -15,7 +15,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
 from rote.core.progress import Once, Reporter
 from rote.models.options import ModelOptions
-from rote.models.windows import Window, answered, begin, pair
+from rote.models.windows import Window, answered, begin, pair, uncut
 
 if TYPE_CHECKING:
     from rote.models.hub.computing import HubTokens, Loaded
@@ -60,6 +60,18 @@ class Transformers:
                 return read_windows(self.loaded, some, self.tokens.start, decoding)
 
         return answered(found, self.limit, self.batch, read, self.tell)
+
+    def near(
+        self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
+    ) -> list[float]:
+        from rote.models.hub.computing import memory_watched
+        from rote.models.hub.nearly import search_near
+
+        found = []
+        for one in uncut(self.tokens, wanted, self.limit):
+            with memory_watched(self.loaded.device):
+                found.append(search_near(self.loaded, one.ids, one.first, decoding, edits, beams))
+        return found
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         from rote.models.hub.computing import memory_watched, write

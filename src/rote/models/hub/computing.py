@@ -324,7 +324,7 @@ def read_windows(
         ids[row, : len(one.ids) - 1] = torch.tensor(one.ids[:-1])
         mask[row, : len(one.ids) - 1] = 1
     first = min(one.first for one in some) - 1
-    given = _inputs(loaded, ids, mask) | {"use_cache": False}
+    given = model_inputs(loaded, ids, mask) | {"use_cache": False}
     # Most contexts are much longer than what follows: the logits of those before are left out.
     kept = "logits_to_keep" in _parameters(loaded)
     if kept:
@@ -374,7 +374,7 @@ def write(loaded: Loaded, texts: Sequence[Writing], filler: int) -> None:
         mask[row, width - len(one.before) :] = 1
     past = None
     while True:
-        given = _inputs(loaded, ids, mask) | {"use_cache": True}
+        given = model_inputs(loaded, ids, mask) | {"use_cache": True}
         if past is not None:
             given["past_key_values"] = past
         if "logits_to_keep" in _parameters(loaded):
@@ -393,7 +393,7 @@ def write(loaded: Loaded, texts: Sequence[Writing], filler: int) -> None:
         mask = torch.cat([mask, torch.ones_like(ids)], 1)
 
 
-def _inputs(loaded: Loaded, ids: Any, mask: Any) -> dict[str, Any]:
+def model_inputs(loaded: Loaded, ids: Any, mask: Any) -> dict[str, Any]:
     """The last tokens under the mask, with their positions, on the device."""
     given = {"input_ids": ids, "attention_mask": mask}
     if "position_ids" in _parameters(loaded):

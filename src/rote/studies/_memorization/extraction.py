@@ -114,7 +114,7 @@ def extract(
         if not isinstance(model, Searching):
             raise OptionError(
                 f"--near goes on token by token, which {model.signature} cannot be asked for: run "
-                "it with numpy: or gguf:"
+                "it with numpy:, gguf: or transformers:"
             )
         bounds = []
         with reporter.stage("nearly", len(asked), "windows") as advance:
