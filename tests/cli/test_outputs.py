@@ -260,6 +260,10 @@ def test_a_log_hears_now_and_then_how_far_work_is(
         "scoring: 55% (6 texts), 1 min 30 s, about 1 min 15 s left",
         "scoring: 91% (10 texts), 2 min 30 s, about 15 s left",
     ]
+    clock = iter([0.0, 30.0])
+    with _progress.TerminalReporter().stage("a share", 1) as advance:
+        advance(0.5)
+    assert capsys.readouterr().err == "a share: 50%, 30 s, about 30 s left\n"
     clock = iter([0.0, 1.0, 2.0])
     with _progress.TerminalReporter().stage("short", 2) as advance:
         advance(1)

@@ -102,6 +102,7 @@ def _logged(title: str, total: float | None, unit: str, say: Callable[[str], Non
         elif done < total:
             left = spent * (total - done) / done if done else 0
             still = f", about {duration(left)} left" if done else ""
-            say(f"{title}: {done / total:.0%} ({counted}), {duration(spent)}{still}")
+            share = f"{done / total:.0%}" + (f" ({counted})" if unit else "")
+            say(f"{title}: {share}, {duration(spent)}{still}")
 
     return advance
