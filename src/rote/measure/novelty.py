@@ -1,7 +1,7 @@
 """How much of the texts is new: n-grams and runs of words that a corpus does not hold.
 
 The novelty curve (Merrill et al. 2024): for every n the share of n-grams, of words and of tags,
-that stand nowhere in the corpus. Coverage and the creativity index (Lu et al. 2025): the share of
+that do not occur in the corpus. Coverage and the creativity index (Lu et al. 2025): the share of
 words inside a run of at least L words that the corpus holds, L = 5 to 12, and the sum of what is
 left. Novel is not creative: noise is novel too.
 

@@ -131,7 +131,7 @@ def notes(scored: Scoring, found: Mapping[str, Sequence[Row]]) -> Iterator[str]:
         yield "all items are members: nothing to tell them from"
     if twice := repeated(scored.items, scored.groups):
         yield (
-            f"{twice:,} items of a group stand more than once (same task and id). Answers of "
+            f"{twice:,} items of a group occur more than once (same task and id). Answers of "
             "several models do not go together: give those of the model that is scored"
         )
 

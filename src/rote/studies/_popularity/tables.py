@@ -99,7 +99,7 @@ def notes(scored: Scoring) -> Iterator[str]:
     counts, tasks = scored.instances.counts, np.array([item.task for item in scored.items])
     absent = float((counts == 0).mean()) if len(counts) else math.nan
     yield (
-        f"{absent:.1%} of {len(counts):,} different {scored.options.n}-grams stand nowhere in the "
+        f"{absent:.1%} of {len(counts):,} different {scored.options.n}-grams do not occur in the "
         "corpus; they share popularity 1"
     )
     for reason, lost in (
@@ -117,7 +117,7 @@ def notes(scored: Scoring) -> Iterator[str]:
         yield f"many items stand on the median of their task, in the low half ({said})"
     if twice := repeated(scored.items, scored.groups):
         yield (
-            f"{twice:,} items of a group stand more than once (same task and id): answers of "
+            f"{twice:,} items of a group occur more than once (same task and id): answers of "
             "several models are told apart with --by source,task"
         )
 
