@@ -55,7 +55,7 @@ def test_the_table_shows_both_halves_and_their_difference(index: str, goals: str
     assert "functional|piqa" in shown
     assert "high - low" in shown
     assert "Newcombe" in shown
-    assert "stand nowhere in the corpus" in shown
+    assert "do not occur in the corpus" in shown
     without = done(goals, "--corpus", index, "-n", "2")
     assert "high - low" not in without
     assert "accuracy: no field says which items were answered rightly" in without
