@@ -19,21 +19,12 @@ PUBLIC = [
     *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature", "UnknownName"),
     *("__version__", "agreement", "build_index", "calibrate", "compression", "contamination"),
     *("correlate", "decontaminate", "dedup", "distinct", "diversity", "entity_scores", "evaluate"),
-    *("factors", "favoured", "finetune", "generate", "homogenization", "index_texts", "intervene"),
-    *(
-        "judge",
-        "keyness",
-        "lexical",
-        "limit",
-        "memorization",
-        "novelty",
-        "open_corpus",
-        "open_index",
-    ),
-    *("originality", "overlap", "perplexity", "perturb", "popularity", "precision_recall"),
-    *("pseudo_summaries", "reina", "repetition_study", "report", "rouge", "sameness"),
-    *("self_repetition", "semantic", "similarity", "style", "style_memorization", "syntactic"),
-    *("templates", "trace"),
+    *("factors", "favoured", "finetune", "fragments", "generate", "homogenization", "index_texts"),
+    *("intervene", "judge", "keyness", "lexical", "limit", "memorization", "novelty"),
+    *("open_corpus", "open_index", "originality", "overlap", "perplexity", "perturb"),
+    *("popularity", "precision_recall", "pseudo_summaries", "reina", "repetition_study", "report"),
+    *("rouge", "sameness", "self_repetition", "semantic", "similarity", "style"),
+    *("style_memorization", "syntactic", "templates", "trace"),
 ]
 
 

@@ -216,7 +216,7 @@ NOT_SHARES = {
     *("ngram_diversity", "mtld", "entropy", "creativity", "longest", "perplexity", "cosine"),
     *("sentence_length", "nearest", "vendi", "mean_distance", "gzip", "self_repetition"),
     *("tree_density", "meaning_density", "cr", "length", "per_token", "distinct"),
-    *("bits_per_word", "bits_per_byte"),
+    *("bits_per_word", "bits_per_byte", "density", "compression"),
     *(value.name for value in style.values(style.Options())),
 }
 """Values that may lie beyond 0 and 1 or are no share of anything; all others are shares."""

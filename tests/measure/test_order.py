@@ -42,6 +42,7 @@ def texts() -> list[Document]:
         for number in range(24):
             own = " ".join(rng.choices(WORDS, k=words + number % 5))
             meta = {"source": source, "doc_id": str(number), "reference": references[number]}
+            meta["document"] = references[number]
             found.append(Document(f"{source}{number}", own, meta))
     return found
 
