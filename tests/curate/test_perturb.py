@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +40,20 @@ SENTENCES = (
     "The taxi stopped near the shop; its driver was eating a biscuit.",
 )
 
+exact = partial(PerturbOptions, variant="exact")
+
 
 def item(context: str, *options: str, name: str = "1", answer: int = 0, ending: str = "") -> Item:
     return Item(name, "made up", context, options or ("",), answer, ending)
 
 
 def two(first: str, second: str) -> Perturbed:
-    return perturb([item("", first, second)], PerturbOptions())
+    return perturb([item("", first, second)], exact())
 
 
 def every_sentence(**options: Any) -> Perturbed:
     items = [item("", text, "It was so.", name=str(n)) for n, text in enumerate(SENTENCES)]
-    return perturb(items, PerturbOptions(**options))
+    return perturb(items, exact(**options))
 
 
 def test_a_noun_and_a_verb_are_replaced_in_their_forms() -> None:
@@ -82,7 +85,7 @@ def test_the_log_says_where_words_stand_before_and_after() -> None:
         item(f"{text} ", "It rained.", "It snowed.", name=str(n))
         for n, text in enumerate(SENTENCES)
     ]
-    made = perturb(items, PerturbOptions())
+    made = perturb(items, exact())
     fields = {
         (one.id, name): (text, new)
         for one, other in zip(items, made.items)
@@ -99,7 +102,7 @@ def test_the_log_says_where_words_stand_before_and_after() -> None:
 
 def test_proper_nouns_auxiliaries_and_modals_stay() -> None:
     text = "Jordan and Rose must have been helping Bill, who could not be seen in Turkey."
-    made = perturb([item("", text, "Frank did.")], PerturbOptions())
+    made = perturb([item("", text, "Frank did.")], exact())
     new = made.items[0].options[0]
     for word in ("Jordan", "Rose", "must have been", "Bill", "could not be", "Turkey"):
         assert word in new
@@ -110,7 +113,7 @@ def test_proper_nouns_auxiliaries_and_modals_stay() -> None:
     "text", ["He is going to walk.", "We used to walk.", "You have to walk.", "She needs to walk."]
 )
 def test_verbs_that_stand_for_a_tense_or_a_modal_stay(text: str) -> None:
-    made = perturb([item("", text, "No.")], PerturbOptions())
+    made = perturb([item("", text, "No.")], exact())
     assert made.items[0].options[0].startswith(text[: -len("walk.")])
     assert made.kept["made up"]["auxiliary"] == 1
 
@@ -135,7 +138,7 @@ def test_a_word_of_the_context_is_replaced_alike_in_the_options() -> None:
                 ending=" tore.",
             )
         ],
-        PerturbOptions(),
+        exact(),
     ).items[0]
     for option in made.options:
         assert f"the {option}" in made.context
@@ -144,7 +147,7 @@ def test_a_word_of_the_context_is_replaced_alike_in_the_options() -> None:
 
 def test_the_word_that_is_asked_for_stays_wherever_it_stands() -> None:
     one = item("The automobile was old. Nobody wanted the automobiles. He sold the ", "automobile")
-    made = perturb([one], PerturbOptions()).items[0]
+    made = perturb([one], exact()).items[0]
     assert made.options == ("automobile",)
     assert "The automobile was" in made.context
     assert "the automobiles" in made.context
@@ -160,10 +163,10 @@ def test_only_nouns_or_only_verbs_are_replaced_where_asked_for() -> None:
 
 def test_the_same_seed_gives_the_same_items_whatever_else_is_read() -> None:
     items = [item("", text, "It was so.", name=str(n)) for n, text in enumerate(SENTENCES)]
-    together = perturb(items, PerturbOptions(seed=3)).items
-    alone = [perturb([one], PerturbOptions(seed=3)).items[0] for one in reversed(items)]
+    together = perturb(items, exact(seed=3)).items
+    alone = [perturb([one], exact(seed=3)).items[0] for one in reversed(items)]
     assert together == alone[::-1]
-    assert together != perturb(items, PerturbOptions(seed=4)).items
+    assert together != perturb(items, exact(seed=4)).items
 
 
 def test_the_draw_is_uniform_over_the_other_lemmas_and_in_the_paper_over_all() -> None:
@@ -173,7 +176,7 @@ def test_the_draw_is_uniform_over_the_other_lemmas_and_in_the_paper_over_all() -
         ("exact", {"auto", "automobile", "machine", "motorcar"}),
         ("paper", {"auto", "automobile", "machine", "motorcar", "car"}),
     ):
-        made = perturb(items, PerturbOptions(variant=variant, sense="order", pos=("noun",)))  # type: ignore[arg-type]
+        made = perturb(items, exact(variant=variant, sense="order", pos=("noun",)))  # type: ignore[arg-type]
         drawn = [row.choice for row in made.replacements]
         drawn += ["car"] * made.kept["made up"]["drawn itself"]
         assert set(drawn) == expected
@@ -182,13 +185,13 @@ def test_the_draw_is_uniform_over_the_other_lemmas_and_in_the_paper_over_all() -
 
 
 def test_a_synset_with_one_lemma_keeps_its_word_and_the_reason_is_counted() -> None:
-    made = perturb([item("", "The window.", "No.")], PerturbOptions(sense="order"))
+    made = perturb([item("", "The window.", "No.")], exact(sense="order"))
     assert made.items[0].options == ("The window.", "No.")
     assert made.kept == {"made up": {"no synonym": 1}}
 
 
 def test_words_of_a_fixed_expression_stay() -> None:
-    made = perturb([item("", "Of course the automobile cost a lot.", "No.")], PerturbOptions())
+    made = perturb([item("", "Of course the automobile cost a lot.", "No.")], exact())
     new = made.items[0].options[0]
     assert new.startswith("Of course the ")
     assert "a lot." in new
@@ -198,13 +201,13 @@ def test_words_of_a_fixed_expression_stay() -> None:
 def test_lemmas_with_a_blank_in_them_are_never_drawn() -> None:
     # {decide, make up one's mind, determine}
     items = [item("", "They decided.", "No.", name=str(n)) for n in range(60)]
-    made = perturb(items, PerturbOptions(sense="order"))
+    made = perturb(items, exact(sense="order"))
     assert {row.choice for row in made.replacements} == {"determine"}
 
 
 def test_the_sense_of_a_verb_fits_what_the_verb_takes() -> None:
     # The first sense, {open fire, fire}, takes no object.
-    made = perturb([item("", "The manager fired Anna.", "No.")], PerturbOptions(pos=("verb",)))
+    made = perturb([item("", "The manager fired Anna.", "No.")], exact(pos=("verb",)))
     assert made.replacements[0].sense > 1
 
 
@@ -213,9 +216,7 @@ def test_the_sense_of_a_noun_fits_the_words_around() -> None:
         "The boat drifted to the bank of the river near the meadow.",
         "The bank lent money to the company and paid interest on the loan.",
     )
-    made = perturb(
-        [item("", text, "No.", name=str(n)) for n, text in enumerate(texts)], PerturbOptions()
-    )
+    made = perturb([item("", text, "No.", name=str(n)) for n, text in enumerate(texts)], exact())
     held = {row.item: row.synset for row in made.replacements if row.lemma == "bank"}
     assert held == {"1": "08420278-n"}  # the river's bank has no other name
 
@@ -228,13 +229,13 @@ def test_words_whose_sense_is_not_sure_stay_where_asked_for() -> None:
 
 
 def test_a_past_that_looks_like_a_participle_stays_a_past() -> None:
-    made = perturb([item("", "The woman suffered amnesia.", "No.")], PerturbOptions())
+    made = perturb([item("", "The woman suffered amnesia.", "No.")], exact())
     assert {row.tag for row in made.replacements if row.pos == "verb"} <= {"VBD"}
 
 
 def test_lemmas_of_several_words_are_replaced_as_one() -> None:
     lexicon = lexicons.get()
-    made = perturb([item("", "He gave up the guinea pigs.", "No.")], PerturbOptions())
+    made = perturb([item("", "He gave up the guinea pigs.", "No.")], exact())
     rows = {row.lemma: row for row in made.replacements}
     assert "guinea pig" in rows
     assert rows["guinea pig"].original == "guinea pigs"
@@ -244,7 +245,7 @@ def test_lemmas_of_several_words_are_replaced_as_one() -> None:
 
 
 def test_nothing_is_found_in_an_item_without_words() -> None:
-    made = perturb([item("", "...", "")], PerturbOptions())
+    made = perturb([item("", "...", "")], exact())
     assert made.items[0].options == ("...", "")
     assert not made.replacements
 
@@ -322,7 +323,7 @@ def test_nothing_but_an_article_ever_changes(before: str, word: str) -> None:
 @given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3), st.integers(0, 99))
 def test_text_outside_the_replaced_words_stays(texts: list[str], seed: int) -> None:
     one = item(" ".join(texts) + " ", "It was so.", "It was not.")
-    made = perturb([one], PerturbOptions(seed=seed))
+    made = perturb([one], exact(seed=seed))
     rows = [row for row in made.replacements if row.field == "context"]
     back = made.items[0].context
     for row in sorted(rows, key=lambda row: -row.new_start):
@@ -336,13 +337,13 @@ def test_text_outside_the_replaced_words_stays(texts: list[str], seed: int) -> N
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(OptionError, match="noun, verb or both"):
-        PerturbOptions(pos=("adjective",))
+        exact(pos=("adjective",))
     with pytest.raises(OptionError, match="between 0 and 1"):
-        PerturbOptions(sure=2)
+        exact(sure=2)
     with pytest.raises(UnknownName, match="wordnet"):
-        perturb([item("", "A car.", "No.")], PerturbOptions(lexicon="wordnett"))
+        perturb([item("", "A car.", "No.")], exact(lexicon="wordnett"))
     with pytest.raises(UnknownName, match="order"):
-        perturb([item("", "A car.", "No.")], PerturbOptions(sense="ordre"))
+        perturb([item("", "A car.", "No.")], exact(sense="ordre"))
     with pytest.raises(OptionError, match="no variants"):
         lexicons.get("wordnet:3.1")
 
@@ -363,7 +364,7 @@ def test_the_lexicon_holds_wordnets_facts() -> None:
 
 def test_items_travel_as_they_are() -> None:
     one = replace(item("", "A car.", "No."), meta={"kind": "functional"})
-    made = perturb([one], PerturbOptions()).items[0]
+    made = perturb([one], exact()).items[0]
     assert json.dumps(dict(made.meta)) == '{"kind": "functional"}'
     assert (made.id, made.task, made.answer) == (one.id, one.task, one.answer)
 
@@ -391,7 +392,7 @@ def test_any_lexicon_of_wn_can_be_used(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "tiny.xml").write_text(LMF)
     wn.add(tmp_path / "tiny.xml", progress_handler=None)
     one = item("", "Two cars stopped, of course.", "No.")
-    made = perturb([one], PerturbOptions(lexicon="wn:tiny:1"))
+    made = perturb([one], exact(lexicon="wn:tiny:1"))
     assert made.items[0].options[0] == "Two motor cars stopped, of course."
     with pytest.raises(OptionError, match="does not hold"):
         lexicons.get("wn:nothing:1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,6 +35,8 @@ SENTENCES = (
     "The guinea pig looked at the pig with a hungry look.",
     "Paint the fence with paint; painted fences last.",
 )
+
+exact = partial(PerturbOptions, variant="exact")
 _WORD = re.compile(r"[^\W_]+")
 WORDS = sorted({word for text in SENTENCES for word in _WORD.findall(text)})
 sentences = st.sampled_from(SENTENCES)
@@ -89,7 +92,7 @@ RECORDS = {
 
 def made_of(form: str, record: dict[str, Any], variant: Any = "exact") -> tuple[Item, Item, Any]:
     before = plugins.load("corpus.items", form).item(record, 0, Source("made.jsonl", "made"))
-    made = perturb([before], PerturbOptions(variant=variant))
+    made = perturb([before], exact(variant=variant))
     return before, made.items[0], made
 
 

@@ -205,11 +205,12 @@ def test_popularity_falls_where_the_corpus_knows_the_original(
     assert tests["lost"]["items"] == 3
     assert tests["lost"]["p"] == pytest.approx(2 / 2**3)  # three of three fall
     assert {path.name for path in (tmp_path / "figures").iterdir()} >= {"popularity.svg"}
-    made = json.loads(done(before, "--corpus", index, "-n", "3", "--json", "-q").stdout)
+    asked = (before, "--corpus", index, "-n", "3", "--variant", "exact")
+    made = json.loads(done(*asked, "--json", "-q").stdout)
     [row] = [row for row in made["tables"]["replacements"] if row["original"] == "car"][:1]
     assert row["original_count"] == 10
     assert {row["words"] for row in made["tables"]["frequencies"]} == {"original", "replacement"}
-    shown = done(before, "--corpus", index, "-n", "3", "-q").stdout
+    shown = done(*asked, "-q").stdout
     assert "Wilcoxon" in shown
     assert "Words that stay" in shown
 

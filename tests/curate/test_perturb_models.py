@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,8 @@ from rote.studies._perturb.checks import (
     prompt,
     verdict,
 )
+
+exact = partial(PerturbOptions, variant="exact")
 
 CAR = {"02958343-n": "a motor vehicle", "02959942-n": "a wheeled vehicle on rails"}
 
@@ -89,16 +92,16 @@ def test_a_lexicon_without_definitions_is_refused_before_the_work(tmp_path: Path
     table.write_text("{}")
     item = Item("1", "own", "The car stopped. ", ("It was old.", "It was new."), 0)
     with pytest.raises(OptionError, match="wordnet-base"):
-        perturb([item], PerturbOptions(sense=f"model:fake:{table}"))
+        perturb([item], exact(sense=f"model:fake:{table}"))
     with pytest.raises(OptionError, match="which model"):
-        perturb([item], PerturbOptions(sense="model:"))
+        perturb([item], exact(sense="model:"))
 
 
 def test_the_model_decides_what_a_word_is_replaced_by(wordnet: str, tmp_path: Path) -> None:
     table = tmp_path / "next.json"
     table.write_text('{"meaning:": {"2)": 0.9, "1)": 0.01}}')
     item = Item("1", "own", "", ("The car is here.", "The car is there."), 0)
-    options = PerturbOptions(sense=f"model:fake:{table}", lexicon=f"wordnet:{wordnet}")
+    options = exact(sense=f"model:fake:{table}", lexicon=f"wordnet:{wordnet}")
     made = perturb([item], options)
     assert {row.synset for row in made.replacements} == {"02959942-n"}
     assert made.items[0].options != item.options

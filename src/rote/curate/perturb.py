@@ -19,7 +19,8 @@ from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent
 from rote.corpus.items import Item
 from rote.curate._perturb import lexicons, senses
-from rote.curate._perturb.lexicons import Lexicon
+from rote.curate._perturb.care import fitting
+from rote.curate._perturb.lexicons import Lexicon, Sense
 from rote.curate._perturb.replacing import (
     TARGET,
     Chosen,
@@ -38,8 +39,8 @@ from rote.models.options import ModelOptions
 
 _AT_A_TIME = 500
 """Items that are annotated together."""
-_VERSION = "2"
-"""2: a word is replaced wherever it occurs in an item, or nowhere."""
+_VERSION = "3"
+"""2: a word is replaced wherever it occurs in an item, or nowhere. 3: `careful` is the default."""
 _ALONE = "no synonym"
 _ITSELF = "drawn itself"
 _UNSURE = "sense not sure"
@@ -53,9 +54,10 @@ class PerturbOptions:
     SECTION: ClassVar[str] = "What is replaced"
     pos: tuple[str, ...] = option(("noun", "verb"), "parts of speech to replace: noun, verb")
     variant: Variant = option(
-        "exact",
-        "exact draws from the other lemmas of the synset; paper from all of them, so that a word "
-        "may stay",
+        "careful",
+        "careful draws from the other lemmas of the synset that mean the same most of the time "
+        "and leaves words that phrases, clauses or answers hang on; exact draws from all other "
+        "lemmas; paper from all of them and the word itself, so that it may stay",
     )
     lexicon: str = option(
         lexicons.DEFAULT,
@@ -141,17 +143,14 @@ def perturb(
             if answers[at].share < options.sure:
                 kept[_UNSURE] += 1
                 continue
-            choice = drawn(
-                questions[at].senses,
-                answers[at],
-                word,
-                item,
-                variant=options.variant,
-                seed=options.seed,
-            )
-            if choice is None:
-                kept[_ALONE] += 1
-            elif choice.lemma.lower() == word.lemma.lower():
+            sense = questions[at].senses[answers[at].number]
+            same = [each for each in words if each.key == word.key]
+            lemmas, why = _lemmas(sense, same, lexicon, options.variant)
+            if not lemmas:
+                kept[why] += 1
+                continue
+            choice = drawn(lemmas, sense, answers[at], word, item, seed=options.seed)
+            if choice.lemma.lower() == word.lemma.lower():
                 kept[_ITSELF] += 1
             elif choice.lemma.lower() in target_forms(item):
                 kept[TARGET] += 1  # it would give the answer away
@@ -165,13 +164,26 @@ def perturb(
     return made
 
 
+def _lemmas(
+    sense: Sense, words: Sequence[Word], lexicon: Lexicon, variant: Variant
+) -> tuple[tuple[str, ...], str]:
+    """What one is drawn from for a word, wherever it occurs, or why there is nothing to draw."""
+    others = sense.others(words[0].lemma)
+    if variant == "careful" and others:
+        return fitting(words, sense, lexicon)
+    if variant == "paper" and len(sense.usable) > 1:
+        return sense.usable, ""
+    return (others, "") if others and variant == "exact" else ((), _ALONE)
+
+
 def _words(
     items: Sequence[Item], lexicon: Lexicon, options: PerturbOptions, reporter: Reporter
 ) -> tuple[list[list[Word]], str]:
     from rote.annotate import annotators
 
     annotator = annotators.get(options.annotator)
-    finder = Finder(lexicon, options.pos)
+    careful = options.variant == "careful"
+    finder = Finder(lexicon, options.pos, careful)
     found: list[list[Word]] = []
     with reporter.stage("annotating", len(items)) as advance:
         for start in range(0, len(items), _AT_A_TIME):
@@ -180,7 +192,8 @@ def _words(
             annotation = annotator([Document(str(n), text) for n, text in enumerate(texts)], LAYERS)
             firsts = accumulate((len(item.options) for item in some), initial=0)
             for item, first in zip(some, firsts):
-                found.append(agreed(item, *finder.words(item, annotation, first)))
+                words, standing = finder.words(item, annotation, first)
+                found.append(agreed(item, words, standing, careful=careful))
             advance(len(some))
     return found, annotator.signature
 

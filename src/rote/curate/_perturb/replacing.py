@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +19,21 @@ from rote.curate._perturb.words import CONTEXT, ENDING, OPTIONS, Key, Part, Word
 
 UNLIKE = "not alike everywhere"
 TARGET = "target"
+CONTRAST = "options differ in it"
+_FEW = 2
+"""Words in which options differ that are a minimal pair, or answers rather than sentences."""
+_WORD = re.compile(r"[\w'’]+")
 
 
-def agreed(item: Item, words: Sequence[Word], standing: Mapping[str, int]) -> list[Word]:
+def agreed(
+    item: Item, words: Sequence[Word], standing: Mapping[str, int], *, careful: bool = False
+) -> list[Word]:
     """The words, those marked that have to stay; `standing` says how often each form occurs in
-    the item, in small letters."""
+    the item, in small letters. With care also the words stay that the answer hangs on, and a word
+    that is before a clause or a preposition somewhere counts as such everywhere."""
     words = _asked_for(item, _tagged(words))
+    if careful:
+        words = _alike_bound(_contrasted(item, words))
     own: dict[Key, Counter[str]] = {}
     claimed: dict[Key, set[str]] = {}
     for word in words:
@@ -70,6 +80,39 @@ def _asked_for(item: Item, words: list[Word]) -> list[Word]:
     ]
 
 
+def _contrasted(item: Item, words: list[Word]) -> list[Word]:
+    """Where options are short or differ in few words, what they differ in is the question."""
+    counts = [Counter(_WORD.findall(option.lower())) for option in item.options]
+    common = counts[0]
+    for count in counts[1:]:
+        common = common & count
+    longest = max(count.total() for count in counts)
+    apart = max((count - common).total() for count in counts)
+    if len(item.options) < 2 or apart > _FEW or (longest > _FEW and 2 * common.total() < longest):
+        return words
+    differ = frozenset(form for count in counts for form in count - common)
+    return [
+        replace(word, why=CONTRAST)
+        if not word.why and any(part.form in differ for part in word.parts)
+        else word
+        for word in words
+    ]
+
+
+def _alike_bound(words: list[Word]) -> list[Word]:
+    bounds: dict[Key, set[str]] = {}
+    for word in words:
+        if word.bound:
+            bounds.setdefault(word.key, set()).add(word.bound)
+    # Verbs that take the same clauses and the same prepositions are not known: those stay.
+    return [
+        replace(word, bound=min(found), why=word.why or ("" if len(found) == 1 else min(found)))
+        if (found := bounds.get(word.key))
+        else word
+        for word in words
+    ]
+
+
 def _forms_of(part: Part) -> frozenset[str]:
     held = frozenset((part.form,))
     return held if part.pos is None else held | _inflections(part.lemma.lower(), part.pos)
@@ -87,7 +130,7 @@ def _all_forms(word: str) -> frozenset[str]:
     )
 
 
-Variant = Literal["exact", "paper"]
+Variant = Literal["careful", "exact", "paper"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,22 +171,12 @@ class Chosen:
 
 
 def drawn(
-    senses: Sequence[Sense],
-    answer: Answer,
-    word: Word,
-    item: Item,
-    *,
-    variant: Variant,
-    seed: int,
-) -> Chosen | None:
-    """A lemma of the synset, each as likely as the other; None where there is none to draw.
+    lemmas: Sequence[str], sense: Sense, answer: Answer, word: Word, item: Item, *, seed: int
+) -> Chosen:
+    """One of the lemmas, each as likely as the other.
 
     The draw depends on the seed, the item and the word alone, not on what else is read.
     """
-    sense = senses[answer.number]
-    lemmas = sense.others(word.lemma) if variant == "exact" else sense.usable
-    if not lemmas or (variant == "paper" and len(lemmas) == 1):
-        return None
     key = "\0".join((str(seed), item.task, item.id, word.pos, word.lemma))
     digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     lemma = lemmas[int.from_bytes(digest, "big") % len(lemmas)]

@@ -15,6 +15,7 @@ import numpy as np
 
 from rote.core.annotation import Annotation
 from rote.corpus.items import Item
+from rote.curate._perturb.bounds import CLAUSE, PREPOSITION, Token, why_bound
 from rote.curate._perturb.inflection import TAGS, fitting_tag, forms
 from rote.curate._perturb.lexicons import Frame, Lexicon, Pos
 
@@ -40,22 +41,6 @@ _PRONOUN = "one"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A word as it was annotated; `joined` says that one space parts it from the word before."""
-
-    form: str
-    tag: str
-    upos: str
-    lemma: str
-    start: int
-    end: int
-    first: bool
-    joined: bool
-    particle: bool
-    frame: Frame | None
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """A token of a word that is none of grammar; `pos` None: neither noun nor verb."""
 
@@ -70,7 +55,8 @@ class Word:
 
     `why` says why it is not replaced, and is empty where it may be. `around` are the lemmas of the
     nouns, verbs, adjectives and adverbs of the instance, `frame` what a verb takes (None: not
-    known), `parts` the tokens that it is made of.
+    known), `parts` the tokens that it is made of, `bound` what a verb stands before (a clause, a
+    preposition), where that is looked at; `counted` says that a noun is a plural or follows *a*.
     """
 
     field: str
@@ -84,6 +70,8 @@ class Word:
     around: tuple[str, ...]
     frame: Frame | None = None
     parts: tuple[Part, ...] = ()
+    bound: str = ""
+    counted: bool = False
 
     @property
     def key(self) -> Key:
@@ -93,16 +81,17 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """Finds the words; `first` is the number of the item's first instance in the annotation."""
+    """Finds the words; `careful` leaves those that are bound to what is around them."""
 
     lexicon: Lexicon
     pos: Sequence[str]
+    careful: bool = False
 
     def words(
         self, item: Item, annotation: Annotation, first: int
     ) -> tuple[list[Word], Counter[str]]:
         """The nouns and verbs of an item, field by field, in order, and how often each form occurs
-        in it, in small letters."""
+        in it, in small letters; `first` is the number of its first instance in the annotation."""
         found: list[Word] = []
         standing: Counter[str] = Counter()
         for number, option in enumerate(item.options):
@@ -129,6 +118,10 @@ class Finder:
         while at < len(tokens):
             length, word = self._longest(tokens, at)
             if word is not None:
+                if self.careful and not word.why:
+                    word = _bound(word, why_bound(tokens, at, length, word.lemma, word.pos))
+                    article = at > 0 and tokens[at - 1].form.lower() in ("a", "an")
+                    word = replace(word, counted=article or word.tag == "NNS")
                 yield replace(word, around=around)
             at += length
 
@@ -187,6 +180,11 @@ class Finder:
         return "" if self.lexicon.senses(token.lemma, pos) else "not in the lexicon"
 
 
+def _bound(word: Word, why: str) -> Word:
+    """Before a clause or a preposition the synonym decides; anything else keeps the word."""
+    return replace(word, bound=why) if why in ("", CLAUSE, PREPOSITION) else replace(word, why=why)
+
+
 def _auxiliary(tokens: Sequence[Token], at: int) -> bool:
     """Forms of *be*, *do* in the place of a verb, and verbs that stand for a tense or a modal."""
     token = tokens[at]
@@ -239,9 +237,15 @@ def _tokens(annotation: Annotation, number: int) -> Iterator[Token]:
         first = opening or at in ends
         takes = below.get(at, set())
         tag = _finite(form, tag, lemma, takes)
-        frame = _frame(deps[at - place.start], takes)
-        joined = start == before + 1
-        yield Token(form, tag, upos, lemma, start, end, first, joined, at in apart, frame)
+        own = deps[at - place.start]
+        yield Token(
+            *(form, tag, upos, lemma, start, end, first),
+            joined=start == before + 1,
+            particle=at in apart,
+            frame=_frame(own, takes),
+            own=own,
+            takes=frozenset(takes),
+        )
         # A quotation mark or a dash does not begin a sentence; what follows it does.
         opening = form in _OPENING or (first and upos in ("PUNCT", "SYM", "NUM"))
         before = end

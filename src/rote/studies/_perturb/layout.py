@@ -102,10 +102,19 @@ LAYOUT = (
         said="log10 of 1 + occurrences",
         limit=_EVERY,
     ),
+    Table(
+        "counts",
+        "Items that changed, words that were replaced and that stay",
+        (
+            Column("task"),
+            *(Column(name, kind="count") for name in ("items", "changed", "replaced", "stay")),
+        ),
+        limit=_EVERY,
+    ),
     Table("replacements", "Most frequent replacements", limit=_SHOWN),
     Table(
         "kept",
-        "Words that stay",
+        "Words that stay, and why",
         (Column("task"), Column("why"), Column("words", kind="count")),
         limit=_EVERY,
     ),

@@ -131,6 +131,7 @@ def compared(
         rows["judge"] = tables.judge_rows(spoken.same, groups, options.interval, bases)
     if done:
         rows["replacements"] = tables.replacement_rows(done.replacements, backend, reporter)
+        rows["counts"] = tables.count_rows(pairs, done, groups)
         rows["kept"] = [
             {"task": task, "why": why, "words": words}
             for task, reasons in done.kept.items()

@@ -16,6 +16,7 @@ from rote.core.progress import Reporter
 from rote.core.result import Row
 from rote.core.table import estimate
 from rote.curate._perturb.replacing import Replacement
+from rote.curate.perturb import Perturbed
 from rote.search.backends import Backend
 from rote.studies._items import mean_of
 from rote.studies._perturb import checks
@@ -137,6 +138,21 @@ def judge_rows(same: Floats, groups: Groups, level: float, bases: NDArray[np.int
         share = estimate("same", mean_of(same[own]), reach, ("low", "high"))
         rows.append({"task": task, "judged": int(np.isfinite(same[own]).sum()), **share})
     return rows
+
+
+def count_rows(pairs: Pairs, done: Perturbed, groups: Groups) -> list[Row]:
+    """How many items and words changed, and how many words stay, for each task."""
+    replaced = Counter(row.task for row in done.replacements)
+    return [
+        {
+            "task": task,
+            "items": len(own),
+            "changed": sum(pairs.before[n] != pairs.after[n] for n in own.tolist()),
+            "replaced": replaced[task],
+            "stay": done.kept[task].total(),
+        }
+        for task, own in groups.items()
+    ]
 
 
 def item_rows(pairs: Pairs, columns: Mapping[str, Floats], names: Sequence[str]) -> list[Row]:

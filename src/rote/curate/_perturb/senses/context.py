@@ -13,10 +13,11 @@ often it is right.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,15 +104,40 @@ def _words(lemmas: Iterable[str]) -> list[str]:
 
 
 @cache
+def rarities() -> dict[str, float]:
+    """How rare words are in what the vectors were counted over: log of 1 / share. The 120 most
+    frequent and those met less than 15 times are not held."""
+    arrays, _ = _stored()
+    return dict(zip(_names(arrays), arrays["rarity"].astype(np.float64).tolist()))
+
+
+def nearness(first: str, second: str) -> float | None:
+    """The cosine of two words, None where one has no vector."""
+    numbers, vectors = _topics()
+    if first not in numbers or second not in numbers:
+        return None
+    one, other = vectors[numbers[first]], vectors[numbers[second]]
+    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
+
+
+@cache
 def _topics() -> tuple[dict[str, int], NDArray[np.float32]]:
     """A vector for each word, as long as the word counts."""
-    file = resources.files("rote.curate") / "wordnet" / f"topics{ENDING}"
-    arrays, _ = unpack(file.read_bytes(), str(file))
-    names = arrays["words"].tobytes().decode("utf-8").split("\n")
+    arrays, _ = _stored()
     vectors = arrays["vectors"].astype(np.float32)
     weight = np.maximum(arrays["rarity"].astype(np.float32) - _COMMON, 0)
     vectors *= (weight / np.linalg.norm(vectors, axis=1))[:, None]
-    return {name: number for number, name in enumerate(names)}, vectors
+    return {name: number for number, name in enumerate(_names(arrays))}, vectors
+
+
+@cache
+def _stored() -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    file = resources.files("rote.curate") / "wordnet" / f"topics{ENDING}"
+    return unpack(file.read_bytes(), str(file))
+
+
+def _names(arrays: Mapping[str, NDArray[Any]]) -> list[str]:
+    return arrays["words"].tobytes().decode("utf-8").split("\n")
 
 
 def _mean(words: Iterable[str]) -> Vector:
