@@ -98,6 +98,11 @@ def test_a_clause_or_a_preposition_asks_for_verbs_that_take_the_same() -> None:
 def test_the_object_of_a_verb_and_the_article_of_a_noun_have_to_fit() -> None:
     assert "reply" in lemmas("answer", "verb", frame="alone")
     assert "reply" not in lemmas("answer", "verb", frame="object")
+    assert "begin" in lemmas("start", "verb", 1) + lemmas("start", "verb")
+    assert "begin" not in lemmas("start", "verb", 1, frame="object")
+    assert "begin" not in lemmas("start", "verb", frame="object")
+    assert "attempt" in lemmas("try", "verb", bound="clause")
+    assert "attempt" not in lemmas("try", "verb", bound="clause", frame="object")
     assert "assistance" not in lemmas("help", "noun", counted=True)
 
 

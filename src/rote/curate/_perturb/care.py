@@ -53,9 +53,10 @@ _UNCOUNTED = frozenset(
     "warfare".split()
 )
 _NO_OBJECT = frozenset(
-    "attempt disappear gaze happen inquire occur reply respond roam speak stare talk vanish "
-    "wander".split()
+    "attempt begin commence disappear gaze happen inquire occur reply respond roam speak "
+    "stare talk vanish wander".split()
 )
+"""Verbs that take none, or not any that the word takes: *start the engine*, *try the soup*."""
 _SPELLINGS = (
     (re.compile("our"), "or"),
     (re.compile(r"is(e|ing|ation)\b"), r"iz\1"),
@@ -148,12 +149,14 @@ def _takes(word: Word, lemma: str, sense: Sense) -> bool:
     """Whether a lemma fits what the word has with it: object, clause, preposition; number."""
     if word.pos == "noun":
         return not (word.counted and lemma in _UNCOUNTED)
+    if word.frame == "object" and lemma in _NO_OBJECT:
+        return False
     if word.bound == CLAUSE:
         return same_clauses(word.lemma, lemma)
     if word.bound == PREPOSITION:
         return same_prepositions(word.lemma, lemma)
     if word.frame == "object":
-        return lemma not in _NO_OBJECT
+        return True
     return word.frame is None or not sense.frames or word.frame in sense.frames
 
 
