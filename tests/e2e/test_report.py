@@ -32,9 +32,9 @@ def report(browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFacto
 
 def unfold(page: Page) -> None:
     page.evaluate(
-        "document.querySelectorAll('details:not([open]) > summary').forEach(s => s.click())"
+        "document.querySelectorAll('details:not([open], [name]) > summary').forEach(s => s.click())"
     )
-    expect(page.locator("details:not([open])")).to_have_count(0)
+    expect(page.locator("details:not([open], [name])")).to_have_count(0)
 
 
 def test_the_report_asks_for_nothing_and_runs_nothing_of_its_texts(
@@ -144,3 +144,20 @@ def test_the_report_fits_a_small_screen(report: str, page: Page) -> None:
     assert overflow(page) <= 0
     unfold(page)
     assert overflow(page) <= 0
+
+
+def test_a_cell_of_the_matrix_opens_on_a_tap_on_a_narrow_screen_and_one_at_a_time(
+    report: str, page: Page, watch: Watch
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(report)
+    cells = page.locator(".rote-matrix summary")
+    for number in range(2):
+        cells.nth(number).click()
+        shown = page.locator(".rote-matrix details[open] p")
+        expect(shown).to_have_count(1)
+        expect(shown).to_be_in_viewport(ratio=1)
+        expect(shown).to_contain_text(" against ")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    watch.check(page)
+    assert faults(page) == []

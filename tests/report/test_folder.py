@@ -35,7 +35,7 @@ def test_it_holds_the_page_markdown_json_and_methods(written: Path) -> None:
 
 def test_every_table_of_the_page_is_a_csv_and_a_latex_file(written: Path) -> None:
     page = (written / "report.html").read_text("utf-8")
-    tables = set(re.findall(r'class="rote-table[^"]*" id="([^"]+)"', page))
+    tables = set(re.findall(r'class="rote-(?:table|matrix)[^"]*" id="([^"]+)"', page))
     assert {f"{name}.csv" for name in tables} | {"all-values.csv"} == {
         file.name for file in (written / "tables").glob("*.csv")
     }

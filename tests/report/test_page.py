@@ -32,8 +32,8 @@ ATTACKS = (
 )
 TAGS = set(
     "html head meta title style body a header h1 h2 h3 h4 h5 p time nav ol li main section ul span "
-    "div table thead tr th bdi tbody td code figure figcaption details summary mark sup cite "
-    "blockquote b dl dt dd footer script svg desc g path text tspan rect line circle".split()
+    "caption div table thead tr th bdi tbody td code figure figcaption details summary mark sup "
+    "cite blockquote b dl dt dd footer script svg desc g path text tspan rect line circle".split()
 )
 ATTRIBUTES = set(
     "lang charset http-equiv content name class href id aria-label datetime tabindex "

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from rote.core.result import Result
 from rote.report import _svg
-from rote.report.report import Block, Evidence, Facts, Figure, Listed, Section, Texts
+from rote.report.report import STRENGTH, Block, Evidence, Facts, Figure, Listed, Section, Texts
 from rote.report.tables.sheet import Sheet, text_cell
 from rote.report.tables.written import shown_tables
 from rote.report.terminal import harmless, readable
@@ -43,6 +43,8 @@ _LONGEST = 6000
 _TEXTS, _CHARACTERS, _MARKS = 60, 120_000, 400
 """Of one group of texts on a page, at most."""
 _SOURCES, _EXCERPT, _BEGINS = 5, 300, 90
+_COMPARED = 40
+"""Sources of a matrix on a page; more would be cells that nobody looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +291,7 @@ def environment() -> Environment:
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
     }
     made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": KINDS}
+    made.globals |= {"strength": STRENGTH, "most": _COMPARED}
     return made
 
 

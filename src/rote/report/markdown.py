@@ -12,6 +12,7 @@ from rote.report.report import (
     Found,
     Group,
     Listed,
+    Matrix,
     Report,
     Said,
     Section,
@@ -64,6 +65,8 @@ def _blocks(blocks: Sequence[Block], level: int, figures: Mapping[str, str]) -> 
                 yield from _figure(block, level, figures)
             case Texts():
                 yield from _texts(block, level)
+            case Matrix():
+                yield from sheet_as_markdown(block.sheet, level)
             case Sheet():
                 yield from sheet_as_markdown(block, level)
             case Group():

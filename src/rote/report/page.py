@@ -16,7 +16,7 @@ from markupsafe import Markup
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.report import _svg, fragments, markdown
-from rote.report.report import Block, Figure, Group, Report, Section
+from rote.report.report import Block, Figure, Group, Matrix, Report, Section
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
 from rote.report.sections.results import in_panel
@@ -117,6 +117,8 @@ def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         if isinstance(block, Group):
             yield from _flat(block.blocks)
+        elif isinstance(block, Matrix):
+            yield block.sheet
         else:
             yield block
 

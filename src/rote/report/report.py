@@ -17,7 +17,8 @@ from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.result import Result
-from rote.report.tables.sheet import Sheet
+from rote.core.table import Column
+from rote.report.tables.sheet import Sheet, of_rows
 from rote.report.texts.highlight import Mark
 
 SCHEMA = 1
@@ -214,9 +215,9 @@ class Statement:
     """A sentence in plain text; names of sources occur in it as they were given.
 
     kind        overall (a source as a whole), difference, length (a difference that was not
-                found at equal length), none (no difference found), untested (could not have been
-                found), found (a finding that is no test against the reference), undefined, scope
-                (what the numbers can say at all)
+                found at equal length), untested (could not have been found), circular (occurs in
+                what it is held against), found (a finding that is no test against the reference),
+                scope (what the numbers can say at all)
     direction   "more repetitive", "more diverse" or nothing
     sure        sure (test and interval), likely (the test alone), not, untested, or nothing where
                 it is no test
@@ -239,9 +240,98 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The statements of the summary."""
+    """The statements of the summary; `short` where a matrix has the signs and their key."""
 
     statements: Sequence[Statement]
+    short: bool = False
+
+
+State: TypeAlias = Literal[
+    "diverse",
+    "repetitive",
+    "same",
+    "untested",
+    "differs",
+    "length",
+    "undefined",
+    "circular",
+]
+STATES: Mapping[State, tuple[str, str]] = {
+    "diverse": ("◆", "more diverse"),
+    "repetitive": ("■", "more repetitive"),
+    "same": ("≈", "no difference found"),
+    "untested": ("?", "not tested"),
+    "differs": ("≠", "differs, neither of the two"),
+    "length": ("↔", "differs, but not at equal length"),
+    "undefined": ("–", "undefined"),
+    "circular": ("↻", "circular: occurs in what it is held against"),
+}
+"""The mark of a state and what it means; the first four are in every key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A source beside the reference in one respect.
+
+    `strength` is 1 to 3 where they differ, `size` the difference in short, `said` both values with
+    the interval of the difference.
+    """
+
+    state: State
+    strength: int
+    size: str
+    said: str
+
+    @property
+    def mark(self) -> str:
+        return STATES[self.state][0] * max(1, self.strength)
+
+    @property
+    def line(self) -> str:
+        return f"{self.mark} {self.size}".strip()
+
+    @property
+    def words(self) -> str:
+        clear = ("", "", ", clear", ", very clear")[self.strength]
+        return STATES[self.state][1] + clear
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Which sources differ from the reference in which respects."""
+
+    id: str
+    title: str
+    sources: Sequence[str]
+    cells: Mapping[str, Mapping[str, Judged]]
+    """By respect and source."""
+
+    @property
+    def key(self) -> list[tuple[str, str, str]]:
+        """State, mark and meaning of what occurs, and of the four that every reader looks for."""
+        there = {one.state for row in self.cells.values() for one in row.values()}
+        first = list(STATES)[:4]
+        return [(s, *STATES[s]) for s in STATES if s in first or s in there]
+
+    @property
+    def sheet(self) -> Sheet:
+        """The same as a table, for what is no page."""
+        rows = [
+            {
+                "respect": name,
+                **{f"difference of {source}": one.line for source, one in row.items()},
+            }
+            for name, row in self.cells.items()
+        ]
+        columns = [
+            Column("respect"),
+            *(Column(f"difference of {one}", one, "number") for one in self.sources),
+        ]
+        said = "; ".join(f"{mark} {words}" for _, mark, words in self.key)
+        return of_rows(self.id, self.title, columns, rows, said=f"{said}. {STRENGTH}", terminal=99)
+
+
+STRENGTH = "Two signs: the difference is at least twice half its interval; three: four times."
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +371,7 @@ class Group:
     closed: bool = False
 
 
-Block: TypeAlias = Said | Listed | Found | Facts | Figure | Texts | Sheet | Group
+Block: TypeAlias = Said | Listed | Found | Matrix | Facts | Figure | Texts | Sheet | Group
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,14 +187,13 @@ def _write(study: Report, output: Path, name: str) -> None:
 def _show(study: Report, console: Console) -> None:
     """The panel and the summary of a study on the screen."""
     from rote.measure import panel as of_panel
-    from rote.report.summary import summary
+    from rote.report.summary import print_summary
     from rote.report.tables import results as tables
 
     panel = {measure for measure, _ in of_panel()}
     console.print(f"\n{study.title}", style="bold")
     tables.print_results([one for one in study.results if one.measure in panel], console)
-    for statement in summary(study):
-        console.print(f"- {statement.text}", highlight=False, markup=False)
+    print_summary(study, console)
 
 
 def _index(

@@ -177,14 +177,11 @@ def write(report: Report, path: Path, form: Form) -> None:
 def _tell(study: Report, path: Path) -> None:
     """The summary, and where the rest is."""
     from rote.cli._output import printing_console
-    from rote.report.summary import summary
-    from rote.report.terminal import harmless
+    from rote.report.summary import print_summary
 
     # What was asked for stands on standard output alone.
     console = printing_console(path)
-    for statement in summary(study):
-        bullet = "" if statement.kind == "overall" else "  "
-        console.print(f"{bullet}{harmless(statement.text)}", highlight=False, markup=False)
+    print_summary(study, console)
     left = dict.fromkeys(one.section for one in study.omitted)
     if left:
         console.print(

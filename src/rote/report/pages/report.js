@@ -232,7 +232,7 @@
     if (element) { element.scrollIntoView(); }
   });
   window.addEventListener("beforeprint", function () {
-    document.querySelectorAll("details").forEach(function (e) { e.open = true; });
+    document.querySelectorAll("details:not([name])").forEach(function (e) { e.open = true; });
   });
   reachable();
   follow();

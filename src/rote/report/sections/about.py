@@ -10,7 +10,7 @@ from rote.core.table import Column
 from rote.report.methods import methods as written
 from rote.report.report import Block, Facts, Found, Group, Listed, Material, Report, Said, Section
 from rote.report.sections.results import title
-from rote.report.summary import summary as statements
+from rote.report.summary import summarized
 from rote.report.tables.sheet import Sheet, columns_of, of_rows, shown_name
 from rote.report.tables.values import key
 
@@ -51,10 +51,18 @@ def made(study: Report) -> str:
 
 
 def summary(study: Report) -> Section | None:
-    found = statements(study)
-    blocks: list[Block] = [Found(found)] if found else []
+    """The matrix and a few sentences; on demand all the rest."""
+    found = summarized(study)
+    blocks: list[Block] = [*found.matrices[:1]]
+    if found.statements:
+        blocks.append(Found(found.opening(), short=bool(found.matrices)))
+    more: list[Block] = [*found.matrices[1:]]
+    if rest := found.rest():
+        more.append(Found(rest))
     if study.notes:
-        blocks.append(Listed(list(study.notes), quiet=True))
+        more.append(Listed(list(study.notes), quiet=True))
+    if more:
+        blocks.append(Group("More on what was found", more, closed=True))
     return Section("summary", "Summary", blocks) if blocks else None
 
 

@@ -10,35 +10,72 @@ difference that was not found is said to be not found, with how large it may be 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from rote.core.record import Study
 from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.measure._correct import UNTESTED
 from rote.report._grid import SIGNIFICANT
-from rote.report.report import Report, Statement
+from rote.report.report import Matrix, Report, Statement
 from rote.report.summary import findings
 from rote.report.summary.comparisons import Scene, of_source, scenes
-from rote.report.summary.contrast import Contrast, contrasts, headlines
+from rote.report.summary.contrast import headlines, listed
+from rote.report.summary.matrix import HELD, Compared, circular, compared, matrix
 
 TOO_FEW, FEW = 5, 10
 _DETAILS = 6
 """Single differences that are told, of all sources together; at least two of each source."""
 
 
+_OPENING = 5
+_RANKS = {"circular": 0, "overall": 1, "untested": 2, "difference": 2, "found": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A matrix for each facet that has a reference, and the statements, most important first."""
+
+    matrices: Sequence[Matrix]
+    statements: Sequence[Statement]
+
+    def opening(self) -> list[Statement]:
+        """The few that a reader in a hurry gets: what bounds all, then sources as a whole."""
+        said = self.statements
+
+        def rank(one: Statement) -> int:
+            return 0 if one is said[0] and not one.source else _RANKS.get(one.kind, 3)
+
+        return sorted(said, key=rank)[:_OPENING]
+
+    def rest(self) -> list[Statement]:
+        first = self.opening()
+        return [one for one in self.statements if one not in first]
+
+
 def summary(study: Report) -> list[Statement]:
     """The statements, most important first."""
+    return list(summarized(study).statements)
+
+
+def summarized(study: Report) -> Summary:
     texts: list[Result] = []
     studies: list[Result] = []
     for one in study.results:
         (studies if isinstance(of_result(one.measure), Study) else texts).append(one)
     said: list[Statement] = []
+    matrices: list[Matrix] = []
     every = scenes(texts)
     # With many facets fewer single differences are told of each.
     details = max(2, _DETAILS // max(1, len(every)))
     for scene in every:
-        own = _compared(scene, details) if scene.reference else _beside(scene)
+        if scene.reference:
+            found = compared(scene)
+            own = _compared(scene, found, details)
+            matrices += filter(None, [matrix(scene, found, TOO_FEW)])
+        else:
+            own = _beside(scene)
         title = scene.facet.title
         said += [
             replace(one, text=f"{title}: {one.text}", facet=title) if title else one for one in own
@@ -50,32 +87,58 @@ def summary(study: Report) -> list[Statement]:
     if len(every) > 1 and any(one.p is not None for one in said):
         said.append(_on_chance(every))
     said[:0] = _on_permutations(texts)
-    return said
+    return Summary(matrices, said)
 
 
-def _compared(scene: Scene, details: int) -> list[Statement]:
+def print_summary(study: Report, console: Any) -> None:
+    """The matrices and the first statements on a rich console; the report has the rest."""
+    from rote.report.tables.screen import print_sheet
+    from rote.report.terminal import harmless
+
+    found = summarized(study)
+    for one in found.matrices:
+        print_sheet(one.sheet, console)
+    console.print()
+    for statement in found.opening():
+        console.print(f"- {harmless(statement.text)}", highlight=False, markup=False)
+    if rest := len(found.rest()):
+        console.print(f"  and {rest} more in the report", style="dim", highlight=False)
+
+
+def _compared(scene: Scene, own: Compared, details: int) -> list[Statement]:
     reference = str(scene.reference)
     said = _on_sizes(scene)
     few = scene.size(reference)[0] < TOO_FEW
     told: list[tuple[int, list[Statement]]] = []
     each = max(2, details // max(1, len(scene.others)))
-    # Once for all sources: what each needs alone would be found anew for every other.
-    own: dict[str, list[Contrast]] = {source: [] for source in scene.others}
-    for result in scene.results:
-        for headline in headlines(result.measure):
-            for contrast in contrasts(result, headline):
-                if contrast.source in own:
-                    own[contrast.source].append(contrast)
     for source in scene.others:
         if few or scene.size(source)[0] < TOO_FEW:
             continue
-        told.append(of_source(scene, source, own[source], each))
+        honest = [one for one, circles in own[source] if not circles]
+        told.append(of_source(scene, source, honest, each))
     if not scene.others:
         said.append(Statement(f"There is no source beside {reference} to compare.", "scope"))
     # Those that differ most come first; the order of the input decides between equals.
     for _, statements in sorted(told, key=lambda pair: -pair[0]):
         said += statements
+    said += _on_circles(scene, own)
     return said + findings.of_texts(scene.results, reference, scene.others, scene.group)
+
+
+def _on_circles(scene: Scene, own: Compared) -> list[Statement]:
+    """Sources that occur in what they are held against are named; nothing is counted there."""
+    said = []
+    for held, names in circular(scene.results).items():
+        every = (one for found in own.values() for one, circles in found if circles)
+        left = len({one.headline for one in every if HELD[one.row.measure] == held})
+        several = len(names) > 1
+        text = (
+            f"{listed(names)} occur{'' if several else 's'} in the {held} that "
+            f"{'they are' if several else 'it is'} held against: what that says "
+            f"({left} respect{'s' * (left != 1)}) is left out of the count."
+        )
+        said.append(Statement(text, "circular"))
+    return said
 
 
 def _on_sizes(scene: Scene) -> list[Statement]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rote.core.facets import Facet, is_input
@@ -72,72 +72,55 @@ def of_source(
     """How many differences a source has, and what is said of it."""
     defined = [one for one in own if not math.isnan(one.difference)]
     untested = [one for one in defined if one.sure == "untested" and one.at_equal_length is None]
-    undefined = [one for one in own if math.isnan(one.difference)]
     defined = [one for one in defined if one not in untested]
-    by_length = [one for one in defined if _is_length(one)]
-    differing = _ranked([one for one in defined if _differs(one)], each)
-    rest = [one for one in defined if one not in by_length and one not in differing]
+    by_length = [one for one in defined if is_length(one)]
+    differing = _ranked([one for one in defined if differs(one)], each)
     reference, said = scene.reference, list[Statement]()
     if defined:
         said.append(_overall(scene, source, defined, differing, by_length))
     if untested:
         text = (
-            f"Whether {source} differs from {reference} was not tested in "
-            f"{_nouns(untested, wording.how_much)}; the notes of the measures say why."
+            f"Whether {source} differs from {reference} was not tested in {len(untested)} "
+            f"respect{'s' * (len(untested) != 1)}; the notes of the measures say why."
         )
         said.append(Statement(text, "untested", sure="untested"))
     said += [_difference(scene, one) for one in differing[:each]]
-    if further := differing[each:]:
-        text = f"{source} differs from {reference} in {_nouns(further, _how_much)} too."
-        certain = all(one.sure == "sure" and not _only_equal(one) for one in further)
-        said.append(Statement(text, "difference", sure="sure" if certain else "likely"))
     said += [_length(scene, one) for one in by_length[: max(2, each // 2)]]
-    if rest:
-        found = f"No difference between {source} and {reference} was found in "
-        said.append(Statement(f"{found}{_nouns(rest, wording.at_most)}.", "none", sure="not"))
-    if undefined:
-        nouns = wording.listed([one.headline.noun for one in undefined])
-        why = f"{nouns}; the notes of the measures say why."
-        said.append(Statement(f"Undefined for {source} or {reference}: {why}", "undefined"))
     group = scene.group(source)
     return len(differing), [replace(one, source=group) for one in said]
-
-
-def _nouns(contrasts: Sequence[Contrast], shown: Callable[[Contrast], str]) -> str:
-    return wording.listed([f"{one.headline.noun} ({shown(one)})" for one in contrasts])
 
 
 def _ranked(differing: Sequence[Contrast], told: int) -> list[Contrast]:
     """The clearest first; among those that are told one by one is one of each direction."""
     ranked = sorted(differing, key=lambda one: 0.0 if math.isnan(one.z) else -abs(one.z))
-    missing = {_direction(one) for one in ranked} - {_direction(one) for one in ranked[:told]}
-    for direction in sorted(missing - {""})[: max(0, told - 1)]:
-        other = next(one for one in ranked if _direction(one) == direction)
+    missing = {direction(one) for one in ranked} - {direction(one) for one in ranked[:told]}
+    for way in sorted(missing - {""})[: max(0, told - 1)]:
+        other = next(one for one in ranked if direction(one) == way)
         ranked.remove(other)
         ranked.insert(told - 1, other)
     return ranked
 
 
-def _is_length(one: Contrast) -> bool:
+def is_length(one: Contrast) -> bool:
     """Whether there is a difference that was not found at equal length."""
     return one.sure in ("sure", "likely") and one.at_equal_length == "not"
 
 
-def _differs(one: Contrast) -> bool:
+def differs(one: Contrast) -> bool:
     if one.at_equal_length is None:
         return one.sure in ("sure", "likely")
     return one.at_equal_length != "not"
 
 
-def _only_equal(one: Contrast) -> bool:
+def only_equal(one: Contrast) -> bool:
     """Whether only the values at equal length tell the two apart, or tell it otherwise."""
     if one.at_equal_length in (None, "not"):
         return False
     return one.sure in ("not", "untested") or one.equal_difference * one.difference <= 0
 
 
-def _direction(one: Contrast) -> str:
-    difference = one.equal_difference if _only_equal(one) else one.difference
+def direction(one: Contrast) -> str:
+    difference = one.equal_difference if only_equal(one) else one.difference
     if one.row.higher == "neither" or difference == 0:
         return ""
     other = {"diverse": "repetitive", "repetitive": "diverse"}[one.row.higher]
@@ -154,7 +137,7 @@ def _overall(
     ways = [one for one in defined if one.row.higher != "neither"]
     gone = sum(one in by_length for one in ways)
     counts = {
-        way: sum(_direction(one) == f"more {way}" for one in differing)
+        way: sum(direction(one) == f"more {way}" for one in differing)
         for way in ("repetitive", "diverse")
     }
     reference = scene.reference
@@ -188,13 +171,13 @@ def _overall(
 def _difference(scene: Scene, one: Contrast) -> Statement:
     headline, reference = one.headline, scene.reference
     value, other = one.value, one.other
-    if _only_equal(one):
-        value, other = _equal_values(one)
+    if only_equal(one):
+        value, other = equal_values(one)
         verb = headline.more if one.equal_difference > 0 else headline.less
         text = (
             f"At equal length {one.source} {verb} than {reference}: "
             f"{wording.pair(value, other, headline)} "
-            f"({wording.p_value(_equal_p(one))}); over all texts it is "
+            f"({wording.p_value(equal_p(one))}); over all texts it is "
             f"{wording.number(one.value, headline)} against {wording.number(one.other, headline)}, "
             "which length moves."
         )
@@ -212,7 +195,7 @@ def _difference(scene: Scene, one: Contrast) -> Statement:
 def _on_length(scene: Scene, one: Contrast) -> str:
     """What length has to do with a difference that stays."""
     if one.at_equal_length is not None:
-        value, other = (wording.number(v, one.headline) for v in _equal_values(one))
+        value, other = (wording.number(v, one.headline) for v in equal_values(one))
         what = "lengths of sentences" if one.same else "length"
         return f" At equal {what}: {value} against {other}."
     if one.row.length_sensitive and (longer := scene.longer(one.source)):
@@ -223,31 +206,24 @@ def _on_length(scene: Scene, one: Contrast) -> str:
 def _length(scene: Scene, one: Contrast) -> Statement:
     headline = one.headline
     verb = headline.more if one.difference > 0 else headline.less
-    value, other = (wording.number(v, headline) for v in _equal_values(one))
+    value, other = (wording.number(v, headline) for v in equal_values(one))
     what = "lengths of sentences" if one.same else "length"
     text = (
         f"{one.source} {verb} than {scene.reference} "
         f"({wording.pair(one.value, one.other, headline)}), but at equal {what} no difference was "
-        f"found: {value} against {other} ({wording.p_value(_equal_p(one))})."
+        f"found: {value} against {other} ({wording.p_value(equal_p(one))})."
     )
     return replace(_statement(text, "length", one, one.difference), direction="", sure="not")
 
 
-def _equal_values(one: Contrast) -> tuple[float, float]:
+def equal_values(one: Contrast) -> tuple[float, float]:
     if one.same is not None:
         return one.same.value, one.same.other
     return one.own.matched, one.reference.matched
 
 
-def _equal_p(one: Contrast) -> float:
+def equal_p(one: Contrast) -> float:
     return one.same.p if one.same is not None else one.own.matched_p_corrected
-
-
-def _how_much(one: Contrast) -> str:
-    if not _only_equal(one):
-        return wording.how_much(one)
-    value, other = (wording.number(v, one.headline) for v in _equal_values(one))
-    return f"at equal length {value} against {other}, {wording.p_value(_equal_p(one))}"
 
 
 def _statement(text: str, kind: str, one: Contrast, difference: float) -> Statement:
@@ -256,9 +232,9 @@ def _statement(text: str, kind: str, one: Contrast, difference: float) -> Statem
         kind,
         measure=one.row.measure,
         value=one.headline.value,
-        direction=_direction(one),
-        sure=one.sure if not _only_equal(one) else "sure",
+        direction=direction(one),
+        sure=one.sure if not only_equal(one) else "sure",
         difference=difference,
-        relative=None if math.isnan(one.relative) or _only_equal(one) else one.relative,
+        relative=None if math.isnan(one.relative) or only_equal(one) else one.relative,
         p=None if math.isnan(one.p) else one.p,
     )

@@ -215,9 +215,9 @@ def how_much(contrast: Contrast) -> str:
             least = max(relative - reach, -1.0)
             parts.append(_between(least, relative + reach, contrast.level))
     else:
-        parts.append(f"difference {_signed(contrast.difference, contrast)}")
+        parts.append(f"difference {size(contrast.difference, contrast)}")
         if not math.isnan(contrast.low):
-            low, high = _signed(contrast.low, contrast), _signed(contrast.high, contrast)
+            low, high = size(contrast.low, contrast), size(contrast.high, contrast)
             parts.append(f"{percent(contrast.level)} interval {low} to {high}")
     untested = contrast.own.verdict == "not tested"
     return ", ".join([*parts, *([] if untested else [p_value(contrast.p)])])
@@ -231,7 +231,7 @@ def at_most(contrast: Contrast) -> str:
     if not math.isnan(relative) and not math.isnan(reach):
         return f"could be up to {percent(abs(relative) + reach)}"
     far = max(abs(contrast.low), abs(contrast.high))
-    return f"could be up to {'any size' if math.isnan(far) else _signed(far, contrast).lstrip('+')}"
+    return f"could be up to {'any size' if math.isnan(far) else size(far, contrast).lstrip('+')}"
 
 
 def _between(low: float, high: float, level: float) -> str:
@@ -240,7 +240,8 @@ def _between(low: float, high: float, level: float) -> str:
     return f"{percent(level)} interval {first} to {last} %"
 
 
-def _signed(difference: float, contrast: Contrast) -> str:
+def size(difference: float, contrast: Contrast) -> str:
+    """A difference with its sign: in points, or with the digits of the two values."""
     if contrast.headline.percent:
         return points(difference)
     decimals = _decimals(max(abs(contrast.value), abs(contrast.other)))
