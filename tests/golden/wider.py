@@ -170,7 +170,13 @@ def evaluate(world: World) -> Sections:
 
 def popularity(world: World) -> Sections:
     asked = ("popularity", world.items, world.after, "--corpus", world.index, "-n", "2", "-q")
+    (world.path / "more").mkdir()
+    more = World(world.path / "more", times=6)
+    answers = ("evaluate", more.items, more.words, "--model", more.model, "-q")
+    written(*answers, to="--write", path="answered.jsonl")
+    pairs = ("popularity", "answered.jsonl", "--corpus", more.index, "-n", "1", "--pairs", "1")
     return {
+        **forms(*pairs, "--by", "kind", "-q", only=["text", "json", "latex"]),
         **forms(*asked, "--correct", "acc", "--variant", "paper", only=BOTH),
         **written(*asked, to="--save-deciles", path="deciles.json"),
     }

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from rote.cli.main import rote
+from rote.compare.ranks import rank_estimate
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result
@@ -27,7 +28,6 @@ from rote.measure._overlap.partition import (
     NO_BIN,
     log_ratio,
     partition,
-    rank_estimate,
     rank_test,
     ratio,
 )

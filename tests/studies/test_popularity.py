@@ -160,7 +160,7 @@ def test_a_study_worked_out_by_hand() -> None:
     assert edges[0] == (None, 0)
     assert edges[-1] == (3, None)
     assert [row["decile"] for row in result.tables["accuracy"]] == [1, 4, 7]
-    assert "40.0% of 5 different 2-grams stand nowhere" in result.notes[0]
+    assert "40.0% of 5 different 2-grams do not occur" in result.notes[0]
     assert Result.from_json(result.to_json()).to_dict() == result.to_dict()
     assert "backend:made|tokenizer:spaces|index:few" in str(result.signature)
 

@@ -64,6 +64,20 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Holders:
+    """Of each n-gram of a batch which documents hold it (or which stretches of documents), of
+    `total`: the ascending numbers `units[ends[g - 1] : ends[g]]`."""
+
+    ends: Counts
+    units: Counts
+    total: int
+
+    @property
+    def counts(self) -> Counts:
+        return np.diff(self.ends, prepend=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Frequent:
     """N-grams by falling count, equal counts in the order of their items."""
 

@@ -23,7 +23,16 @@ from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.index import query as queries
-from rote.index.answers import Context, Continuations, Counts, Frequent, Held, Longest, Place
+from rote.index.answers import (
+    Context,
+    Continuations,
+    Counts,
+    Frequent,
+    Held,
+    Holders,
+    Longest,
+    Place,
+)
 from rote.index.columns.packed import Packed
 from rote.index.columns.parts import END, Column
 from rote.index.columns.shared import Shared, share
@@ -142,6 +151,13 @@ class Index:
         found, tallies = self._find(batch, layer), self._tallies
         documents = tallies.document_counts(found, self.threads)
         return Held(found.occurrences, documents, tallies.author_counts(found))
+
+    def holders(self, batch: Batch, layer: str = DEFAULT, *, within: int | None = None) -> Holders:
+        """Which documents hold each of many n-grams; with `within`, each document is cut into
+        stretches of so many items, and an n-gram belongs to the one that it begins in."""
+        if within is not None and within < 1:
+            raise OptionError(f"a stretch has at least one item, not {within}")
+        return self._tallies.holders(self._find(batch, layer), within)
 
     # -- where -------------------------------------------------------------------------------
 

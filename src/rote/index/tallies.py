@@ -9,9 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.index.answers import Counts
+from rote.index.answers import Counts, Holders
 from rote.index.counting.batch import FEW, Range, in_each
-from rote.index.counting.tally import DocumentTable, distinct, document_table, tally
+from rote.index.counting.tally import (
+    DocumentTable,
+    distinct,
+    document_table,
+    documents_of,
+    first_places,
+    tally,
+)
 from rote.index.segments.segment import WORD, Segment
 
 
@@ -79,6 +86,32 @@ class Tallies:
         names = authors.vocabulary
         found = self._tally(number, layer, low, high, authors.numbers - 1, len(names))
         return Counter({names[author + 1]: occurrences for author, occurrences in found})
+
+    def holders(self, found: Found, within: int | None) -> Holders:
+        """Which documents hold each n-gram, or which stretches of `within` items."""
+        none = np.empty(0, np.int64)
+        grams, units, total = [none], [none], 0
+        for number, (low, high) in enumerate(found.ranges):
+            column, table = (
+                self._segments[number].columns[found.layer],
+                self._table(number, found.layer),
+            )
+            some = np.flatnonzero(high > low)
+            held = [first_places(column, int(low[g]), int(high[g])) for g in some]
+            places = np.concatenate([none, *held])
+            own, count = documents_of(table, places).astype(np.int64), len(table.ends)
+            if within is not None:
+                starts = np.concatenate(([0], table.ends + 1))
+                stretches = -(-(table.ends - starts[:-1]) // within)
+                first = np.concatenate(([0], np.cumsum(stretches)))
+                own, count = first[own] + (places - starts[own]) // within, int(first[-1])
+            grams.append(np.repeat(some, (high - low)[some]))
+            units.append(total + own)
+            total += count
+        wide = max(1, total)
+        different = np.unique(np.concatenate(grams) * wide + np.concatenate(units))
+        gram, unit = np.divmod(different, wide)
+        return Holders(np.cumsum(np.bincount(gram, minlength=found.grams)), unit, total)
 
     def _distinct(self, number: int, found: Found, of: NDArray[np.int32], groups: int) -> Counts:
         column = self._segments[number].columns[found.layer]

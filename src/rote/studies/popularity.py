@@ -9,6 +9,7 @@ instance (1 to 10) is the mean decile of the counts of its n-grams in the corpus
   rote popularity results/ --corpus IDX -n 3 --by kind,task --figure popularity.png
   rote popularity piqa.jsonl --corpus infini-gram:v4_piletrain_llama --correct olmo
   rote popularity blimp.jsonl --corpus FOLDER --tokenizer tokenizer.json --save-deciles d.json
+  rote popularity answers.jsonl --corpus IDX -n 3 --pairs 1 --pairs-within 200
 
 IDX is an index of rote, FOLDER one of infini-gram. In words, seven are too many for short
 sentences: the command says so, and which n would do.
@@ -20,6 +21,10 @@ more popular the right option is than the wrong ones (Ruzzetti et al. 2026, sect
   two options and more:  score = IPS(right) - mean IPS(wrong)
   a single option:       score = IPS(right)
   variant paper:         score = (IPS(right) - mean IPS(wrong)) / IPS(right)
+
+--pairs asks whether the corpus predicts how likely the model finds the right answer (distributional
+memorization, Wang et al. 2025): pairs of an n-gram of what it was asked and one of the answer,
+by how many documents hold both. It needs the answers that `rote evaluate --write` writes.
 """
 
 from __future__ import annotations
@@ -32,168 +37,22 @@ from typing import Any, Literal
 import numpy as np
 
 from rote.compare.clusters import numbered
-from rote.core.chart import Chart
 from rote.core.errors import OptionError
-from rote.core.facets import JOINT
 from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Asked, Call, Findings, Study
-from rote.core.result import Result
-from rote.core.table import VALUES, Column, Row, Rows, Table, defined, value_ends
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
 from rote.studies._items import Floats, Groups, check_by, correctness, groups_of, halves
+from rote.studies._popularity import pairs as task_grams
 from rote.studies._popularity import tables
+from rote.studies._popularity.layout import CHARTS, LAYOUT
 from rote.studies._popularity.scores import Scale, Scored, score
 from rote.studies._popularity.tables import Scoring
-
-_EVERY = 1000
-_SAID = (
-    "right, wrong: mean popularity (1 to 10) of the instances with the right option and with the "
-    "wrong ones; difference: right - wrong, 0 where popularity does not tell them apart",
-    "ahead: of the items in which one is ahead, the share in which the right one is: 50% by "
-    "chance; p: of the difference, its signs turned by chance, corrected over the groups",
-)
-_ANSWERED = (
-    "low, high: accuracy of the items up to the median of their task's difference (popularity, "
-    "where there is one option) and above it"
-)
-_RELATIVE = (
-    "relative: the mean of (right - wrong) / right, as Ruzzetti et al. have it, biased below 0; "
-    "low and high are by it"
-)
-
-
-def _with_tests(rows: Rows, result: Result) -> Rows:
-    """Where no option is ahead in any item, there is no difference to speak of."""
-    tests = {row["group"]: row for row in result.tables.get("tests", ())}
-    found = []
-    for row in rows:
-        test = tests.get(row["source"], {})
-        told: dict[str, Any] = {"p_corrected": test.get("p_corrected")}
-        if test and not test["ahead"] + test["behind"]:
-            told = {"p_corrected": None, "difference": None}
-        found.append({**row, **told})
-    return found
-
-
-def _columns(rows: Rows, result: Result) -> list[Column]:
-    return [
-        Column("source", ", ".join(result.by)),
-        Column("texts", "items", "count"),
-        Column("ips", "right", "number"),
-        Column("ips_wrong", "wrong", "number", optional=True),
-        Column(
-            "difference", kind="number", signed=True, ends=value_ends("difference"), optional=True
-        ),
-        Column("ahead", kind="share", ends=value_ends("ahead"), optional=True),
-        Column("p_corrected", "p", "p", optional=True),
-        Column("advantage", "relative", "number", optional=True),
-        Column("accuracy", kind="share", optional=True),
-        Column("accuracy_low", "low", "share", optional=True),
-        Column("accuracy_high", "high", "share", optional=True),
-        Column(
-            *("accuracy_difference", "high - low", "share"),
-            signed=True,
-            ends=value_ends("accuracy_difference"),
-            optional=True,
-        ),
-    ]
-
-
-def _said(rows: Rows, result: Result) -> str:
-    answered = any(defined(row.get("accuracy")) for row in rows)
-    relative = any(defined(row.get("advantage")) for row in rows)
-    lines = [*_SAID, *([_ANSWERED] if answered else []), *([_RELATIVE] if relative else [])]
-    return "; ".join(lines)
-
-
-LAYOUT = (
-    Table(VALUES, "Popularity", _columns, said=_said, rows=_with_tests, limit=_EVERY),
-    Table(
-        "groups",
-        "Accuracy by popularity",
-        (
-            *(Column("group"), Column("popularity"), Column("items", kind="count")),
-            *(Column("score", kind="number"), Column("answered", kind="count")),
-            Column("correct", kind="count"),
-            Column("accuracy", kind="share", ends=("low", "high")),
-        ),
-        limit=0,
-    ),
-)
-
-
-def _facets(rows: Rows, result: Result) -> Rows:
-    """Rows under what the first of several fields says (formal, functional)."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        first, joint, rest = row["group"].partition(JOINT)
-        facet, name = (first, rest) if joint else ("", row["group"])
-        found.setdefault(facet, []).append({**row, "facet": facet, "name": name})
-    return [row for own in found.values() for row in own]
-
-
-def _spread(rows: Rows, result: Result) -> Rows:
-    """The popularity of the right instances."""
-    return [
-        {"group": group, "ips": row["ips"][row["answer"]]}
-        for group in result.sources
-        for row in rows
-        if row["group"] == group and row["answer"] is not None
-    ]
-
-
-CHARTS = (
-    Chart(
-        "halves",
-        "Accuracy of the less and the more popular half",
-        table="groups",
-        shape="bars",
-        x="name",
-        y="accuracy",
-        colour="popularity",
-        colours={"low": "pale", "high": "plain"},
-        panel=("facet",),
-        ends=("low", "high"),
-        titles={"accuracy": "accuracy", "popularity": "popularity"},
-        share=True,
-        rows=_facets,
-        says="Accuracy of the items up to the median popularity of their task, and above it.",
-    ),
-    Chart(
-        "deciles",
-        "Accuracy over popularity",
-        table="accuracy",
-        shape="lines",
-        x="decile",
-        y="accuracy",
-        colour="name",
-        panel=("facet",),
-        ends=("low", "high"),
-        titles={"decile": "decile of popularity", "accuracy": "accuracy"},
-        scales={"decile": "ordinal"},
-        share=True,
-        rows=_facets,
-        says="Accuracy over the deciles of popularity.",
-    ),
-    Chart(
-        "popularity",
-        "Popularity of items",
-        table="items",
-        shape="boxes",
-        x="ips",
-        y="group",
-        titles={"ips": "popularity (IPS)"},
-        domain=(1, 10),
-        rows=_spread,
-        says="How the popularity of the right instances is spread.",
-    ),
-)
-
 
 _LONGEST, _SHORTEST = 7, 2
 """N-grams that a report may look at: those of the paper first."""
 METHOD = "Wilson (shares), Newcombe (their difference), jackknife (means); twins belong together"
+_INFLUENCE = "; correlations by what each item adds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +93,38 @@ class Options:
         "score of an item with several options: how much more popular the right one is (exact), or "
         "that divided by its popularity (paper), whose mean is biased below 0",
     )
+    pairs: int | None = option(
+        None,
+        "Also pairs of n-grams of so many tokens, one of the input and one of the right answer: "
+        "how often both occur in a document, and whether the likelihood goes with it",
+        metavar="N",
+        least=1,
+        sign=unsigned,
+    )
+    pairs_within: int | None = option(
+        None,
+        "Cut documents into stretches of so many tokens: a pair is counted where one holds both",
+        metavar="TOKENS",
+        least=1,
+        sign=unsigned,
+    )
+    pairs_most: int = option(
+        10_000, "N-grams that occur more often make no pairs", least=1, sign=unsigned
+    )
+    pairs_similar: float | None = option(
+        None,
+        "Least cosine between the embeddings of a pair; others are left out",
+        metavar="COSINE",
+        least=-1,
+        most=1,
+        sign=unsigned,
+    )
+    embedder: str = option(
+        "minilm",
+        "Embedder for --pairs-similar: minilm (extra semantic), sentence-transformers:NAME",
+        metavar="NAME",
+        sign=unsigned,
+    )
     max_undefined: float = option(
         0.1, "Largest share of instances that may be shorter than n", least=0, most=1, sign=unsigned
     )
@@ -244,6 +135,8 @@ class Options:
         check_by(self.by)
         if self.corpus is None:
             raise OptionError("popular where? --corpus names the index that counts")
+        if self.pairs is None and (self.pairs_within, self.pairs_similar) != (None, None):
+            raise OptionError("--pairs says of how many tokens the n-grams of a pair are")
 
 
 def run(call: Call) -> Findings:
@@ -269,6 +162,13 @@ def run(call: Call) -> Findings:
     if options.save_deciles:
         instances.scale.write(options.save_deciles)
     scored = _scored(items, instances, correct, groups, options)
+    made, added, said = tables.all_tables(scored), {}, list(tables.notes(scored))
+    if options.pairs is not None:
+        pairs = task_grams.count_pairs(items, backend, options, call.reporter)
+        made["pairs"] = list(task_grams.table(pairs, scored.bases, groups, options))
+        made["items"] = [{**row, **own} for row, own in zip(made["items"], task_grams.rows(pairs))]
+        added = task_grams.signed(options)
+        said += task_grams.notes(pairs, options)
     return Findings(
         sources=tables.sources(scored),
         values=tables.values(scored),
@@ -280,10 +180,11 @@ def run(call: Call) -> Findings:
             "count": backend.count,
             "deciles": "own" if given is None else given.fingerprint,
             "items": fingerprint(items),
+            **added,
         },
-        tables=tables.all_tables(scored),
-        method=METHOD,
-        notes=tuple(tables.notes(scored)),
+        tables=made,
+        method=METHOD + (_INFLUENCE if options.pairs else ""),
+        notes=tuple(said),
     )
 
 
@@ -329,6 +230,7 @@ def method(s: Mapping[str, str]) -> str:
         f"{s['n']}-grams in the corpus ({s['count']}); items are put into a low and a high half by "
         "the median of how much more popular the right option is"
         + (", divided by its popularity" if s.get("variant") == "paper" else "")
+        + (f"; pairs are of {s['pairs']}-grams, held by one {s['in']}" if "pairs" in s else "")
     )
 
 

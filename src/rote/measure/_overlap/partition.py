@@ -26,6 +26,7 @@ from rote.compare._resample import generator
 from rote.compare.clusters import Estimate
 from rote.compare.correlation import bonett_wright_interval
 from rote.compare.intervals import mean, shares
+from rote.compare.ranks import FEWEST, rank_estimate, ranked
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Work
@@ -100,10 +101,6 @@ def steps_of(found: Integers, every: Integers) -> Integers:
     return np.where(every > 0, np.maximum(steps, 1), NO_BIN)
 
 
-_LEAST = 3
-"""Two items always lie on a line."""
-
-
 def ratio(novel: Floats, similar: Floats) -> float:
     """Mean score in T_sim / mean score in T_nov; nan where there is nothing to divide by."""
     below = mean(novel)
@@ -130,19 +127,12 @@ def rank_correlation(x: Floats, y: Floats) -> float:
     """Spearman's, over what is defined in both; nan where one of them does not vary."""
     defined = ~(np.isnan(x) | np.isnan(y))
     x, y = x[defined], y[defined]
-    if len(x) < _LEAST:
+    if len(x) < FEWEST:
         return math.nan
     middle = (len(x) + 1) / 2
-    a, b = _ranks(x) - middle, _ranks(y) - middle
+    a, b = ranked(x) - middle, ranked(y) - middle
     under = math.sqrt((a @ a) * (b @ b))
     return max(-1.0, min(1.0, float(a @ b) / under)) if under else math.nan
-
-
-def _ranks(values: Floats) -> Floats:
-    """From 1 on; equal values share the middle of theirs. Permutations ask thousands of times."""
-    ordered = np.sort(values)
-    ranks: Floats = (ordered.searchsorted(values) + ordered.searchsorted(values, "right") + 1) / 2
-    return ranks
 
 
 def rank_test(x: Floats, y: Floats) -> tuple[float, float, int]:
@@ -156,36 +146,6 @@ def rank_test(x: Floats, y: Floats) -> tuple[float, float, int]:
 
     statistic = rho * math.sqrt((n - 2) / (1 - rho * rho))
     return rho, float(2 * t.sf(abs(statistic), n - 2)), n
-
-
-def rank_estimate(x: Floats, y: Floats, items: Integers) -> Estimate:
-    """Spearman's correlation with what each item adds to it, the ranks of the others included."""
-    count = int(items.max(initial=-1)) + 1
-    defined = ~(np.isnan(x) | np.isnan(y))
-    x, y, items = x[defined], y[defined], items[defined]
-    least = len(np.unique(items))
-    if least < _LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Estimate(math.nan, np.zeros(count), least)
-    n = len(x)
-    a, b = (_ranks(column) / n for column in (x, y))
-    a, b = a - a.mean(), b - b.mean()
-    over, under = float((a * b).mean()), math.sqrt(float((a * a).mean() * (b * b).mean()))
-    # An item moves the products by its own, and by raising the ranks of all above it.
-    product = a * b + _above(x, b) + _above(y, a)
-    spread = (a * a + 2 * _above(x, a)) / (a * a).mean() + (b * b + 2 * _above(y, b)) / (
-        b * b
-    ).mean()
-    each = (product - product.mean()) / under - over / under / 2 * (spread - spread.mean())
-    influence = np.bincount(items, each, minlength=count) / n
-    return Estimate(over / under, influence * math.sqrt(least / (least - 1)), least)
-
-
-def _above(x: Floats, weights: Floats) -> Floats:
-    """For each x the mean of weights where x is larger, those where it is equal half."""
-    kinds, place = np.unique(x, return_inverse=True)
-    sums = np.bincount(place, weights, minlength=len(kinds))
-    found: Floats = ((sums[::-1].cumsum()[::-1] - sums / 2) / len(x))[place]
-    return found
 
 
 def clustered_rank_test(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
-from rote.index.answers import Counts
+from rote.index.answers import Counts, Holders
 from rote.index.folders.manifest import is_index
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Index
@@ -76,3 +76,7 @@ class RoteIndex:
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
         asked = self.held.document_counts if self.count == "documents" else self.held.counts
         return asked(grams, self.layer)
+
+    def holders(self, grams: Grams, within: int | None) -> Holders:
+        """Which documents hold each n-gram, or which stretches of `within` tokens."""
+        return self.held.holders(grams, self.layer, within=within)
