@@ -71,7 +71,7 @@ def slow(
 
 def counted(items: Sequence[Item], index: Index, **options: Any) -> pairs.Pairs:
     asked = Options(corpus="IDX", **options)
-    return pairs.count_pairs(items, open_backend(index), asked, Silent())
+    return pairs.count_pairs(items, pairs.checked(items, open_backend(index)), asked, Silent())
 
 
 @settings(deadline=None, max_examples=60)
@@ -216,10 +216,18 @@ def test_pairs_may_be_kept_by_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counted(items, index, pairs=1, pairs_similar=0.9).number.tolist() == [1]
 
 
-def test_what_cannot_be_counted_is_refused(tmp_path: Path) -> None:
+class Uncounted:
+    """A corpus without documents, which must not be asked for any count."""
+
+    name, tokenizer, index, count = "infini-gram", "spaces", "none", "occurrences"
+
+
+def test_what_cannot_be_counted_is_refused() -> None:
     index = index_texts(CORPUS, layers=("lower",))
     with pytest.raises(OptionError, match="rote evaluate --write"):
         rote.popularity([Item("1", "t", "a ", ("b",), 0)], corpus=index, n=1, pairs=1)
+    with pytest.raises(OptionError, match="infini-gram gives counts alone"):
+        rote.popularity([item("1", "a", "b")], corpus=Uncounted(), n=1, pairs=1)
     broken = Item("1", "t", "a ", ("b",), 0, meta={"asked": ["a"], "loglikelihoods": [-1.0]})
     with pytest.raises(InputError, match="log-likelihood"):
         rote.popularity([broken], corpus=index, n=1, pairs=1)

@@ -150,6 +150,7 @@ def run(call: Call) -> Findings:
     given = Scale.read(options.deciles) if options.deciles else None
     assert options.corpus is not None
     backend = open_backend(options.corpus, call.of(BackendOptions), call.reporter)
+    index = task_grams.checked(items, backend) if options.pairs is not None else None
     instances = score(
         [instance for item in items for instance in item.instances()],
         [item.task for item in items for _ in item.options],
@@ -163,8 +164,8 @@ def run(call: Call) -> Findings:
         instances.scale.write(options.save_deciles)
     scored = _scored(items, instances, correct, groups, options)
     made, added, said = tables.all_tables(scored), {}, list(tables.notes(scored))
-    if options.pairs is not None:
-        pairs = task_grams.count_pairs(items, backend, options, call.reporter)
+    if index is not None:
+        pairs = task_grams.count_pairs(items, index, options, call.reporter)
         made["pairs"] = list(task_grams.table(pairs, scored.bases, groups, options))
         made["items"] = [{**row, **own} for row, own in zip(made["items"], task_grams.rows(pairs))]
         added = task_grams.signed(options)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from rote.index.grams import Grams
 from rote.search.backends import Backend
 from rote.studies._items import Floats, Groups, Labels, mean_of, named
 from rote.studies._popularity.scores import Numbers, windows
+
+if TYPE_CHECKING:
+    from rote.search.backends.rote import RoteIndex
 
 ASKED, LIKELIHOODS = "asked", "loglikelihoods"
 SCORES = ("together", "given", "input", "output", "expected", "lift")
@@ -56,20 +59,27 @@ class Pairs:
     frequent: int
 
 
-def count_pairs(items: Sequence[Item], backend: Backend, options: Any, reporter: Reporter) -> Pairs:
-    """All that is known of the pairs of each item; `options` are those of the study."""
+def checked(items: Sequence[Item], backend: Backend) -> RoteIndex:
+    """The index that can count pairs; what has none is refused before anything is counted."""
     from rote.search.backends.rote import RoteIndex
 
     if not isinstance(backend, RoteIndex):
         raise OptionError(
             f"--pairs needs documents, and {backend.name} gives counts alone: name an index of rote"
         )
-    asked = [_asked(item) for item in items]
-    if not any(asked):
+    if not any(_asked(item) for item in items):
         raise OptionError(
             f"no item says what was asked and how likely the answers were ('{ASKED}', "
             f"'{LIKELIHOODS}'): --pairs needs the answers that `rote evaluate --write` writes"
         )
+    return backend
+
+
+def count_pairs(
+    items: Sequence[Item], backend: RoteIndex, options: Any, reporter: Reporter
+) -> Pairs:
+    """All that is known of the pairs of each item; `options` are those of the study."""
+    asked = [_asked(item) for item in items]
     texts = [text for one in asked for text in (one[:2] if one else ("", ""))]
     layer = backend.tokenize(texts, reporter)
     text, gram, grams = windows(layer, options.pairs)
