@@ -24,7 +24,7 @@ WITH_LEVEL = [n for n, c in commands().items() if any(p.name == "interval" for p
 WITHIN = {
     "evaluate": (),
     "popularity": ("groups", "accuracy"),
-    "memorization": ("prediction", "halves", "membership", "overlap", "frequency"),
+    "memorization": ("prediction", "halves", "membership", "overlap", "topic", "frequency"),
     "style-memorization": ("frequency",),
     "perturb": ("answers", "judge"),
     "correlate": ("correlations",),
