@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from rote.corpus import open_corpus
 from tests.cli.calls import HUMAN, NAMES, World
 from tests.golden.shell import Sections, drawn, forms, remarks, written
@@ -168,10 +171,16 @@ def evaluate(world: World) -> Sections:
     }
 
 
+@cache
+def _more(path: Path, _where: Path) -> World:
+    """The same with more items, once for each world, wherever its name leads."""
+    (path / "more").mkdir()
+    return World(path / "more", times=6)
+
+
 def popularity(world: World) -> Sections:
     asked = ("popularity", world.items, world.after, "--corpus", world.index, "-n", "2", "-q")
-    (world.path / "more").mkdir()
-    more = World(world.path / "more", times=6)
+    more = _more(world.path, world.path.absolute())
     answers = ("evaluate", more.items, more.words, "--model", more.model, "-q")
     written(*answers, to="--write", path="answered.jsonl")
     pairs = ("popularity", "answered.jsonl", "--corpus", more.index, "-n", "1", "--pairs", "1")
@@ -183,8 +192,7 @@ def popularity(world: World) -> Sections:
 
 
 def memorization(world: World) -> Sections:
-    (world.path / "more").mkdir()
-    more = World(world.path / "more", times=6)
+    more = _more(world.path, world.path.absolute())
     asked = ("memorization", more.items, "--model", more.model, "--correct", "acc", "-q")
     words = ("memorization", more.words, "--model", more.model, "--neighbours", "wordnet", "-q")
     sliding = ("--extraction", "0.5", "--prefix", "2", "--suffix", "2", "--stride", "2")

@@ -266,7 +266,7 @@ STATES: Mapping[State, tuple[str, str]] = {
     "undefined": ("–", "undefined"),
     "circular": ("↻", "circular: occurs in what it is held against"),
 }
-"""The mark of a state and what it means; the first four are in every key."""
+"""The mark of a state and what it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,10 +308,9 @@ class Matrix:
 
     @property
     def key(self) -> list[tuple[str, str, str]]:
-        """State, mark and meaning of what occurs, and of the four that every reader looks for."""
+        """State, mark and meaning of what occurs."""
         there = {one.state for row in self.cells.values() for one in row.values()}
-        first = list(STATES)[:4]
-        return [(s, *STATES[s]) for s in STATES if s in first or s in there]
+        return [(state, *STATES[state]) for state in STATES if state in there]
 
     @property
     def sheet(self) -> Sheet:
