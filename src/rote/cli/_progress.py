@@ -55,6 +55,9 @@ class TerminalReporter:
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
+        if not self._console.is_terminal:
+            yield _logged(title, total, unit, self.say)
+            return
         from rich import progress
 
         columns: list[Any] = [
@@ -67,9 +70,6 @@ class TerminalReporter:
             progress.TimeRemainingColumn(),
             *_compiling(),
         ]
-        if not self._console.is_terminal:
-            yield _logged(title, total, unit, self.say)
-            return
         # Bars go away when the work is done: what stays on the screen is the answer.
         with progress.Progress(*columns, console=self._console, transient=True) as bars:
             task = bars.add_task(title, total=total)
