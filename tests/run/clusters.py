@@ -118,7 +118,7 @@ MAKERS = [annotated, built, limited]
 """Those that go on where they were."""
 BEGUN: dict[Make, str] = {
     annotated: "s/0*.npz.zst",
-    built: "s/segments/*/origin",
+    built: "s/segments/*[0-9a-f]/origin",
     limited: ".s.*/*.jsonl",
 }
-"""What is there while the folder `s` is made and not yet whole."""
+"""What is there for good while the folder `s` is made and not yet whole (no half segments)."""
