@@ -60,8 +60,13 @@ check-rest: setup
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
-docs: setup
+# The generated pages, then the site: made in build/docs, built and checked in build/site.
+docs: $(DEMO)
+	$(PIP) -e '.[docs]'
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/build_site.py build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "The site is in build/site; with its search: $(BIN)/python -m http.server -d build/site"
 
 bench: setup
 	$(PIP) --no-deps tokengrams==0.3.3 pydivsufsort==0.0.20

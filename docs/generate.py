@@ -1,8 +1,8 @@
 """Write the generated pages, or with --check say whether they are up to date.
 
 `docs/cli.md` holds the help of every command, `src/rote/__init__.pyi` the types of every function.
-The check also fails for a measure without a page, a study that no guide shows, and a link that
-leads nowhere.
+The check also fails for a measure without a page, a study that no guide shows, a page that the
+site's menu lacks, and a link that leads nowhere.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rote.core import plugins
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 REFERENCE = DOCS / "cli.md"
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 STUB = ROOT / "src" / "rote" / "__init__.pyi"
 
 
@@ -86,11 +87,27 @@ def problems() -> list[str]:
         found += [
             f"no guide shows `{call}`" for call in (f"rote {name} ", python) if call not in guides
         ]
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        if f" {page.relative_to(DOCS).as_posix()}\n" not in menu:
+            found.append(f"{page.relative_to(ROOT)} is not in the menu of mkdocs.yml")
     for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
-            if not (page.parent / target).exists():
+        for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+            meant = page.parent / target if target else page
+            if not meant.exists():
                 found.append(f"{page.relative_to(ROOT)} links to {target}, which is not there")
+            elif anchor and anchor not in anchors(meant):
+                found.append(
+                    f"{page.relative_to(ROOT)} links to {target}#{anchor}: no such heading"
+                )
     return found
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def generated() -> dict[Path, str]:

@@ -39,7 +39,7 @@ _KEPT = 4_000_000
 class BackOff:
     """The language model of one sorted layer of an index.
 
-    `scale` and `power` were chosen on held-out novels (docs/index.md); `longest` is the longest
+    `scale` and `power` were chosen on held-out novels (docs/indexes.md); `longest` is the longest
     context that is looked at: a longer one would hardly change the mixture.
     """
 

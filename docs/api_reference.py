@@ -1,0 +1,104 @@
+"""The API reference: what the functions say of themselves, as pages of the site.
+
+Functions are made from records when they are asked for, so their pages are made from the same
+records; classes are left to mkdocstrings, which reads their docstrings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import rote
+from rote.core.registry import find, module_of, names, room_of
+from rote.studies._driver import default_of, kinds
+from rote.studies._functions import keywords
+
+ROOMS = {"measure": "Measures", "studies": "Studies"}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Each page of the reference: where it goes, and its Markdown."""
+    yield "api/index.md", _overview()
+    for room, title in ROOMS.items():
+        own = [name for name in names() if room_of(name) == room]
+        yield f"api/{title.lower()}.md", f"# {title}\n\n" + "\n".join(map(_function, own))
+    yield "api/shared.md", _shared()
+    yield "api/objects.md", _objects()
+
+
+def _overview() -> str:
+    """All functions in a line each, under what the package says of itself."""
+    _, example, prose = (inspect.getdoc(rote) or "").split("\n\n", 2)
+    parts = ["# Python", "```python\n" + inspect.cleandoc(example) + "\n```", prose]
+    for room, title in ROOMS.items():
+        rows = ["| function | what |", "|---|---|"]
+        for name in (name for name in names() if room_of(name) == room):
+            python = _python(name)
+            first = _cell(_documented(name)[0])
+            rows.append(f"| [`rote.{python}`]({title.lower()}.md#{python}) | {first} |")
+        parts += [f"## {title}", "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _function(name: str) -> str:
+    """One function: its docstring, its own keywords, and which it shares with others."""
+    record, (first, rest) = find(name), _documented(name)
+    shared = [kind for kind in kinds(record) if kind in _shared_kinds()]
+    own = [kind for kind in kinds(record) if kind not in shared]
+    parts = [f"## rote.{_python(name)} {{ #{_python(name)} }}", f"**{first}**", rest]
+    parts.append(_table(own, getattr(record, "without", ())))
+    if shared:
+        links = [f"[{_title(k)}](shared.md#{_title(k).lower().replace(' ', '-')})" for k in shared]
+        parts.append("Shared keywords: " + ", ".join(links) + ".")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _shared() -> str:
+    parts = ["# Shared keywords", "Keywords that several functions take."]
+    for kind in _shared_kinds():
+        parts += [f"## {_title(kind)}", inspect.getdoc(kind) or "", _table([kind])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _shared_kinds() -> list[type]:
+    """Options that more than one function takes, the most usual ones first."""
+    every = [kind for name in names() for kind in kinds(find(name))]
+    several = {kind for kind in every if every.count(kind) > 1}
+    return sorted(several, key=lambda kind: (-every.count(kind), kind.__name__))
+
+
+def _objects() -> str:
+    parts = ["# Results, corpora, indexes"]
+    for room, own in rote._ROOMS.items():
+        parts += [f"::: {room}.{name}" for name in own]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(own: Sequence[type], without: Sequence[str] = ()) -> str:
+    rows = []
+    for field, hint in keywords(own, without):
+        told = _cell(field.metadata["help"])
+        rows.append(f"| `{field.name}` | `{hint}` | `{default_of(field)!r}` | {told} |")
+    return "\n".join(["| keyword | type | default | what |", "|---|---|---|---|", *rows])
+
+
+def _documented(name: str) -> tuple[str, str]:
+    """The first paragraph of a command's help, and the others."""
+    text = inspect.cleandoc((module_of(name).__doc__ or "").replace("\b\n", ""))
+    first, _, rest = text.partition("\n\n")
+    return first, rest
+
+
+def _title(kind: Any) -> str:
+    return str(kind.SECTION)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+
+
+def _python(name: str) -> str:
+    return name.replace("-", "_")

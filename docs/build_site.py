@@ -1,0 +1,96 @@
+"""Gather the pages of the site in one folder: python docs/build_site.py FOLDER
+
+A page is Markdown of docs/, a file of the project from elsewhere (the README is the home page), or
+made here: the API reference. `make docs` turns the folder into a site; see mkdocs.yml.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import api_reference
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "NOTICE": "notice.md",
+    "training/README.md": "training-models.md",
+    "training/open-model/README.md": "open-model.md",
+    "training/open-model/LICENSE.md": "open-model-licence.md",
+    "training/open-summarizer/README.md": "open-summarizer.md",
+}
+"""Files of the project that the site has, and what they are called there."""
+COPIED = {".css", ".png", ".svg"}
+LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
+COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
+MATH = re.compile(r"\$\$(.+?)\$\$|\$(?=\S)([^$\n]+?)(?<=\S)\$(?!\w)", re.DOTALL)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every page of the site: where it goes, and its Markdown."""
+    for path in sorted(DOCS.rglob("*.md")):
+        uri = path.relative_to(DOCS).as_posix()
+        yield uri, page(path.read_text(encoding="utf-8"), f"docs/{uri}", uri)
+    for place, uri in OUTSIDE.items():
+        text = (ROOT / place).read_text(encoding="utf-8")
+        if not place.endswith(".md"):
+            text = f"# Licences\n\n```text\n{text}```\n"
+        yield uri, page(text, place, uri)
+    yield from api_reference.pages()
+
+
+def page(text: str, place: str, uri: str) -> str:
+    """A file of the project as a page: its links as they are on the site, formulas as MathML,
+    without comments, which are for programs."""
+    parts = CODE.split(COMMENT.sub("", text))
+    parts[::2] = [MATH.sub(_formula, part) for part in parts[::2]]
+    # GitHub wants a bar escaped in the code of a table, mkdocs shows the escape.
+    parts[1::2] = [part.replace("\\|", "|") for part in parts[1::2]]
+    return LINK.sub(lambda found: _link(found, place, uri), "".join(parts))
+
+
+def _formula(found: re.Match[str]) -> str:
+    from latex2mathml.converter import convert
+
+    block = found[1] is not None
+    made = convert(found[1] if block else found[2], display="block" if block else "inline")
+    return f"<div>{made}</div>" if block else made
+
+
+def _link(found: re.Match[str], place: str, uri: str) -> str:
+    """A link within the site; one to code is a mere name."""
+    said, target, anchor = found[1], found[2], found[3] or ""
+    meant = os.path.normpath(os.path.join(os.path.dirname(place), target))
+    known = OUTSIDE.get(meant)
+    if meant.startswith("docs/") and not meant.endswith(".py"):
+        known = meant.removeprefix("docs/")
+    if known is None:
+        return said
+    return f"[{said}]({os.path.relpath(known, os.path.dirname(uri) or '.')}{anchor})"
+
+
+def gather(folder: Path) -> None:
+    """Write all pages, and what they show, into a folder that is emptied first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in DOCS.rglob("*"):
+        if path.suffix in COPIED:
+            copy = folder / path.relative_to(DOCS)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    for uri, text in pages():
+        path = folder / uri
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    gather(Path(sys.argv[1]))
