@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
-from rote.index.folders.manifest import read_manifest
 from rote.index.opening import open_index
-from rote.web.indexes import OpenIndex
-from rote.web.pages.trace import KINDS, Fragment, cited, fragment_paragraphs, judged
+from rote.measure._originality.text import Fragment, ground_of, judged
+from rote.web.pages.trace import KINDS, cited, fragment_paragraphs
 from rote.web.routes.trace import TraceAnswer
 from rote.web.store import uploads as texts
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
@@ -51,18 +50,67 @@ def pasted(app: TestClient, text: str, **given: Any) -> str:
 
 
 def test_a_pasted_text_has_a_page_that_can_be_sent(app: TestClient) -> None:
-    address = pasted(app, NEW, min_words="5")
-    assert "min_words=5" in address
+    address = pasted(app, NEW, min_words="8")
+    assert "min_words=8" in address
     for _ in range(2):
         page = app.get(address)
         assert page.status_code == 200
-        assert "1 of 2" in page.text
+        assert "1 match" in page.text
         assert "Purple lamps" in page.text
-    assert pasted(app, NEW) == pasted(app, NEW)
+    assert pasted(app, NEW) == pasted(app, NEW, min_words="5")
+
+
+SHORT_AND_LONG = (
+    "Seven sailors sang loudly again. Nobody heard. The quick fox jumped over nine lazy dogs."
+)
+
+
+def test_the_page_opens_on_the_longest_matches_from_five_words_on(app: TestClient) -> None:
+    page = app.get(pasted(app, SHORT_AND_LONG)).text
+    headings = re.findall(r"<h3>(\d+): (\d+) words, (\w+)</h3>", page)
+    assert [int(words) for _, words, _ in headings][:2] == [9, 6]
+    assert [int(number) for number, _, _ in headings] == list(range(1, len(headings) + 1))
+    assert re.search(r'aria-current="page">Longest matches', page)
+    assert ">9 words</a></dd>" in page
+    longer = app.get(pasted(app, SHORT_AND_LONG, min_words="8")).text
+    assert "6 words, verbatim" not in longer
+    assert re.search(r'name="min_words"[^>]*value="8"', longer)
+
+
+def test_sentences_are_divided_by_what_they_hold(app: TestClient) -> None:
+    """Each sentence counts once, so what holds both is no contradiction."""
+    both = "The quick fox jumped over nine purple lamps upstairs."
+    page = app.get(pasted(app, f"{NEW} {both} Yes.") + "&view=fragments").text
+    shown = dict(re.findall(r"<div><dt>([^<]*)</dt><dd>(\d+)</dd>", page))
+    assert shown == {
+        "something new, nothing to cite": "1",
+        "something new and something to cite": "1",
+        "something to cite, nothing new": "1",
+        "no fragment at all": "1",
+    }
+    assert "4 sentences" in page
+
+
+def test_what_is_said_of_a_fragment_is_what_is_marked(app: TestClient) -> None:
+    page = app.get(pasted(app, "Seven sailors sang loudly again. I saw them.") + "&view=fragments")
+    assert "pronouns as well" in page.text
+    held = app.post("/api/trace", json={"index": "made", "text": "I saw them."}).json()
+    assert [one["kind"] for one in held["fragments"]] == ["original"] * 2  # I saw, saw them
+
+
+def test_the_matches_are_saved_as_a_page_of_their_own(app: TestClient) -> None:
+    address = pasted(app, NEW, kinds="verbatim")
+    page = app.get(address).text
+    (whole,) = re.findall(r'<a href="([^"]*)" download>Save as a page', page)
+    saved = app.get(whole.replace("&amp;", "&"))
+    assert saved.headers["content-disposition"] == 'attachment; filename="trace.html"'
+    assert "Match 1: 9 words, verbatim" in saved.text
+    assert "quick fox jumped" in saved.text
+    assert 'http-equiv="Content-Security-Policy"' in saved.text
 
 
 def test_what_is_to_be_cited_leads_to_its_document(app: TestClient) -> None:
-    page = app.get(pasted(app, NEW)).text
+    page = app.get(pasted(app, NEW) + "&view=fragments").text
     assert "quick fox jumped over nine lazy dogs" in page
     address = re.findall(r'<p class="whose"><a href="(/document/[^"]*)"', page)[0]
     document = app.get(address.replace("&amp;", "&").partition("#")[0])
@@ -209,9 +257,8 @@ def test_fragments_are_those_of_a_plain_search(
     folder = tmp_path_factory.mktemp("twin") / "idx"
     found = [Document(f"d{i}", written(sentences)) for i, sentences in enumerate(corpus)]
     made_index(folder, found, layers=("lower",))
-    opened = OpenIndex(open_index(folder), read_manifest(folder))
     source = written(text)
-    fast = judged(opened, source, relax)
+    fast = judged(ground_of(open_index(folder)), source, relax)
     assert [len(s["text"].split()) - 1 for s in fast.sentences] == list(map(len, text))
     words = [word for sentence in text for word in (*sentence, ".")]
     slow = set(twin(corpus, text, relax))

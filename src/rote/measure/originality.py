@@ -221,24 +221,14 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.ground is None or rows.verdicts is None:
         return [WITHOUT]
-    own, held = rows.sums[take].sum(axis=0), rows.ground.index.items_held(options.layer)
-    sources = rows.ground.sources.count
-    said = []
-    if not held:
-        said.append(
-            "the ground truth is empty: every fragment is original; perplexity and BLEU are "
-            "undefined"
-        )
-    elif sources <= options.relax and options.variant == "exact":
-        said.append(
-            f"the ground truth has {sources} source{'s' * (sources != 1)}: whatever it holds needs "
-            "a citation, nothing is common property"
-        )
-    if held and rows.rule == "words":
-        said.append(
-            "the ground truth has no tags: word lists say which words no fragment begins or ends "
-            "with"
-        )
+    from rote.search.originality.generated import remarks
+
+    # Algorithm 1 knows no sources.
+    relax = options.relax if options.variant == "exact" else -1
+    said = remarks(rows.ground, rows.rule, relax, "the ground truth")
+    if not rows.ground.index.items_held(options.layer):
+        said[0] += "; perplexity and BLEU are undefined"
+    own = rows.sums[take].sum(axis=0)
     return [*said, *_undefined(own)]
 
 

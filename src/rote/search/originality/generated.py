@@ -20,7 +20,7 @@ from rote.index.counting.lookup import fixed
 from rote.index.grams import Grams
 from rote.index.places import places_in
 from rote.search.originality import fragment_kernels as kernels
-from rote.search.originality.edges import Edges
+from rote.search.originality.edges import Edges, Rule
 from rote.search.originality.reach import GroundTruth, Reach
 
 
@@ -114,6 +114,38 @@ def citations(
         for f, place in zip(whose, listed):
             found[f].append(place)
     return found
+
+
+def commons(edges: Edges, verdicts: Verdicts) -> Spans:
+    """The fragments that are common property and lie in no longer one that is."""
+    assert verdicts.reach is not None
+    starts, ends, most = list[int](), list[int](), 0
+    for start in np.flatnonzero(edges & (verdicts.reach.common > 1)).tolist():
+        end = start + int(verdicts.reach.common[start])
+        while end - start > 1 and not edges[end - 1]:
+            end -= 1
+        if end - start > 1 and end > most:
+            most = end
+            starts.append(start)
+            ends.append(end)
+    return Spans(np.array(starts, np.int64), np.array(ends, np.int64))
+
+
+def remarks(ground: GroundTruth, rule: Rule, relax: int, named: str) -> list[str]:
+    """What is to be known of a ground truth before its verdicts are read."""
+    sources, said = ground.sources.count, list[str]()
+    if not ground.index.items_held(ground.layer):
+        return [f"{named} is empty: every fragment is original"]
+    if sources <= relax:
+        said.append(
+            f"{named} has {sources} source{'s' * (sources != 1)}: whatever it holds needs a "
+            "citation, nothing is common property"
+        )
+    if rule == "words":
+        said.append(
+            f"{named} has no tags: word lists say which words no fragment begins or ends with"
+        )
+    return said
 
 
 def spans_of(ends: NDArray[np.int64]) -> Spans:

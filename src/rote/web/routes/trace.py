@@ -1,4 +1,5 @@
-"""Trace: a pasted text against an index: what is original, to be cited, common; and whence."""
+"""Trace: a pasted text against an index: its longest matches and whence they come; which of its
+sentences hold something original, something to be cited."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from pydantic import BaseModel, Field
 from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
+from rote.measure._originality.text import Judged, ground_of, judged
+from rote.report.texts.trace import page as saved_page
 from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
 from rote.search.trace.trace import Trace, trace
 from rote.web.api import About, answered
@@ -21,18 +24,22 @@ from rote.web.forms import options as forms
 from rote.web.indexes import OpenIndex
 from rote.web.pages import trace as views
 from rote.web.pages.render import link, page
-from rote.web.pages.trace import Judged, judged
 from rote.web.state import bounded, index_of, state
 from rote.web.store.uploads import LONGEST_TEXT, keep_text, kept_text
 
 router = APIRouter(tags=["trace"])
 _MOST_RELAXED = 1_000
 _FIELDS = ("min_words", "min_bits", "gap", "seed_words", "seed_count", "sort", "limit", "places")
-_OFFERED = forms.fields_of(TraceOptions, _FIELDS)
-_USUAL = TraceOptions()
+_START = {"min_words": 5, "min_bits": 0.0}
+"""Where a page begins: somebody looks at one text, so short matches can be told apart by eye."""
+_USUAL = TraceOptions(**_START)  # type: ignore[arg-type]
+_OFFERED = [
+    replace(one, default=forms.written(getattr(_USUAL, one.name)))
+    for one in forms.fields_of(TraceOptions, _FIELDS)
+]
 _MOST = {"limit": 1_000, "places": 50, "gap": 50, "context": 1_000}
 """What one request may ask for, where the command line has no limit."""
-View = Literal["fragments", "matches"]
+View = Literal["matches", "fragments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ async def trace_page(
     request: Request,
     identity: str,
     index: str = "",
-    view: View = "fragments",
+    view: View = "matches",
     relax: Annotated[int, Query(ge=1, le=_MOST_RELAXED)] = 1,
 ) -> Response:
     key = index or next(iter(state(request).workspace.indexes), "")
@@ -117,34 +124,48 @@ async def trace_page(
         text, opened = kept_text(state(request).workspace.store, identity), index_of(request, key)
         possible, lacking = _possible(opened, options)
         held = _held(request, opened, text, possible, relax)
-        found: dict[str, Any] = {
-            "summary": views.summary(held.judged, held.traced),
-            "notes": [*lacking, *held.traced.notes, *(held.judged.notes if held.judged else [])],
-            "why": held.why,
-            "text": text,
-            "words": held.traced.texts[0].words,
-        }
-        if view == "matches":
-            return found | {"matches": views.matches(held.traced, key)}
-        if held.judged is not None:
-            fragments = held.judged.fragments
-            found |= {
-                "paragraphs": views.fragment_paragraphs(text, fragments),
-                "citations": views.citations(text, fragments, key),
-                "owed": len(views.cited(fragments)),
-                "sentences": held.judged.sentences,
-                "sources": held.judged.sources,
+        found: dict[str, Any] = {"why": held.why, "text": text}
+        if view == "matches" or held.judged is None:
+            return found | {
+                "summary": views.summary(held.judged, held.traced),
+                "notes": [*lacking, *held.traced.notes],
+                "matches": views.matches(held.traced, key),
             }
-        return found
+        fragments = held.judged.fragments
+        return found | {
+            "notes": held.judged.notes,
+            "paragraphs": views.fragment_paragraphs(text, fragments),
+            "citations": views.citations(text, fragments, key),
+            **views.verdicts(held.judged),
+        }
 
     shown = await bounded(request, work)
     asked = {n: v for n, v in request.query_params.items() if n not in ("view", "kinds", "index")}
-    api = link(f"/api/trace/{identity}", index=key, kinds=",".join(options.kinds), **asked)
+    asked |= {"index": key, "kinds": ",".join(options.kinds)}
+    shown["api"] = link(f"/api/trace/{identity}", **asked)
+    shown["whole"] = link(f"/trace/{identity}/page", **asked)
     return page(
         request, "trace_text.html", key=key, view=view, relax=relax, identity=identity,
         kinds=options.kinds or KINDS, fields=forms.filled(_OFFERED, request.query_params),
-        all_kinds=KINDS, api=api, **shown,
+        all_kinds=KINDS, **shown,
     )  # fmt: skip
+
+
+@router.get("/trace/{identity}/page", include_in_schema=False)
+async def trace_saved(request: Request, identity: str, index: str) -> Response:
+    """The matches as one page for itself, as `rote trace -o page.html` writes it."""
+    options = _options(request.query_params)
+
+    def work() -> str:
+        text, opened = kept_text(state(request).workspace.store, identity), index_of(request, index)
+        possible, _ = _possible(opened, options)
+        return saved_page(_traced(request, opened, text, possible), f"A text against {index}")
+
+    return Response(
+        (await bounded(request, work)).encode("utf-8", "replace"),
+        media_type="text/html; charset=utf-8",
+        headers={"Content-Disposition": 'attachment; filename="trace.html"'},
+    )
 
 
 @router.post(
@@ -196,16 +217,22 @@ def _form(request: Request, index: str, given: Mapping[str, Any], problem: str =
 
 def _settings(given: Mapping[str, str], kinds: list[str]) -> dict[str, Any]:
     """What differs from the defaults, checked, as an address carries it."""
-    chosen = forms.read(TraceOptions, given, _FIELDS)
-    _checked(TraceOptions(**chosen, kinds=tuple(kinds)))
-    named = {name: forms.written(value) for name, value in chosen.items()}
+    _checked(TraceOptions(**_chosen(given), kinds=tuple(kinds)))
+    written = {one: given.get(one.name, one.default).strip() for one in _OFFERED}
+    named = {one.name: text for one, text in written.items() if text != one.default}
     return named | ({"kinds": ",".join(kinds)} if set(kinds) not in ({*KINDS}, set()) else {})
 
 
 def _options(given: Any) -> TraceOptions:
     # A form names each kind by itself, an address all of them at once.
     kinds = tuple(part for part in ",".join(given.getlist("kinds")).split(",") if part)
-    return _checked(TraceOptions(**forms.read(TraceOptions, given, _FIELDS), kinds=kinds))
+    return _checked(TraceOptions(**_chosen(given), kinds=kinds))
+
+
+def _chosen(given: Mapping[str, str]) -> dict[str, Any]:
+    """What was given, or where the app begins."""
+    usual = {name: forms.written(value) for name, value in _START.items()}
+    return forms.read(TraceOptions, {**usual, **dict(given)}, _FIELDS)
 
 
 def _possible(opened: OpenIndex, options: TraceOptions) -> tuple[TraceOptions, list[str]]:
@@ -228,19 +255,28 @@ def _checked(options: TraceOptions) -> TraceOptions:
 def _held(
     request: Request, opened: OpenIndex, text: str, options: TraceOptions, relax: int
 ) -> Held:
-    """The same again is remembered, as long as the index has not grown."""
-    generation = (opened.manifest.fingerprint, opened.manifest.generation)
-    asked = ("trace", str(opened.index.path), generation, text, options, relax)
-    return state(request).recent.get(asked, lambda: _hold(opened, text, options, relax))
-
-
-def _hold(opened: OpenIndex, text: str, options: TraceOptions, relax: int) -> Held:
-    traced = trace(opened.index, open_corpus([Document("text", text)]), options)
+    """What is asked again is remembered, as long as the index has not grown."""
+    traced = _traced(request, opened, text, options)
     try:
-        return Held(traced, judged(opened, text, relax), "")
+        ground = opened.once("ground", lambda: ground_of(opened.index))
     except OptionError as error:
         # Without the layer that sentences are judged by, matches are still worth showing.
         return Held(traced, None, str(error))
+    asked = ("judged", *_asked(opened), text, relax)
+    found = state(request).recent.get(asked, lambda: judged(ground, text, relax))
+    return Held(traced, found, "")
+
+
+def _traced(request: Request, opened: OpenIndex, text: str, options: TraceOptions) -> Trace:
+    def made() -> Trace:
+        return trace(opened.index, open_corpus([Document("text", text)]), options)
+
+    return state(request).recent.get(("trace", *_asked(opened), text, options), made)
+
+
+def _asked(opened: OpenIndex) -> tuple[str, str, int]:
+    """The index, and the state that it is in."""
+    return str(opened.index.path), opened.manifest.fingerprint, opened.manifest.generation
 
 
 def _answer(held: Held, relax: int) -> dict[str, Any]:
