@@ -129,40 +129,53 @@ class TestPage:
 
 
 class TestUploads:
-    def test_an_upload_is_listed_and_can_be_chosen(
+    def test_only_what_was_uploaded_is_chosen_and_its_fields_are_guessed_anew(
         self, client: TestClient, opened: Workspace
     ) -> None:
-        record = json.dumps({"id": "1", "text": "Some words here."}).encode()
+        records = [
+            {"id": str(n), "text": f"Some words here, {n}.", "model": name, "task": "story"}
+            for n, name in enumerate(("gpt", "Human"))
+        ]
+        lines = "".join(json.dumps(record) + "\n" for record in records).encode()
         response = client.post(
             "/uploads",
-            files=[("upload", ("new texts.jsonl", record)), ("upload", ("b.txt", b"Plain."))],
-            data={"file": "texts.jsonl", "measure": "lexical", "seed": "4"},
+            files={"upload": ("new texts.jsonl", lines)},
+            data={
+                "file": "texts.jsonl",
+                "measure": "lexical",
+                "seed": "4",
+                "by": "source",
+                "reference": "human",
+            },
         )
-        chosen = CompareForm.read(parse_qsl(urlsplit(response.headers["location"]).query))
-        assert [key.split("~")[0] for key in chosen.files] == [
-            "texts.jsonl",
-            "new-texts.jsonl",
-            "b.txt",
-        ]
-        assert chosen.settings == {"seed": 4}
+        place = response.headers["location"]
+        chosen = CompareForm.read(parse_qsl(urlsplit(place).query))
+        assert [key.split("~")[0] for key in chosen.files] == ["new-texts.jsonl"]
+        assert chosen.settings == {"by": ("model",), "reference": "Human", "seed": 4}
         assert chosen.measures == ("lexical",)
-        assert "new-texts.jsonl" in client.get("/compare").text
-        again = client.post("/api/uploads", files={"upload": ("new texts.jsonl", record)}).json()
-        assert again["files"] == [chosen.files[1]]
-        assert len(opened.all_files()) == 3
+        page = client.get(place).text
+        assert page.count('name="file"') == 2
+        assert "The first 2 texts of" in page
+        assert "Some words here, 1." in page
+        again = client.post("/api/uploads", files={"upload": ("new texts.jsonl", lines)}).json()
+        assert again["files"] == list(chosen.files)
+        two = [("upload", ("a.txt", b"Plain.")), ("upload", ("b.txt", b"Also plain."))]
+        both = client.post("/uploads", files=two, data={"file": "texts.jsonl", "by": "source"})
+        chosen = CompareForm.read(parse_qsl(urlsplit(both.headers["location"]).query))
+        assert [key.split("~")[0] for key in chosen.files] == ["a.txt", "b.txt"]
+        assert chosen.settings == {}
+        assert len(opened.all_files()) == 4
 
-    def test_a_file_that_cannot_be_read_is_not_kept(
+    def test_a_file_that_holds_nothing_is_not_kept(
         self, client: TestClient, opened: Workspace
     ) -> None:
-        for name, content, said in (
-            ("bad.jsonl", b'{"text": "a"}\n{oops\n', "bad.jsonl, line 2"),
-            ("x.exe", b"MZ", "unknown suffix"),
-            ("empty.jsonl", b"", "empty.jsonl"),
-        ):
-            response = client.post("/uploads", files={"upload": (name, content)})
-            assert response.status_code == 400
-            assert said in response.text
-            assert str(opened.store) not in response.text
+        response = client.post("/uploads", files={"upload": ("empty.jsonl", b"")})
+        assert response.status_code == 400
+        assert "empty.jsonl: the file is empty" in response.text
+        bad = client.post("/api/uploads", files={"upload": ("bad.jsonl", b"{oops\n")})
+        assert bad.status_code == 400
+        assert "bad.jsonl, line 1" in bad.json()["error"]["message"]
+        assert str(opened.store) not in bad.text
         assert list(opened.all_files()) == ["texts.jsonl"]
         assert not list((opened.store / "uploads").glob("**/*.*l"))
 

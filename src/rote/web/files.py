@@ -1,29 +1,32 @@
-"""A first look at a file of texts: what its records hold, and how it begins."""
+"""A first look at a file of texts: what its records hold, how it begins, and how it is read."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rote.core.document import Document
-from rote.core.errors import RoteError
+from rote.core.errors import InputError, RoteError
 
 if TYPE_CHECKING:
-    from rote.corpus import Batch
+    from rote.corpus import Batch, ReadOptions
 
 
 from hashlib import blake2b
 
 _LOOKED_AT, _CHARACTERS = 2_000, 5_000_000
 """Records, or characters of them, that are looked at."""
+ALL = 10**12
 _FEW = 12
-_SHOWN = 3
-_LONG = 400
+_SHOWN = 10
+_LONG, _SHORT = 400, 60
+_PROBLEMS = 20
 _WHOLE = 64 * 2**20
 """Bytes up to which a file is known by its content; beyond, by name, size and time."""
 
@@ -32,38 +35,84 @@ _WHOLE = 64 * 2**20
 class Glimpse:
     """Of the first records alone: a large file is not read for this."""
 
-    texts: tuple[tuple[str, str], ...] = ()
-    """Ids and beginnings of the first texts."""
+    records: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = ()
+    """Ids, beginnings and other fields of the first texts."""
     fields: tuple[str, ...] = ()
     values: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The values of fields that tell sources apart: those with few of them."""
     problem: str = ""
+    seen: int = 0
+    """Texts that were looked at."""
+    skipped: tuple[str, ...] = ()
+    """What is wrong with the first records that were left out."""
+    left_out: int = 0
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """Ids and beginnings of the first texts."""
+        return [(id, text) for id, text, _ in self.records]
 
     def of(self, field: str) -> tuple[str, ...]:
         return dict(self.values).get(field, ())
 
 
-def glimpse(path: Path) -> Glimpse:
-    """A file that cannot be read has a problem, and the page can still be shown."""
+def glimpse(path: Path, read: ReadOptions | None = None, most: int = _LOOKED_AT) -> Glimpse:
+    """A file that cannot be read has a problem, and the page can still be shown.
+
+    At most so many of its texts are looked at.
+    """
     try:
-        return _look(path, fingerprint(path))
+        return _look(path, fingerprint(path), read, most)
     except (RoteError, OSError) as error:
-        return Glimpse(problem=str(error))
+        return Glimpse(problem=in_words(error, path))
 
 
-def documents(path: Path) -> Iterator[Document]:
-    """The texts of a file, a folder, an annotated store, or a bundled example."""
-    return (document for batch in batches(path) for document in batch.documents)
+def fields_of(path: Path, read: ReadOptions) -> list[str]:
+    """The fields of the first records as the file has them, whichever of them holds the text."""
+    from dataclasses import replace
+
+    from rote.corpus import open_corpus
+
+    found: dict[str, None] = {}
+    try:
+        # One is named, so that none is guessed.
+        shards = open_corpus([path], replace(read, text_field="text", id_field=None)).shards()
+        for shard in islice(shards, 1):
+            for _, record in islice(shard.records(), _LOOKED_AT):
+                found |= dict.fromkeys(map(str, record)) if isinstance(record, dict) else {}
+    except (RoteError, OSError):
+        return []  # a glimpse of the file says what is wrong
+    return list(found)
 
 
-def batches(path: Path) -> Iterator[Batch]:
-    """The same, with the file that they occur in: an id is unique within its file only."""
+_FLAGS = {
+    "--on-error skip": "Skip bad records",
+    "--text-field": "Field with the text",
+    "--id-field": "Field with the id",
+    "--format": "Format",
+    "--encoding": "Encoding",
+    "--plain": "Plain text: one text per",
+}
+
+
+def in_words(error: object, path: Path | None = None) -> str:
+    """What is wrong, by the names that the form of reading has for the shell's flags; the file is
+    called by its name alone."""
+    told = str(error)
+    if path is not None:
+        told = told.replace(str(path), path.name)
+    return re.sub("|".join(_FLAGS), lambda found: f"“{_FLAGS[found[0]]}”", told)
+
+
+def batches(path: Path, read: ReadOptions | None = None) -> Iterator[Batch]:
+    """The texts of a file, a folder, an annotated store, or a bundled example, with the file that
+    they occur in: an id is unique within its file only."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import open_corpus
 
     if is_store(path):
         return (batch for batch, _ in open_store(path).pieces())
-    return (shard.read() for shard in open_corpus([path]).shards())
+    return (shard.read() for shard in open_corpus([path], read).shards())
 
 
 def file_name(file: str, given: Mapping[str, Path | str]) -> str:
@@ -78,22 +127,44 @@ def file_name(file: str, given: Mapping[str, Path | str]) -> str:
 
 
 @lru_cache(maxsize=256)
-def _look(path: Path, version: str) -> Glimpse:
+def _look(path: Path, version: str, read: ReadOptions | None, most: int) -> Glimpse:
+    from rote.corpus import DuplicateIds, Problems
+
     found: dict[str, dict[str, None]] = {}
-    first: list[tuple[str, str]] = []
-    left = _CHARACTERS
-    for document in islice(documents(path), _LOOKED_AT):
-        left -= len(document.text)
-        if len(first) < _SHOWN:
-            first.append((document.id, " ".join(document.text[:_LONG].split())))
-        for name, value in document.meta.items():
-            seen = found.setdefault(name, {})
-            if len(seen) <= _FEW and isinstance(value, (str, int, float)):
-                seen[str(value)] = None
-        if left < 0:
+    first: list[tuple[str, str, tuple[tuple[str, str], ...]]] = []
+    problems, ids = Problems(), DuplicateIds(read.on_error if read else "stop")
+    seen, left = 0, _CHARACTERS
+    for batch in batches(path, read):
+        checked = ids.check(batch)
+        problems.add(checked.problems)
+        for document in islice(checked.documents, most - seen):
+            seen += 1
+            left -= len(document.text)
+            if len(first) < _SHOWN:
+                first.append((document.id, _line(document.text, _LONG), _others(document)))
+            for name, value in document.meta.items():
+                held = found.setdefault(name, {})
+                if len(held) <= _FEW and isinstance(value, (str, int, float)):
+                    held[str(value)] = None
+            if left < 0 and most <= _LOOKED_AT:
+                break
+        if seen >= most or (left < 0 and most <= _LOOKED_AT):
             break
+    if not seen:
+        raise InputError("the file holds no text that can be read", file=path.name)
     few = tuple((n, tuple(v)) for n, v in found.items() if 1 < len(v) <= _FEW)
-    return Glimpse(tuple(first), tuple(found), few)
+    told = tuple(in_words(one, path) for one in list(problems)[:_PROBLEMS])
+    return Glimpse(tuple(first), tuple(found), few, "", seen, told, len(problems))
+
+
+def _others(document: Document) -> tuple[tuple[str, str], ...]:
+    return tuple((n, _line(v, _SHORT)) for n, v in document.meta.items() if v is not None)
+
+
+def _line(value: Any, most: int) -> str:
+    """The beginning of it, on one line."""
+    line = " ".join(str(value)[: 2 * most].split())
+    return line if len(line) <= most else line[:most] + "…"
 
 
 def fingerprint(path: Path) -> str:

@@ -26,8 +26,10 @@ from rote.web.workspace import Workspace, keys_of
 SHARED = ("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within")
 """The settings that the form offers, in its order."""
 USUAL = (*dict.fromkeys(name for name, _ in panel()), "templates")
-_REFERENCES = ("human", "plain", "reference", "original", "kjv")
+_REFERENCES = ("human", "humans", "plain", "reference", "original", "gold", "kjv")
 """Names of sources that others are usually compared with."""
+_SOURCES = ("source", "model", "generator", "system", "writer", "author")
+"""Fields that usually say who wrote a text."""
 _PER_TEXT = 512 * 2**20
 """Bytes of input up to which every text has its values kept."""
 CORPUS, TRAIN = "needs a corpus", "needs training texts"
@@ -180,11 +182,16 @@ def _metric(name: str) -> Metric:
     return found
 
 
-def guessed(files: Sequence[str], opened: Workspace) -> dict[str, Any]:
-    """Settings for files of which nobody said anything: sources by field, if they have one."""
+def guessed(files: Sequence[str], opened: Workspace, by: str = "") -> dict[str, Any]:
+    """Settings for files of which nobody said anything, or only which field tells their sources
+    apart: a usual one, if all of them have it, and a usual reference among its values."""
     looks = [glimpse(opened.file(key)) for key in files]
-    if not looks or not all("source" in look.fields for look in looks):
+    shared = [n for n in _SOURCES if looks and all(n in look.fields for look in looks)]
+    # Any field may be called source; of another, few values tell that it names sources.
+    likely = (n for n in shared if n == "source" or any(look.of(n) for look in looks))
+    field = by or next(likely, "")
+    if not field:
         return {}
-    sources = {value for look in looks for value in look.of("source")}
-    reference = next((name for name in _REFERENCES if name in sources), None)
-    return {"by": ("source",)} | ({"reference": reference} if reference else {})
+    sources = {value.lower(): value for look in looks for value in look.of(field)}
+    reference = next((sources[name] for name in _REFERENCES if name in sources), None)
+    return {"by": (field,)} | ({"reference": reference} if reference else {})

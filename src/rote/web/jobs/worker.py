@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core.errors import RoteError
 from rote.core.progress import Advance, Reporter
+from rote.web.files import in_words
 from rote.web.store.database import full_disk
 from rote.web.workspace import Workspace
 
@@ -64,7 +65,7 @@ class PipeReporter:
         self._tell({"progress": progress(title, total or done, total, unit, self._clock() - begun)})
 
     def say(self, line: str) -> None:
-        self._tell({"say": line})
+        self._tell({"say": in_words(line)})
 
 
 def progress(
@@ -114,7 +115,7 @@ def main() -> None:
         )
         tell({"result": address})
     except RoteError as error:
-        tell({"error": str(error)})
+        tell({"error": in_words(error)})
     except MemoryError:
         tell({"error": "there is not enough memory: take a sample of the texts, or fewer measures"})
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +17,16 @@ from rote.core import plugins
 from rote.core.errors import OptionError, RoteError
 from rote.measure import Settings
 from rote.web.errors import status_of
-from rote.web.files import glimpse
+from rote.web.files import ALL, glimpse
 from rote.web.forms import options as forms
 from rote.web.forms.compare import SHARED, USUAL, CompareForm, guessed, needs, offered
 from rote.web.forms.options import pairs_of
+from rote.web.forms.reading import Reading
 from rote.web.jobs.queue import job_response
 from rote.web.pages.render import page
 from rote.web.state import state
 from rote.web.store import uploads
+from rote.web.workspace import Workspace
 
 router = APIRouter()
 _MOST_FILES = 100
@@ -37,7 +40,8 @@ _LABELS = {
 
 
 @router.get("/compare", include_in_schema=False)
-def compare_page(request: Request, tidy: bool = False) -> Response:
+def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Response:
+    """`new`: the files were uploaded just now, and are looked at."""
     opened = state(request).workspace
     query = request.query_params
     if not query:
@@ -50,7 +54,9 @@ def compare_page(request: Request, tidy: bool = False) -> Response:
         settings = {**guessed(comparison.files, opened), **comparison.settings}
         comparison = replace(comparison, settings=settings)
     # A form sends every field; the address that is passed on holds what differs.
-    return RedirectResponse(comparison.address, 303) if tidy else _form(request, comparison)
+    return (
+        RedirectResponse(comparison.address, 303) if tidy else _form(request, comparison, new=new)
+    )
 
 
 @router.post("/compare", include_in_schema=False)
@@ -62,7 +68,7 @@ async def start_page(request: Request) -> Response:
 
 @router.post("/uploads", include_in_schema=False)
 async def upload_page(request: Request) -> Response:
-    """Keep the files and show the form again with them chosen."""
+    """Keep the files and show the form again with them alone chosen."""
     async with request.form(max_files=_MOST_FILES) as form:
         return await run_in_threadpool(_taken, request, form, start=False)
 
@@ -75,14 +81,23 @@ async def remove_page(request: Request) -> Response:
 
 
 def _taken(request: Request, form: FormData, *, start: bool) -> Response:
-    """Keep what was uploaded; then start the work, or show the form with the new files chosen."""
+    """Keep what was uploaded; then start the work, or show the form with the new files chosen and
+    what can be guessed from them; or the first of them that somebody has to say more about."""
     pairs, comparison = pairs_of(form), CompareForm(())
+    opened = state(request).workspace
     # An empty file field sends a file without a name.
     sent = (one for one in form.getlist("upload") if isinstance(one, Uploaded) and one.filename)
     try:
         comparison = comparison if start else CompareForm.read(pairs)
-        pairs += [("file", _keep_one(request, one)) for one in sent]
-        comparison = CompareForm.read(pairs)
+        new = [_keep_one(request, one, unread=True) for one in sent]
+        for key in new:
+            if glimpse(opened.file(key), most=ALL).problem:
+                return RedirectResponse(Reading().address(key), 303)
+        if new and not start:
+            return RedirectResponse(
+                _chosen(comparison, new, opened).address + "&new=true#files", 303
+            )
+        comparison = CompareForm.read([*pairs, *(("file", key) for key in new)])
         if not start:
             return RedirectResponse(comparison.address + "#files", 303)
         again = ("again", "yes") in pairs
@@ -91,13 +106,25 @@ def _taken(request: Request, form: FormData, *, start: bool) -> Response:
         return _form(request, comparison, str(error), status_of(error))
 
 
-def _keep_one(request: Request, one: Uploaded) -> str:
+def _chosen(comparison: CompareForm, new: Sequence[str], opened: Workspace) -> CompareForm:
+    """These files alone; what was said of the fields of others does not hold for them."""
+    kept = {n: v for n, v in comparison.settings.items() if n not in ("by", "reference", "within")}
+    return replace(comparison, files=tuple(new), settings={**guessed(new, opened), **kept})
+
+
+def _keep_one(request: Request, one: Uploaded, *, unread: bool = False) -> str:
     opened = state(request).workspace
-    return uploads.keep(opened.store, one.filename or "", one.file, opened.upload_limit)
+    name, limit = one.filename or "", opened.upload_limit
+    return uploads.keep(opened.store, name, one.file, limit, unread=unread)
 
 
 def _form(
-    request: Request, comparison: CompareForm, problem: str = "", status: int = 200
+    request: Request,
+    comparison: CompareForm,
+    problem: str = "",
+    status: int = 200,
+    *,
+    new: bool = False,
 ) -> Response:
     opened = state(request).workspace
     known = opened.all_files()
@@ -111,6 +138,7 @@ def _form(
         problem=problem,
         files=looks,
         given=set(opened.files),
+        new=new,
         measures=[_measure(name, comparison) for name in offered()],
         shared=forms.filled(_shared(), comparison.settings),
         grounds=opened.grounds(),

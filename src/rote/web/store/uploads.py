@@ -1,9 +1,10 @@
 """Files and texts that came through the browser, kept in the store under the hash of their content.
 
 What a browser calls a file is never a path here: it is cleaned and used as the last part of a
-path whose folder is a hash. A file that cannot be read is refused at once and not kept; so is
-one that is small only as long as it is packed, and one for which there is no room left. Of pasted
-texts the oldest go when there are too many: they were pasted, so somebody has them.
+path whose folder is a hash. A file is refused at once and not kept if it holds nothing, if it is
+small only as long as it is packed, and if there is no room left; one that cannot be read as it is
+may be kept until somebody says how. Of pasted texts the oldest go when there are too many: they
+were pasted, so somebody has them.
 """
 
 from __future__ import annotations
@@ -56,10 +57,14 @@ def key_of(path: Path) -> str:
     return f"{path.name}~{path.parent.name[:_SHOWN]}"
 
 
-def keep(store: Path, name: str, content: BinaryIO, limit: int) -> str:
+class Refused(InputError):
+    """A file that no way of reading would make acceptable."""
+
+
+def keep(store: Path, name: str, content: BinaryIO, limit: int, *, unread: bool = False) -> str:
     """Keep a file, and give its key; the same content under the same name is kept once.
 
-    `limit`: bytes of one request.
+    `limit`: bytes of one request. `unread`: also if it cannot be read as it is.
     """
     named = _cleaned(name)
     folder = own_folder(store / _FOLDER)
@@ -73,12 +78,12 @@ def keep(store: Path, name: str, content: BinaryIO, limit: int) -> str:
                 file.write(piece)
                 room -= len(piece)
                 if room < 0:
-                    raise InputError(
+                    raise Refused(
                         f"no room: all uploads together may take {IN_ALL * limit:,} bytes",
                         file=name,
                         remedy="Remove some that are not needed any more",
                     )
-        _check(temporary / named, name, limit)
+        _check(temporary / named, name, limit, unread)
         target = folder / digest.hexdigest() / named
         _move(temporary / named, target)
         return key_of(target)
@@ -141,44 +146,45 @@ def _cleaned(name: str) -> str:
     return first.decode("utf-8", "ignore") + dot + last.decode("utf-8", "ignore")
 
 
-def _check(path: Path, name: str, limit: int) -> None:
-    """Read its first record, so that what is wrong is said here and not in the middle of work;
-    all of them where one may be larger than the limit."""
+def _check(path: Path, name: str, limit: int, unread: bool) -> None:
+    """Read all of it, so that what is wrong is said here and not in the middle of work."""
     from rote.corpus import open_corpus
+    from rote.web.files import in_words
 
+    if not path.stat().st_size:
+        raise Refused("the file is empty", file=name, remedy="Upload another")
     try:
-        size = _check_unpacked(path, limit)
+        _check_unpacked(path, limit)
         held = False
         for document in open_corpus([path]):
             held = True
             if len(document.text) > limit:
-                raise InputError(
+                raise Refused(
                     f"the text '{document.id}' has {len(document.text):,} characters, and one text "
                     f"may have {limit:,}",
                     remedy="Cut it into parts, give it to `rote serve` at its start, or raise "
                     "--upload-limit",
                 )
-            if size <= limit:
-                break
         if not held:
             raise InputError("the file holds no text", remedy="Upload another")
     except RoteError as error:
+        if unread and not isinstance(error, Refused):
+            return
         # The file lies in a folder that the user never heard of.
-        raise InputError(str(error).replace(str(path), name)) from None
+        raise Refused(in_words(str(error).replace(str(path), name))) from None
 
 
-def _check_unpacked(path: Path, limit: int) -> int:
+def _check_unpacked(path: Path, limit: int) -> None:
     """Unpack it piece by piece, keeping nothing, until it is at its end or too much."""
     packed = path.stat().st_size
     most = min(UNPACKED * limit, max(EXPANDS * packed, _ALWAYS))
     size = unpacked(path, most)
     if size > most:
-        raise InputError(
+        raise Refused(
             f"the file has {packed:,} bytes, and more than {most:,} when it is unpacked",
             file=str(path),
             remedy="Give it to `rote serve` at its start",
         )
-    return limit + 1 if COLUMNS.intersection(path.suffixes) else size
 
 
 def unpacked(path: Path, most: int) -> int:

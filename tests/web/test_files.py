@@ -1,0 +1,137 @@
+"""A file that cannot be read as it is: its page says what is wrong and asks how, without flags."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+
+from rote.core.errors import OptionError
+from rote.web.files import glimpse
+from rote.web.forms.compare import CompareForm
+from rote.web.forms.reading import Reading
+from rote.web.workspace import Workspace
+from tests.web.asked import harmless
+
+
+def upload(client: TestClient, name: str, content: bytes) -> str:
+    """Where the page goes."""
+    response = client.post("/uploads", files={"upload": (name, content)})
+    assert response.status_code == 303
+    return str(response.headers["location"])
+
+
+def chosen(place: str) -> CompareForm:
+    return CompareForm.read(parse_qsl(urlsplit(place).query))
+
+
+UNCLEAR = "".join(
+    json.dumps({"nr": n, "first": f"One longer answer {n}.", "second": f"Another one here {n}."})
+    + "\n"
+    for n in range(12)
+).encode()
+
+
+def test_the_field_with_the_text_is_chosen_and_what_was_read_is_used(
+    client: TestClient, opened: Workspace
+) -> None:
+    place = upload(client, "answers.jsonl", UNCLEAR)
+    assert place.startswith("/files/answers.jsonl~")
+    page = client.get(place).text
+    assert "it is not clear which field holds the text" in page
+    assert "“Field with the text”" in page
+    assert "--" not in page.partition("<main")[2].replace("<!--", "")
+    assert page.count('<option value="second">second</option>') == 3
+    seen = client.get(f"{place}?text=second&id=nr&source=first").text
+    assert "12 texts." in seen
+    assert "Another one here 9." in seen
+    assert "Another one here 10." not in seen, "ten of them"
+    used = client.post(place, data={"text": "second", "id": "nr", "source": "first"})
+    form = chosen(used.headers["location"])
+    assert form.settings == {"by": ("first",)}
+    (key,) = form.files
+    first = json.loads(opened.file(key).read_text().splitlines()[0])
+    assert first == {
+        "id": "0",
+        "text": "Another one here 0.",
+        "first": "One longer answer 0.",
+        "source": "One longer answer 0.",
+    }
+    assert glimpse(opened.file(key)).texts[0] == ("0", "Another one here 0.")
+    listed = client.get("/compare").text
+    assert "Say how it is read" in listed
+    assert listed.count(" disabled") == 1, "what cannot be read cannot be ticked"
+
+
+def test_bad_records_are_skipped_and_named(client: TestClient, opened: Workspace) -> None:
+    good = [json.dumps({"text": f"Text {n}."}) for n in range(3)]
+    place = upload(
+        client, "some.jsonl", "\n".join([good[0], "{oops", *good[1:], '{"a": 1}']).encode()
+    )
+    page = client.get(place).text
+    assert "some.jsonl, line 2: broken JSON" in page
+    assert "“Skip bad records” leaves such records out" in page
+    assert str(opened.store) not in page
+    refused = client.post(place, data={"bad": "stop", "encoding": "latin-1"})
+    assert refused.status_code == 400
+    skipping = client.get(f"{place}?bad=skip").text
+    assert "3 texts, 2 bad records left out." in skipping
+    assert "line 5, field &#39;text&#39;: the field is missing" in skipping
+    (key,) = chosen(client.post(place, data={"bad": "skip"}).headers["location"]).files
+    assert len(opened.file(key).read_text().splitlines()) == 3
+
+
+def test_format_encoding_and_lines_are_chosen(client: TestClient, opened: Workspace) -> None:
+    place = upload(client, "notes.log", "Ein Mädchen.\nEine Straße.\n".encode("latin-1"))
+    assert "unknown suffix" in client.get(place).text
+    assert "not valid utf-8" in client.get(f"{place}?format=text").text
+    told = {"format": "text", "encoding": "latin-1", "plain": "line"}
+    (key,) = chosen(client.post(place, data=told).headers["location"]).files
+    assert [text for _, text in glimpse(opened.file(key)).texts] == ["Ein Mädchen.", "Eine Straße."]
+
+
+def test_the_same_id_twice_is_mended_by_another_field_and_by_skipping(
+    client: TestClient, opened: Workspace
+) -> None:
+    records = [{"id": "same", "nr": n, "text": f"Text {n}."} for n in range(2)]
+    place = upload(client, "twice.jsonl", "\n".join(map(json.dumps, records)).encode())
+    assert "is in line 1 already" in client.get(place).text
+    (by_number,) = chosen(client.post(place, data={"id": "nr"}).headers["location"]).files
+    held = [json.loads(line) for line in opened.file(by_number).read_text().splitlines()]
+    assert held[1] == {"id": "1", "text": "Text 1.", "given_id": "same"}
+
+
+def test_a_usual_file_is_used_as_it_is(client: TestClient, opened: Workspace) -> None:
+    place = f"/files/{quote('texts.jsonl')}"
+    assert "6 texts at its beginning." in client.get(place).text
+    used = client.post(place, data={"text": "", "bad": "stop", "source": "source"})
+    assert chosen(used.headers["location"]).files == ("texts.jsonl",)
+    assert list(opened.all_files()) == ["texts.jsonl"]
+
+
+def test_programs_read_a_file_in_another_way(client: TestClient) -> None:
+    asked = client.post("/api/files/texts.jsonl/read", json={"text": "source", "id": "id"})
+    (name, _) = asked.json()["file"].split("~")
+    assert name == "texts.jsonl"
+    assert client.post("/api/files/texts.jsonl/read", json={"text": "nowhere"}).status_code == 400
+    assert client.post("/api/files/none.jsonl/read", json={}).status_code == 404
+
+
+def test_what_is_no_setting_is_refused(client: TestClient) -> None:
+    for pair in (("encoding", "rot13"), ("format", "memory"), ("plain", "x"), ("bad", "maybe")):
+        with pytest.raises(OptionError, match=pair[0]):
+            Reading.read([pair])
+        assert client.get("/files/texts.jsonl", params=[pair]).status_code == 400
+    assert client.get("/files/nothing.jsonl").status_code == 404
+    assert client.get("/files/../../etc/passwd").status_code == 404
+
+
+def test_nothing_in_a_record_acts(client: TestClient) -> None:
+    script = '<script>alert("x")</script>'
+    record = json.dumps({"text": f"{script} \u202e \x1b[31m", script: f"{script}\u202e"})
+    place = upload(client, "<b>.jsonl", record.encode())
+    harmless(client.get(place).text)
+    (key,) = chosen(place).files
+    harmless(client.get(f"/files/{key}").text)
