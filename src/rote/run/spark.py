@@ -224,11 +224,14 @@ def _task(
     """
 
     def run(item: tuple[int, bytes]) -> Iterator[tuple[Any, Any]]:
+        import gc
         import pickle
         import socket
 
         from pyspark import TaskContext
 
+        # Workers collect garbage after each task; modules and kernels, which stay, are left out.
+        gc.freeze()
         number, held = item
         context = TaskContext.get()
         last = context is None or context.attemptNumber() + 1 >= tries
