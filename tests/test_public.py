@@ -22,8 +22,24 @@ PUBLIC = [
     *("factors", "favoured", "finetune", "fragments", "generate", "homogenization", "index_texts"),
     *("intervene", "judge", "keyness", "lexical", "limit", "memorization", "novelty"),
     *("open_corpus", "open_index", "originality", "overlap", "perplexity", "perturb"),
-    *("popularity", "precision_recall", "pseudo_summaries", "reina", "repetition_study", "report"),
-    *("rouge", "sameness", "self_repetition", "semantic", "similarity", "style"),
+    *(
+        "popularity",
+        "precision_recall",
+        "pseudo_summaries",
+        "reina",
+        "remove_documents",
+        "repetition_study",
+    ),
+    *(
+        "replace_documents",
+        "report",
+        "rouge",
+        "sameness",
+        "self_repetition",
+        "semantic",
+        "similarity",
+        "style",
+    ),
     *("style_memorization", "syntactic", "templates", "trace"),
 ]
 

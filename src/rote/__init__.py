@@ -23,7 +23,10 @@ _ROOMS = {
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
     "rote.index.index": ("Index",),
     "rote.search.model.back_off": ("BackOff",),
-    "rote.index.opening": ("build_index", "index_texts", "open_index"),
+    "rote.index.opening": (
+        *("build_index", "index_texts", "open_index"),
+        *("remove_documents", "replace_documents"),
+    ),
     "rote.measure": ("Settings",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

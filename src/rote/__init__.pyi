@@ -21,6 +21,8 @@ from rote.search.model.back_off import BackOff as BackOff
 from rote.index.opening import build_index as build_index
 from rote.index.opening import index_texts as index_texts
 from rote.index.opening import open_index as open_index
+from rote.index.opening import remove_documents as remove_documents
+from rote.index.opening import replace_documents as replace_documents
 from rote.measure import Settings as Settings
 from rote.corpus import Input
 from rote.report.report import Report

@@ -177,6 +177,28 @@ def test_add_merge_and_add_layer(own: str, tmp_path: Path) -> None:
     assert done("index", "verify", own).stdout == f"{own}: whole\n"
 
 
+def test_documents_are_printed_removed_and_replaced(own: str, tmp_path: Path) -> None:
+    shown = done("index", "document", own, "harbour").stdout
+    assert "Anna" in shown
+    assert "\x1b" not in shown
+    printed = tmp_path / "harbour.jsonl"
+    printed.write_text(done("index", "document", own, "harbour", "--json").stdout)
+    assert json.loads(printed.read_text()) == DOCUMENTS[0]
+    listed = tmp_path / "ids.txt"
+    listed.write_text("harbour\n\n")
+    removed = done("index", "remove", own, "answer", "--ids", str(listed), "-q").stdout
+    assert "1 document, 12 words (2 documents removed, 0 new)" in removed
+    found = json.loads(done("count", own, "the old dog", "--json").stdout)["counts"][0]
+    assert (found["occurrences"], found["documents"], found["authors"]) == (1, 1, 1)
+    changed = [DOCUMENTS[1] | {"text": "The old dog slept on the hill."}, DOCUMENTS[0]]
+    replaced = done(
+        *("index", "replace", own, write(tmp_path / "new.jsonl", changed), "--json", "-q")
+    )
+    held = json.loads(replaced.stdout)
+    assert (held["removed"], held["added"], held["documents"]) == (1, 2, 2)
+    assert done("index", "verify", own).stdout == f"{own}: whole\n"
+
+
 def test_a_compact_index_is_named_and_answers_alike(index: str, tmp_path: Path) -> None:
     texts, folder = write(tmp_path / "texts.jsonl", DOCUMENTS), str(tmp_path / "idx")
     done("index", "build", texts, "-o", folder, "--layers", "lower,pos", "--compact")
@@ -383,6 +405,10 @@ def test_examples_need_sorted_places(index: str) -> None:
         (["top", "IDX", "--layer", "upos"], "rote index add-layer IDX upos"),
         (["top", "IDX", "-n", "0"], "at least one"),
         (["index", "add-layer", "IDX", "lemm"], "did you mean 'lemma'?"),
+        (["index", "remove", "IDX", "hil"], "no document with the id 'hil': nothing was removed"),
+        (["index", "remove", "IDX"], "name the documents"),
+        (["index", "remove", "IDX", "--ids", "nowhere"], "nowhere: the ids cannot be read"),
+        (["index", "document", "IDX", "hil"], "no document with the id 'hil'"),
         (["count", "IDX", "a", "-o", "IDX"], "-o IDX would write over what is read"),
         (["index", "merge", "IDX", "--jobs", "0"], "jobs must be at least 1, not 0"),
         (["index", "add", "IDX", "example:answers", "--jobs", "-1"], "at least 1, not -1"),
@@ -405,6 +431,9 @@ def test_errors_say_what_to_do(index: str, arguments: list[str], message: str) -
         "index merge {}",
         "index add {} example:answers",
         "index add-layer {} lemma",
+        "index remove {} a",
+        "index replace {} example:answers",
+        "index document {} a",
     ],
 )
 def test_a_folder_that_is_no_index_is_named(command: str, tmp_path: Path) -> None:

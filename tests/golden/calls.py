@@ -104,6 +104,9 @@ def _index(world: World) -> Sections:
         found |= forms("index", "add", path, world.texts, "-q", only=[form])
         found |= forms("index", "add-layer", path, "lemma", "-q", only=[form])
         found |= forms("index", "merge", path, "-q", only=[form])
+        found |= forms("index", "document", path, "1", only=[form])
+        found |= forms("index", "remove", path, "1", "-q", only=[form])
+        found |= forms("index", "replace", path, world.texts, "-q", only=[form])
         found |= forms("index", "verify", path, "-q", only=[form])
         found |= forms("index", "info", path, "-q", only=[form])
     return found

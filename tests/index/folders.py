@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rote.annotate import annotators
 from rote.core.document import Document
@@ -125,6 +126,17 @@ def words(opened: Index) -> list[list[str]]:
                 texts.append(text)
                 text = []
     return texts
+
+
+def characters(path: Path, *, lowercase: bool = False) -> str:
+    """A layer of subwords with an item for each character, many more than words."""
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0, "e": 1}, "[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    if lowercase:
+        tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    tokenizer.save(str(path))
+    return f"subwords:{path}"
 
 
 class Heard:

@@ -21,7 +21,16 @@ from rote.index.folders.sealing import SealWork, Waiting
 from rote.index.folders.verify import verify_index
 from rote.index.folders.writing import PIECES
 from rote.index.opening import open_index
-from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
+from tests.index.folders import (
+    MEMORY,
+    Heard,
+    assert_holds,
+    characters,
+    corpus,
+    options,
+    tree,
+    write_files,
+)
 
 LAYERS = ("lower", "pos")
 
@@ -246,28 +255,17 @@ def test_subwords_are_a_layer_with_items_of_their_own(tmp_path: Path, files: lis
     assert "content has changed" in verify_index(tmp_path / "a")[0]
 
 
-def _characters(path: Path, *, lowercase: bool = False) -> str:
-    """A layer of subwords with an item for each character, many more than words."""
-    tokenizers = pytest.importorskip("tokenizers")
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0, "e": 1}, "[UNK]"))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
-    if lowercase:
-        tokenizer.normalizer = tokenizers.normalizers.Lowercase()
-    tokenizer.save(str(path))
-    return f"subwords:{path}"
-
-
 def test_another_tokenizer_is_refused_with_both_signatures(
     tmp_path: Path, files: list[Path]
 ) -> None:
     path, heard = tmp_path / "idx", Heard()
-    layer = _characters(tmp_path / "a.json")
+    layer = characters(tmp_path / "a.json")
     build_index(corpus(files[:2]), path, options(layers=("lower", layer)))
     before = tree(path)
     add_layer(path, layer, reporter=heard)
     assert "has the layer subwords already" in heard.lines[0]
     with pytest.raises(OptionError, match=r"by subwords/\w+, and .*b.json is subwords/\w+"):
-        add_layer(path, _characters(tmp_path / "b.json", lowercase=True))
+        add_layer(path, characters(tmp_path / "b.json", lowercase=True))
     assert tree(path) == before
 
 
@@ -276,7 +274,7 @@ def test_merging_counts_the_longest_layer(tmp_path: Path, files: list[Path]) -> 
     build_index(corpus(files), path, options(layers=("lower",), memory=1))
     lengths = [len(s.columns["word"].ids) for s in open_index(path).segments]
     memory = sum(lengths) * BYTES_PER_PLACE * 4 // 3 + 99
-    add_layer(path, _characters(tmp_path / "a.json"))
+    add_layer(path, characters(tmp_path / "a.json"))
     merged = merge_index(path, memory=memory)
     assert len(merged.segments) > 1
     for segment in open_index(path).segments:

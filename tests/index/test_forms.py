@@ -23,6 +23,7 @@ from rote.index.columns.parts import Column
 from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.merge import merge_index
+from rote.index.folders.remove import remove_documents
 from rote.index.folders.verify import verify_index
 from rote.index.index import Index
 from rote.index.opening import index_texts, open_index
@@ -195,6 +196,7 @@ def test_a_compact_folder_stays_compact_whatever_is_done_to_it(tmp_path: Path) -
         lambda path: add_layer(path, "pos"),
         lambda path: add_layer(path, "word"),
         lambda path: merge_index(path),
+        lambda path: remove_documents(path, ["1-1", "7-0"]),
     ):
         change(tmp_path / "plain")
         change(tmp_path / "compact")

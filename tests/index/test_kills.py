@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import resource
@@ -24,6 +25,7 @@ from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.manifest import is_index
 from rote.index.folders.merge import merge_index
+from rote.index.folders.remove import remove_documents, replace_documents
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index
 from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
@@ -42,12 +44,17 @@ class Work:
     def __init__(self, home: Path, name: str) -> None:
         files = write_files(home / "in", 0, 4)
         lower = options(layers=("lower",))
+        changed = home / "changed.jsonl"
+        texts = {"0-1": "The ferry sank.", "3-2": "Nobody sang.", "9-9": "A new letter."}
+        changed.write_text("\n".join(json.dumps({"id": i, "text": texts[i]}) for i in texts))
         self.path, self.before, self.after = home / "idx", home / "before", home / "after"
         self.run: Callable[[Path], Any] = {
             "build": lambda path: build_index(corpus(files), path, lower),
             "add": lambda path: add_to_index(path, corpus(files[2:]), memory=MEMORY),
             "merge": lambda path: merge_index(path),
             "add-layer": lambda path: add_layer(path, "shape"),
+            "remove": lambda path: remove_documents(path, ["0-1", "2-0"], missing="skip"),
+            "replace": lambda path: replace_documents(path, corpus([changed]), memory=MEMORY),
         }[name]
         if name != "build":
             build_index(corpus(files[:2] if name == "add" else files), self.before, lower)
@@ -99,7 +106,7 @@ def calls(work: Work, home: Path) -> list[str]:
     return calls_of(lambda: work.run(work.path), home / "calls")
 
 
-@pytest.fixture(params=["build", "add", "merge", "add-layer"])
+@pytest.fixture(params=["build", "add", "merge", "add-layer", "remove", "replace"])
 def work(request: pytest.FixtureRequest, tmp_path: Path) -> Work:
     return Work(tmp_path, request.param)
 

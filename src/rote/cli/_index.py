@@ -14,7 +14,7 @@ import click
 
 from rote.cli._output import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.metric import engine_option, option
 from rote.core.progress import several as several
 from rote.index.folders.options import BuildOptions
@@ -58,6 +58,17 @@ def source_of(
     for line in corpus.guesses:
         reporter.say(line)
     return corpus
+
+
+def lines_of(path: Path, what: str) -> list[tuple[int, str]]:
+    """The lines of a file, or of standard input, that say something, with their numbers."""
+    try:
+        with click.open_file(str(path), encoding="utf-8-sig") as file:
+            lines = [line.rstrip("\n") for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise InputError(f"the {what} cannot be read ({why})", file=str(path)) from None
+    return [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
 
 def check_layers(index: Index, names: Sequence[str]) -> None:
@@ -107,19 +118,22 @@ def carry_out(
     for line in plan.lines() if plan else ():
         reporter.say(line)
     start = time.monotonic()
-    written, added = work(), None
+    written, added, removed = work(), None, None
     seconds = time.monotonic() - start
     if isinstance(written, Written):
-        added = written.added
+        added, removed = written.added, written.removed
         for line in written.problems.listed():
             reporter.say(line)
     held = describe(path, reporter)
     if options.json:
-        new = {} if added is None else {"added": added}
+        counted = {"added": added, "removed": removed}
+        new = {name: number for name, number in counted.items() if number is not None}
         click.echo(as_json({**held, **new, "seconds": seconds}), nl=False)
         return
     line = f"{path}: {several(held['documents'], 'document')}, {several(held['words'], 'word')}"
-    if added is not None and added != held["documents"]:
+    if removed is not None:
+        line += f" ({several(removed, 'document')} removed, {added:,} new)"
+    elif added is not None and added != held["documents"]:
         line += f" ({several(added, 'document')} new)"
     elif added and seconds:
         line += f", {held['words'] / seconds:,.0f} words/s"

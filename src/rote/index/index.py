@@ -34,10 +34,10 @@ from rote.index.answers import (
     Place,
 )
 from rote.index.columns.packed import Packed
-from rote.index.columns.parts import END, Column
+from rote.index.columns.parts import Column
 from rote.index.columns.shared import Shared, share
 from rote.index.counting.batch import Asked, in_each, ranges_in
-from rote.index.counting.extend import next_items
+from rote.index.counting.extend import continuations
 from rote.index.counting.lookup import Lookup
 from rote.index.counting.tally import first_places
 from rote.index.counting.top_all import most_frequent
@@ -121,6 +121,14 @@ class Index:
         other.threads = threads
         return other
 
+    def document(self, identity: str) -> Document:
+        """The document with this id: its text and its fields."""
+        for segment in self.segments:
+            number = segment.documents.find(identity)
+            if number is not None:
+                return segment.documents.document(number)
+        raise OptionError(f"the index holds no document with the id '{identity}'")
+
     # -- how often ---------------------------------------------------------------------------
 
     def count(self, gram: Gram, layer: str = DEFAULT) -> int:
@@ -163,20 +171,11 @@ class Index:
 
     def documents(self, gram: Gram, layer: str = DEFAULT) -> dict[str, int]:
         """The documents that hold the n-gram, and how often each does; most often first."""
-        found: Counter[str] = Counter()
-        for number, (low, high) in enumerate(self._one(gram, layer)):
-            found += self._tallies.documents(layer, number, low, high)
-        return dict(found.most_common())
+        return self._tallied(self._tallies.documents, gram, layer)
 
     def authors(self, gram: Gram, layer: str = DEFAULT) -> dict[str, int]:
-        """The authors who used the n-gram, and how often each did; most often first.
-
-        Documents without an author are not counted.
-        """
-        found: Counter[str] = Counter()
-        for number, (low, high) in enumerate(self._one(gram, layer)):
-            found += self._tallies.authors(layer, number, low, high)
-        return dict(found.most_common())
+        """The authors who used the n-gram, and how often; texts without one are not counted."""
+        return self._tallied(self._tallies.authors, gram, layer)
 
     def places(self, gram: Gram, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
         """Where the n-gram stands, in the order of the documents; the first `limit` places."""
@@ -277,19 +276,7 @@ class Index:
 
     def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
         """What follows the n-gram, and how often; an empty sequence: how often each item occurs."""
-        items = self.items(gram, layer) if gram else []
-        found: Counter[str] = Counter()
-        ends = 0
-        for lookup in self.lookups(layer):
-            vocabulary = lookup.column.vocabulary
-            numbers, counts = next_items(lookup, [vocabulary.find(item) for item in items])
-            for number, count in zip(numbers.tolist(), counts.tolist()):
-                if number == END:
-                    ends += count
-                else:
-                    found[vocabulary[number]] += count
-        ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-        return Continuations(dict(ordered), ends)
+        return continuations(self.lookups(layer), self.items(gram, layer) if gram else [])
 
     # -- from text to items ------------------------------------------------------------------
 
@@ -381,6 +368,13 @@ class Index:
             return Asked(text.ids, text.vocabulary, text.text_ends)
         grams = Grams.of([self.items(text, layer) if len(text) else ()])
         return Asked(grams.ids, grams.vocabulary, np.empty(0, np.int64))
+
+    def _tallied(
+        self, tally: Callable[..., Counter[str]], gram: Gram, layer: str
+    ) -> dict[str, int]:
+        ranges = enumerate(self._one(gram, layer))
+        found = sum((tally(layer, number, *each) for number, each in ranges), Counter[str]())
+        return dict(found.most_common())
 
     def _one(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
         """The n-gram's range in each segment."""

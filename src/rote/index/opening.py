@@ -16,6 +16,7 @@ from rote.index.segments.write import memory_segment
 
 if TYPE_CHECKING:
     from rote.index.folders.manifest import Manifest
+    from rote.index.folders.remove import Missing
 
 
 def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
@@ -73,6 +74,34 @@ def build_index(
         open_corpus(inputs, read or ReadOptions()), Path(path), BuildOptions(**settings), reporter
     )
     return open_index(path, reporter)
+
+
+def remove_documents(
+    path: str | Path, ids: Sequence[str], *, missing: Missing = "stop", jobs: int = 1
+) -> Index:
+    """Remove documents from an index folder by their ids, and open it as it is then.
+
+    An id that the index does not hold is an error, unless `missing` is "skip". Whoever has the
+    index open goes on with what it was.
+    """
+    from rote.index.folders.remove import remove_documents as remove
+
+    remove(Path(path), ids, missing=missing, threads=jobs)
+    return open_index(path)
+
+
+def replace_documents(
+    path: str | Path, inputs: Input, *, read: ReadOptions | None = None, jobs: int = 1
+) -> Index:
+    """Put documents in place of those with their ids, in one step, and open the index.
+
+    Documents whose ids the index does not hold are added.
+    """
+    from rote.corpus import open_corpus
+    from rote.index.folders.remove import replace_documents as replace
+
+    replace(Path(path), open_corpus(inputs, read or ReadOptions()), jobs=jobs)
+    return open_index(path)
 
 
 def index_texts(

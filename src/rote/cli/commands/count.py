@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument, opened
+from rote.cli._index import about, check_layers, index_argument, lines_of, opened
 from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
@@ -125,14 +125,7 @@ def _named(index: Index, asked: Sequence[Phrase], options: CountOptions, output:
 def _from_file(path: Path | None) -> list[Phrase]:
     if path is None:
         return []
-    try:
-        with click.open_file(str(path), encoding="utf-8-sig") as file:
-            lines = [line.rstrip("\n") for line in file]
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise InputError(f"the phrases cannot be read ({why})", file=str(path)) from None
-    numbered = enumerate(lines, 1)
-    return [Phrase(line, str(path), number) for number, line in numbered if line.strip()]
+    return [Phrase(line, str(path), number) for number, line in lines_of(path, "phrases")]
 
 
 def _counted(

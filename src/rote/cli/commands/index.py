@@ -1,4 +1,4 @@
-"""Build, extend, check and describe an index: exact counts and places over any layer."""
+"""Build, change, check and describe an index: exact counts and places over any layer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rote.cli._flags import Rooms
 from rote.core import plugins
 
 ROOM = "cli.index"
-_HELP = """Build, extend, check and describe an index: exact counts and places over any layer.
+_HELP = """Build, change, check and describe an index: exact counts and places over any layer.
 
 An index is a folder. `rote count`, `rote search` and `rote top` ask it:
 
@@ -15,6 +15,13 @@ An index is a folder. `rote count`, `rote search` and `rote top` ask it:
   rote count IDX "at the end of the day"
   rote search IDX '[pos="JJ"] "dog"'
   rote top IDX --layer pos -n 6
+
+`remove` and `replace` change single documents, `document` prints one:
+
+\b
+  rote index document IDX novel-17
+  rote index remove IDX novel-17
+  rote index replace IDX mended.jsonl
 
 A command that was interrupted goes on where it stopped when it is run again; until it has ended,
 the index is the one that was there before.

@@ -8,6 +8,7 @@ how often the run occurs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.kernels import njit
+from rote.index.answers import Continuations
 from rote.index.columns.cursor import item_at, skip, suffix_at
 from rote.index.columns.packed import OUTSIDE
 from rote.index.columns.parts import END
@@ -87,3 +89,19 @@ def _end(parts, low, high, size, item):  # type: ignore[no-untyped-def]
         else:
             high = middle
     return low
+
+
+def continuations(lookups: Sequence[Lookup], items: Sequence[str]) -> Continuations:
+    """What follows the items in any of the segments, and how often; most often first."""
+    found: Counter[str] = Counter()
+    ends = 0
+    for lookup in lookups:
+        vocabulary = lookup.column.vocabulary
+        numbers, counts = next_items(lookup, [vocabulary.find(item) for item in items])
+        for number, count in zip(numbers.tolist(), counts.tolist()):
+            if number == END:
+                ends += count
+            else:
+                found[vocabulary[number]] += count
+    ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Continuations(dict(ordered), ends)

@@ -8,7 +8,7 @@ pieces are found by their names and not made again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,7 +35,6 @@ from rote.index.folders.manifest import (
     recipe_of,
 )
 from rote.index.folders.options import SUBWORDS, BuildOptions, Chosen, choose, most_places
-from rote.index.folders.origin import Origin
 from rote.index.folders.pieces import (
     ALREADY,
     Next,
@@ -66,15 +65,19 @@ _LEVEL = 1  # pieces are read once
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The index as it is now, how many documents are new in it, and what was skipped."""
+    """The index as it is now, how many documents are new in it, and what was skipped.
+
+    `removed` is there where documents could go: how many did.
+    """
 
     manifest: Manifest
     added: int
     problems: Problems
+    removed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Means:
+class Means:
     """What building may use: places of a segment, threads, who annotates, and whom it tells."""
 
     limit: int
@@ -100,7 +103,7 @@ def build_index(
         empty = _empty(source, path, chosen, options)
         if is_index(path):
             return _built_already(source, path, empty, reporter)
-        return _extend(source, path, empty, _Means(limit, options.jobs, engine, reporter))
+        return _extend(source, path, empty, Means(limit, options.jobs, engine, reporter))
 
 
 def add_to_index(
@@ -119,48 +122,67 @@ def add_to_index(
     read_manifest(path)
     with writing(path, "rote index add"):
         manifest = read_manifest(path)
-        if isinstance(source, Store):
-            check_store(source, manifest)
-        else:
-            check_signature(manifest, annotators.get(annotator or manifest.annotator))
-        return _extend(source, path, manifest, _Means(limit, jobs, works, reporter or Silent()))
+        check_source(source, manifest, annotator)
+        return _extend(source, path, manifest, Means(limit, jobs, works, reporter or Silent()))
 
 
-def _extend(source: Source, path: Path, manifest: Manifest, means: _Means) -> Written:
-    listed = origins(path, manifest.segments)
-    while True:
-        try:
-            made, problems = _segments(source, path, manifest, listed, means)
-            break
-        except Outdated as outdated:
-            # The input is not that of the interrupted run any more.
-            remove(path / SEGMENTS / outdated.name)
+def check_source(source: Source, manifest: Manifest, annotator: str | None = None) -> None:
+    """Refuse what would be annotated otherwise than the index was."""
+    if isinstance(source, Store):
+        check_store(source, manifest)
+    else:
+        check_signature(manifest, annotators.get(annotator or manifest.annotator))
+
+
+def joined(manifest: Manifest, held: Sequence[Sealed]) -> Manifest:
+    """The next state of an index: these segments in order."""
+    found = [origin for _, origin in held]
+    return replace(
+        manifest,
+        generation=manifest.generation + 1,
+        segments=tuple(segment for segment, _ in held),
+        documents=sum(origin.documents for origin in found),
+        words=sum(origin.words for origin in found),
+        fingerprint=fingerprint(found),
+    )
+
+
+def _extend(source: Source, path: Path, manifest: Manifest, means: Means) -> Written:
+    held = list(zip(manifest.segments, origins(path, manifest.segments)))
+    made, problems = new_segments(source, path, manifest, held, means)
     if not made and manifest.generation:
         means.reporter.say(f"{path} holds all of this already: nothing to add")
         tidy(path, manifest)
         return Written(manifest, 0, problems)
-    held = [*listed, *(origin for _, origin in made)]
-    new = replace(
-        manifest,
-        generation=manifest.generation + 1,
-        segments=(*manifest.segments, *(segment for segment, _ in made)),
-        documents=sum(origin.documents for origin in held),
-        words=sum(origin.words for origin in held),
-        fingerprint=fingerprint(held),
-    )
+    new = joined(manifest, [*held, *made])
     publish(path, new)
     return Written(new, new.documents - manifest.documents, problems)
 
 
-def _segments(
-    source: Source, path: Path, manifest: Manifest, listed: list[Origin], means: _Means
+def new_segments(
+    source: Source, path: Path, manifest: Manifest, held: Sequence[Sealed], means: Means
 ) -> tuple[list[Sealed], Problems]:
-    """All segments of the input that the index does not hold, sealed now or before."""
+    """All segments of the input beside those held, sealed now or before.
+
+    What the manifest names but is not held any more is nobody's to take.
+    """
+    while True:
+        try:
+            return _segments(source, path, manifest, held, means)
+        except Outdated as outdated:
+            # The input is not that of the interrupted run any more.
+            remove(path / SEGMENTS / outdated.name)
+
+
+def _segments(
+    source: Source, path: Path, manifest: Manifest, held: Sequence[Sealed], means: Means
+) -> tuple[list[Sealed], Problems]:
     key = settings_key(manifest)
     sealed = {n: found for n, found in unlisted(path, manifest).items() if found[1].key == key}
+    listed = [origin for _, origin in held]
     done = Progress(listed, {name: origin for name, (_, origin) in sealed.items()})
     ids, problems, seen, already = (
-        KnownIds(documents(path, manifest.segments)),
+        KnownIds(documents(path, [segment for segment, _ in held])),
         Problems(),
         Counter[str](),
         0,

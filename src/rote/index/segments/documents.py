@@ -91,6 +91,17 @@ class Documents:
         problem = f"the metadata of the document '{self.id(i)}' is damaged"
         raise InputError(problem, file=self.metas.where, remedy=RESTORE)
 
+    def document(self, i: int) -> Document:
+        """The document as it went in, but for annotation that came with it."""
+        return Document(self.id(i), self.text(i), self.meta(i))
+
+    def holds(self, document: Document) -> bool:
+        """Whether this document is here with the same text and fields."""
+        i = self.find(document.id)
+        if i is None or self.text(i) != document.text:
+            return False
+        return self.metas.text(i) == _json(document.meta)
+
     @property
     def raw_ids(self) -> tuple[Bytes, NDArray[np.int64]]:
         """All ids in one row, and where each ends: for copying."""
