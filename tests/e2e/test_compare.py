@@ -354,6 +354,24 @@ def test_a_file_that_cannot_be_read_is_asked_about_and_then_used(
     expect(page.get_by_role("checkbox", name="answers.jsonl")).not_to_be_checked()
 
 
+def test_an_index_is_built_while_one_watches_and_then_searched(app: Running, page: Page) -> None:
+    page.goto(app.at("/"))
+    page.get_by_role("link", name="Build or extend an index").click()
+    page.get_by_label("Name").fill("answers")
+    page.get_by_role("checkbox", name="answers.jsonl").check()
+    assert faults(page) == []
+    page.get_by_role("button", name="Build").click()
+    page.wait_for_url("**/jobs/*")
+    expect(page.get_by_role("heading", level=1)).to_have_text("index answers: answers.jsonl")
+    page.wait_for_url("**/search?index=answers", timeout=LONG)
+    page.goto(app.at("/search?index=answers&q=the+doctor"))
+    expect(page.locator("mark").first).to_contain_text("doctor")
+    page.goto(app.at("/indexes"))
+    row = page.get_by_role("row", name=re.compile("^answers 20 "))
+    row.get_by_role("link", name="Extend").click()
+    expect(page.get_by_role("heading", name="Extend answers")).to_be_visible()
+
+
 def test_work_that_fails_says_why(app: Running, page: Page) -> None:
     page.goto(app.at("/compare?file=answers.jsonl"))
     choose(page, "Compression ratio")

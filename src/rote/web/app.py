@@ -37,6 +37,7 @@ def make_app(opened: Workspace) -> FastAPI:
 
     database.prepare(opened.store)
     uploads.sweep(opened.store)
+    opened.known.sweep()
     # The pages of FastAPI's own documentation load their script from elsewhere: left out.
     app = FastAPI(
         title="rote",

@@ -7,7 +7,8 @@ that was not given at the start or uploaded since.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,44 @@ _INDEX, _FILE = "index:", "file:"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _LARGEST = 512 * 2**20
 """Bytes up to which a JSON file is looked into; results are far smaller."""
+
+
+class Known(Mapping[str, Path]):
+    """Indexes by key: those of the start, then those that the app has built since."""
+
+    def __init__(self, given: Mapping[str, Path], folder: Path) -> None:
+        self.given: Mapping[str, Path] = given.given if isinstance(given, Known) else given
+        self._folder = folder
+
+    @property
+    def own(self) -> dict[str, Path]:
+        """Those that were built here."""
+        from rote.index.folders.manifest import is_index
+
+        found = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        return {one.name: one for one in found if one.name not in self.given and is_index(one)}
+
+    def __getitem__(self, key: str) -> Path:
+        return self.given[key] if key in self.given else self.own[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.given, *self.own))
+
+    def __len__(self) -> int:
+        return len(self.given) + len(self.own)
+
+    def place(self, name: str) -> Path:
+        """Where one of this name is, or would be, built here."""
+        return self._folder / name
+
+    def sweep(self) -> None:
+        """Remove what an ended process had begun to build."""
+        from rote.core.folder import is_left
+        from rote.index.folders.manifest import is_index
+
+        for one in self._folder.iterdir() if self._folder.is_dir() else ():
+            if not is_index(one) and is_left(one):
+                shutil.rmtree(one, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +84,15 @@ class Workspace:
     """Folders that `dedup` or `decontaminate` made."""
     first: bool = False
     """Whether an empty history begins with the first file: so it is with the bundled texts."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indexes", Known(self.indexes, self.store / "indexes"))
+
+    @property
+    def known(self) -> Known:
+        """The indexes, with what can be done to those that were built here."""
+        assert isinstance(self.indexes, Known)
+        return self.indexes
 
     def index(self, key: str) -> Path:
         if key not in self.indexes:

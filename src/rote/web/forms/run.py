@@ -25,6 +25,7 @@ from rote.report.report import Report
 from rote.studies._driver import kinds, options_of, run
 from rote.web.forms import options as forms
 from rote.web.forms.compare import SHARED, CompareForm, per_text
+from rote.web.forms.index import IndexForm
 from rote.web.forms.options import from_json
 from rote.web.forms.templates import TemplatesForm
 from rote.web.store.history import RESULT, History
@@ -188,11 +189,12 @@ class Form(Protocol):
     def places(self) -> tuple[Sequence[str], Sequence[str]]:
         """Keys of all files and of all indexes that are read."""
 
-    def perform(self, opened: Workspace, reporter: Reporter) -> Report | Sequence[Result]:
-        """Do it; what came out."""
+    def perform(self, opened: Workspace, reporter: Reporter) -> Report | Sequence[Result] | str:
+        """Do it; what came out, or the address of the page that shows it."""
 
 
-_KINDS: dict[str, type[Form]] = {one.kind: one for one in (CompareForm, RunForm, TemplatesForm)}
+_FORMS: tuple[type[Form], ...] = (CompareForm, RunForm, TemplatesForm, IndexForm)
+_KINDS = {one.kind: one for one in _FORMS}
 
 
 def form_of(kind: str, settings: Mapping[str, Any]) -> Form:

@@ -156,6 +156,8 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
     form = form_of(kind, settings)
     form.check(opened)
     found = form.perform(opened, reporter)
+    if isinstance(found, str):
+        return found
     results = found.results if isinstance(found, Report) else found
     files = {key: opened.file(key) for key in form.files}
     history = History(opened.store)

@@ -1,0 +1,95 @@
+"""An index is built, extended, searched and deleted in the app; what was given stays as it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from rote.core.errors import OptionError, UnknownName
+from rote.core.progress import Silent
+from rote.index.opening import open_index
+from rote.web.forms.index import IndexForm
+from rote.web.forms.run import form_of
+from rote.web.jobs import worker
+from rote.web.workspace import Workspace
+from tests.web.asked import made_index
+
+
+def work(form: IndexForm, opened: Workspace) -> str:
+    """As the process of a job does it."""
+    return worker.run(form.kind, json.loads(json.dumps(asdict(form))), opened, Silent())
+
+
+def test_an_index_is_built_extended_searched_and_deleted(
+    client: TestClient, opened: Workspace
+) -> None:
+    assert work(IndexForm(("texts.jsonl",), "mine"), opened) == "/search?index=mine"
+    assert "6 documents" in client.get("/").text
+    found = client.get("/search", params={"index": "mine", "q": "the cat sat"}).text
+    assert "human-0" in found
+    more = b'{"id": "new", "text": "The cat sat on a new mat."}\n'
+    (key,) = client.post("/api/uploads", files={"upload": ("more.jsonl", more)}).json()["files"]
+    assert work(IndexForm((key,), into="mine"), opened) == "/search?index=mine"
+    found = client.get("/search", params={"index": "mine", "q": "a new mat"}).text
+    assert "new" in found
+    assert open_index(opened.index("mine")).count("the cat sat") == 3
+    page = client.get("/indexes").text
+    assert ">7</td>" in page
+    assert "Extend" in page
+    assert "index mine" in client.get("/compare").text, "texts can be held against it"
+    assert client.post("/indexes/delete", data={"key": "mine"}).status_code == 303
+    assert not list(opened.indexes)
+    assert client.post("/api/indexes/mine/delete").status_code == 404
+
+
+def test_the_page_starts_the_work_and_says_what_is_wrong(
+    client: TestClient, opened: Workspace
+) -> None:
+    started = client.post(
+        "/indexes", data={"file": "texts.jsonl", "name": "mine", "layer": "lower"}
+    )
+    assert started.headers["location"].startswith("/jobs/")
+    job = client.post("/api/indexes", json={"files": ["texts.jsonl"], "name": "other"}).json()
+    assert job["title"] == "index other: texts.jsonl"
+    form = form_of(job["kind"], job["settings"])
+    assert IndexForm.read([("file", "texts.jsonl"), ("name", "other")]) == form
+    for data, said in (
+        ({"name": "x"}, "no file is chosen"),
+        ({"file": "texts.jsonl"}, "needs a name"),
+        ({"file": "texts.jsonl", "name": "../up"}, "needs a name"),
+        ({"file": "texts.jsonl", "name": "x", "layer": "moods"}, "moods"),
+        ({"file": "texts.jsonl", "into": "none"}, "none"),
+    ):
+        response = client.post("/indexes", data=data)
+        assert response.status_code in (400, 404)
+        assert said in response.text
+        assert 'role="alert"' in response.text
+    assert not (opened.store / "up").exists()
+
+
+def test_what_was_named_at_the_start_is_never_written(
+    opened: Workspace, tmp_path: Path, client: TestClient
+) -> None:
+    given = made_index(tmp_path / "given-index", layers=("lower",))
+    app = Workspace({"theirs": given}, opened.files, opened.store)
+    with pytest.raises(UnknownName):
+        IndexForm(("texts.jsonl",), into="theirs").check(app)
+    with pytest.raises(OptionError, match="extend it"):
+        IndexForm(("texts.jsonl",), "theirs").check(app)
+    assert "theirs" not in app.known.own
+
+
+def test_what_was_begun_and_not_ended_is_removed(opened: Workspace) -> None:
+    half = opened.known.place("half")
+    half.mkdir(parents=True)
+    (half / "lock").touch()
+    elsewhere = opened.known.place("being-made")
+    elsewhere.mkdir()
+    opened.known.sweep()
+    assert not half.exists()
+    assert elsewhere.exists(), "nobody has locked it yet"
+    assert not list(opened.indexes)
