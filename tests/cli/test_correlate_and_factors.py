@@ -30,11 +30,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = []
     for place, source in enumerate(("human", "m1", "m2", "m3", "m4")):
         for temperature in ("0.5", "1.0"):
-            known = WORDS[: 8 + place + (2 if temperature == "1.0" else 0)]
             for number in range(6):
+                known = WORDS[: 6 + place + number + (2 if temperature == "1.0" else 0)]
                 text = " ".join(rng.choice(known) for _ in range(30))
                 name = f"{source}-{temperature}-{number}"
                 held = {"id": name, "source": source, "temperature": temperature, "text": text}
+                held["doc_id"] = f"prompt {number}"
                 rows.append(held)
     (path / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)))
     fast = ("--permutations", "0", "--no-matched", "-q")
@@ -43,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             out = path / f"{measure}{name}.json"
             done = invoke(
                 *(measure, path / "texts.jsonl", "--by", by, "--reference", "human"),
-                *("-o", out, *fast),
+                *("-o", out, *fast, *["--per-text"] * (measure == "lexical")),
             )
             assert done.exit_code == 0, done.output
     lines = ["source,rating", "m1,3.5", "m2,4", "m3,2", "m4,5", "human,9"]
@@ -96,6 +97,42 @@ def test_what_a_factor_does_is_shown(folder: Path) -> None:
         assert name in found.output
 
 
+def test_a_mixed_model_of_texts_is_a_paired_t_test_where_two_levels_meet(folder: Path) -> None:
+    from scipy.stats import ttest_rel
+
+    asked = ("factors", folder / "lexical-t.json", "--over", "temperature", "--values", "mtld")
+    more = ("--random", "doc_id", "--without", "m2,m3,m4", "--json", "-q")
+    tables = json.loads(invoke(*asked, "--pair", "0.5,1.0", *more).stdout)["tables"]
+    texts = json.loads((folder / "lexical-t.json").read_text())["tables"]["texts"]
+    before, after = (
+        [row["mtld"] for row in texts if row["source"] == f"m1|{level}"] for level in ("0.5", "1.0")
+    )
+    by_hand = ttest_rel(after, before)
+    (row,) = tables["mixed"]
+    assert (row["source"], row["level"], row["texts"]) == ("m1", "1.0", 12)
+    assert row["estimate"] == pytest.approx(sum(after) / 6 - sum(before) / 6)
+    assert row["p"] == pytest.approx(by_hand.pvalue, rel=1e-3)
+    assert row["freedom"] == pytest.approx(5, rel=1e-3)
+    ends = by_hand.confidence_interval()
+    assert (row["low"], row["high"]) == pytest.approx((ends.low, ends.high), rel=1e-3)
+
+
+def test_a_mixed_model_says_what_sources_share_and_whether_they_change_alike(folder: Path) -> None:
+    asked = ("factors", folder / "lexical-t.json", "--over", "temperature", "--values", "all")
+    found = invoke(*asked, "--random", "doc_id,doc_id:source")
+    assert found.exit_code == 0, found.output
+    for said in ("Mixed model of the texts", "every source", "Do all sources change alike?"):
+        assert said in found.output
+    assert "no mixed model of what no single text has: lexical.unique_1" in found.output
+    tables = json.loads(invoke(*asked, "--random", "source,doc_id", "--json", "-q").stdout)[
+        "tables"
+    ]
+    rows = [row for row in tables["mixed"] if row["column"] == "lexical.mtld"]
+    assert [row["source"] for row in rows] == ["every source"]
+    effects = {row["effect"]: row["levels"] for row in tables["random"]}
+    assert effects == {"source": 4, "doc_id": 6, "residual": 48}
+
+
 def test_figures_and_files_are_written(folder: Path, tmp_path: Path) -> None:
     results = [folder / "lexical-t.json", folder / "compression-t.json"]
     matrix, out = tmp_path / "matrix.svg", tmp_path / "found.tex"
@@ -126,6 +163,22 @@ def test_figures_and_files_are_written(folder: Path, tmp_path: Path) -> None:
         (("correlate", "lexical.json", "--json", "--csv"), "choose one of --json, --csv"),
         (("correlate", "nowhere.json"), "cannot be read"),
         (("factors", "lexical.json"), "--over names the factor"),
+        (
+            ("factors", "lexical-t.json", "--over", "temperature", "--random", "author"),
+            "unknown random effect 'author'",
+        ),
+        (
+            ("factors", "compression-t.json", "--over", "temperature", "--random", "doc_id"),
+            "make them with --per-text",
+        ),
+        (
+            ("factors", "lexical-t.json", *"--over temperature --values mtld --random id".split()),
+            "a level for every text",
+        ),
+        (
+            ("factors", "lexical-t.json", *"--over temperature --random temperature".split()),
+            "temperature is the factor",
+        ),
         (("factors", "lexical.json", "--over", "temperature"), "unknown field of --by"),
         (
             ("factors", "lexical-t.json", "--over", "temperature", "--pair", "0.5,2"),

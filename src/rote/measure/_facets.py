@@ -43,6 +43,7 @@ def measure_facets(
             strata=part.strata,
             ids=part.ids,
             files=part.files,
+            doc_ids=part.doc_ids,
             settings=settings,
             reference=facet.reference,
             tokenizers=tokenizers,

@@ -60,6 +60,8 @@ class Study:
     order: NDArray[np.int64]
     """The place of each text in an order that is not that of the input."""
     files: Sequence[str] = ()
+    doc_ids: Sequence[str] = ()
+    """What `strata` number."""
 
     @property
     def drawn_from(self) -> dict[str, Take]:
@@ -381,12 +383,20 @@ class _Run:
         columns = self.metric.per_text(self.rows, self.options)
         comparison, words = self.comparison(), self.study.sample.words
         rows = [
-            {"source": source, **comparison.named(text), "words": int(words[text])}
+            {"source": source, **comparison.named(text), **self.prompt(text)}
+            | {"words": int(words[text])}
             | {name: float(column[text]) for name, column in columns.items()}
             for source, take in self.study.groups.items()
             for text in take
         ]
         return {"texts": rows} if columns else {}
+
+    def prompt(self, text: int) -> dict[str, str]:
+        """The doc_id of a text, if it has one."""
+        stratum = int(self.study.strata[text])
+        return (
+            {"doc_id": self.study.doc_ids[stratum]} if self.study.doc_ids and stratum >= 0 else {}
+        )
 
     def further_tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Tables that only this measure has."""

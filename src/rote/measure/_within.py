@@ -78,6 +78,7 @@ def averaged_over_sets(
         ids=(ids := [names[number] for _, number, _ in members]),
         order=np.argsort(np.argsort(np.array(ids), kind="stable")),
         files=(),
+        doc_ids=(),
     )
     return _of_sets(metric, table, list(groups), study.settings.within), derived
 

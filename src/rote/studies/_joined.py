@@ -76,7 +76,7 @@ def joined(read: Sequence[tuple[str, Result]], *, matched: bool = False) -> Sour
             other = made.setdefault(column.name, (file, result))
             notes.update(_settings_differ(column.name, other, (file, result)))
         for source, found in result.sources.items():
-            name, size = _reordered(source, result.by, by), (found.texts, found.words)
+            name, size = reordered(source, result.by, by), (found.texts, found.words)
             if sizes.setdefault(name, size)[0] != size[0]:
                 counts = f"{sizes[name][0]:,} texts in one result and {size[0]:,} in another"
                 notes[f"'{name}' has {counts}"] = None
@@ -106,7 +106,7 @@ def _columns(
         errors: dict[str, float] = {}
         intervals: dict[str, tuple[float, float]] = {}
         for source, found in result.sources.items():
-            name, estimate = _reordered(source, result.by, by), found.values.get(value, math.nan)
+            name, estimate = reordered(source, result.by, by), found.values.get(value, math.nan)
             values[name], errors[name] = equal.get((source, value), estimate), math.nan
             if (source, value) in equal or value not in found.intervals or not own_level:
                 continue
@@ -140,7 +140,7 @@ def _matched(result: Result, notes: dict[str, None]) -> dict[tuple[str, str], fl
     return {(row["source"], row["value"]): row["mean"] for row in rows if row["mean"] is not None}
 
 
-def _reordered(source: str, own: tuple[str, ...], by: tuple[str, ...]) -> str:
+def reordered(source: str, own: tuple[str, ...], by: tuple[str, ...]) -> str:
     """The name of a source of `--by b,a` where others were made with `--by a,b`."""
     parts = source.split(JOINT)
     if own == by or sorted(own) != sorted(by) or len(parts) != len(own):

@@ -23,7 +23,7 @@ _UNEQUAL = 1.5
 _BY_SOURCE = ("values", "errors", "intervals")
 
 
-def _if_given(value: Any) -> Any:
+def if_given(value: Any) -> Any:
     """For `sign`: a signature says it where it was asked for."""
     return value or None
 
@@ -154,19 +154,19 @@ class TableOptions:
         (),
         "Fields of --by whose values are looked at one by one (default: as the reference of the "
         "results asks)",
-        sign=_if_given,
+        sign=if_given,
     )
     without: tuple[str, ...] = option(
-        (), "Sources to leave out, or what a field of them holds", sign=_if_given
+        (), "Sources to leave out, or what a field of them holds", sign=if_given
     )
     with_reference: bool = option(
-        False, "Count the reference as a source like the others", sign=_if_given
+        False, "Count the reference as a source like the others", sign=if_given
     )
     with_inputs: bool = option(
-        False, "Count the inputs (input documents) as a source", sign=_if_given
+        False, "Count the inputs (input documents) as a source", sign=if_given
     )
     matched: bool = option(
-        False, "Take the values at equal size, where a result has them", sign=_if_given
+        False, "Take the values at equal size, where a result has them", sign=if_given
     )
     interval: float | None = option(
         None,

@@ -29,7 +29,8 @@ from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends
 from rote.studies._correlate_layout import short
 from rote.studies._factors import WIDE, Scale, Trends, factor_parts, reference_field
 from rote.studies._joined import table_of
-from rote.studies._source_table import TableOptions, length_remarks, without
+from rote.studies._mixed import TABLES, Effects
+from rote.studies._source_table import TableOptions, if_given, length_remarks, without
 
 _EVERY = 1000
 
@@ -173,6 +174,7 @@ LAYOUT = (
         rows=lambda rows, result: [{**row, **_named(row)} for row in rows],
         limit=_EVERY,
     ),
+    *TABLES,
 )
 
 
@@ -256,6 +258,13 @@ class Options(TableOptions):
         "Take numbers as they are or by their logarithm, with slopes per doubling; auto: by their "
         f"logarithm where the largest is at least {WIDE} times the smallest",
     )
+    random: tuple[str, ...] = option(
+        (),
+        "Also fit a mixed model to the values of single texts (results made with --per-text), with "
+        "random effects of these: doc_id, a field of --by, or several together (doc_id:source)",
+        metavar="FIELD,...",
+        sign=if_given,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -311,7 +320,7 @@ def run(call: Call) -> Findings:
             neighbours += list(rows.neighbours(part, column))
         for row, p in zip(of_part, holm([row["p_wilcoxon"] for row in of_part])):
             changes.append({**row, "p_corrected": p})
-    tables = {
+    tables: dict[str, list[dict[str, Any]]] = {
         "levels": [
             {
                 "level": n,
@@ -328,9 +337,14 @@ def run(call: Call) -> Findings:
         "agreement": agreements,
         "neighbours": neighbours,
     }
+    remarks = list[str]()
+    if options.random:
+        effects = Effects(call.inputs, rows, options.factor)
+        tables |= effects.tables(parts)
+        remarks = effects.notes()
     groups = [[g for held in part.groups.values() for g in held.values()] for part in parts]
     notes = length_remarks(kept, groups, matched=options.matched)
-    notes += rows.remarks(parts, found)
+    notes += [*rows.remarks(parts, found), *remarks]
     described = replace(table, notes=kept.notes)
     signed = {"levels": levels.names, "kind": levels.kind, "scale": rows.scale}
     return described.findings(tables, method=METHOD, notes=notes, signed=signed)
