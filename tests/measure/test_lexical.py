@@ -195,6 +195,18 @@ def test_short_text_says_what_is_missing() -> None:
     ]
 
 
+@pytest.mark.parametrize("target", [1, 60, 400])
+def test_pattr_charges_for_every_word_that_is_too_many_or_too_few(target: int) -> None:
+    texts = [zipf_text(random.Random(t), 20 * t) for t in range(6)]
+    found = values_of(texts, target_length=target)["pattr"]
+    each = [len(set(t)) / (len(t) + abs(len(t) - target)) for t in texts if t]
+    assert found == pytest.approx(np.mean(each), rel=1e-14)
+    assert "pattr" not in values_of(texts)
+    assert values_of([["a", "b", "a"]], target_length=3)["pattr"] == 2 / 3
+    assert values_of([["a", "b", "a"]], target_length=5)["pattr"] == 2 / 5
+    assert values_of([["a", "b", "a"]], target_length=1)["pattr"] == 2 / 5
+
+
 def test_standard_errors_are_those_of_means() -> None:
     texts = [zipf_text(random.Random(t), 60) for t in range(5)]
     options = Options()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +25,17 @@ QUICK = Settings(by=("source",), interval=0, permutations=0, matched=False)
 
 
 def tagged(words: str) -> str:
-    """CoNLL-U whose tags are the words in upper case: what is counted is what is read."""
-    forms = words.split()
-    lines = [f"{i}\t{w}\t{w}\tX\t{w.upper()}\t_\t0\troot\t_\t_" for i, w in enumerate(forms, 1)]
-    return "\n".join(lines)
+    """CoNLL-U whose tags are the words in upper case: what is counted is what is read.
+
+    A bar ends a sentence.
+    """
+    return "\n\n".join(
+        "\n".join(
+            f"{i}\t{w}\t{w}\tX\t{w.upper()}\t_\t0\troot\t_\t_"
+            for i, w in enumerate(sentence.split(), 1)
+        )
+        for sentence in words.split("|")
+    )
 
 
 def written(path: Path, sources: dict[str, list[str]]) -> list[str]:
@@ -69,6 +77,100 @@ def test_values_by_hand(tmp_path: Path) -> None:
 def test_ties_at_the_cut_go_by_the_tags(tmp_path: Path) -> None:
     result = measured(tmp_path, {"one": ["d e", "d e", "b c", "b c", "a a"]}, n=2, top=1)
     assert [row["template"] for row in result.tables["templates"]] == ["B C"]
+
+
+def test_within_sentences_by_hand(tmp_path: Path) -> None:
+    # B A stands twice in all, but once across the end of a sentence; A B stands in two texts.
+    texts = ["a b | a b a", "c | a b", "c a | b"]
+    within = measured(tmp_path, {"one": texts}, n=2, lengths=(2,), windows="sentence")
+    found = within.sources["one"].values
+    assert [(r["template"], r["count"], r["texts"]) for r in within.tables["templates"]] == [
+        ("A B", 3, 2)
+    ]
+    assert (found["rate"], found["distinct"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert found["per_token"] == pytest.approx(3 / 11)
+    across = measured(tmp_path, {"one": texts}, n=2, lengths=(2,))
+    assert [(r["template"], r["count"]) for r in across.tables["templates"]] == [
+        *(("A B", 4), ("B A", 2), ("C A", 2))
+    ]
+    assert "windows:sentence" in str(within.signature)
+    assert "windows:" not in str(across.signature)
+    longer = {"n": 3, "lengths": (3,), "windows": "sentence", "min_count": 1}
+    notes = measured(tmp_path, {"one": texts}, **longer).sources["one"].notes
+    assert any("2 of 3 texts have no sentence of n = 3" in note for note in notes), notes
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_within_sentences_as_plain_python_counts(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    texts = [
+        [draw.choices("abc", k=draw.randint(1, 9)) for _ in range(draw.randint(1, 4))]
+        for _ in range(12)
+    ]
+    n, top, least = draw.choice([1, 2, 3]), draw.choice([2, 5, 40]), draw.choice([1, 2, 3])
+    given = {"one": [" | ".join(map(" ".join, text)) for text in texts]}
+    options = {"n": n, "top": top, "min_count": least, "windows": "sentence"}
+    result = measured(tmp_path, given, lengths=(n, n + 1), **options)
+    values = result.sources["one"].values
+    for length in (n, n + 1):
+        held = [
+            Counter(
+                " ".join(sentence[i : i + length]).upper()
+                for sentence in text
+                for i in range(len(sentence) - length + 1)
+            )
+            for text in texts
+        ]
+        counts = sum(held, Counter[str]())
+        frequent = sorted((-count, gram) for gram, count in counts.items() if count >= least)
+        chosen = [gram for _, gram in frequent[:top]]
+        row = next(row for row in result.tables["lengths"] if row["n"] == length)
+        rate = sum(any(text[gram] for gram in chosen) for text in held) / len(texts)
+        words = sum(len(sentence) for text in texts for sentence in text)
+        per_token = sum(text[gram] for text in held for gram in chosen) / words
+        distinct = sum(text[gram] > 0 for text in held for gram in chosen) / len(texts)
+        expected = {"rate": rate, "per_token": per_token, "distinct": distinct}
+        assert {name: row[name] for name in expected} == pytest.approx(expected)
+        if length == n:
+            assert {name: values[name] for name in expected} == pytest.approx(expected)
+            listed = {row["template"]: row["count"] for row in result.tables["templates"]}
+            assert listed == {gram: counts[gram] for gram in chosen}
+    # All n-grams within sentences are those that the package counts.
+    every = {"n": n, "top": 1000, "lengths": (n,)}
+    ours = measured(tmp_path, given, windows="sentence", min_count=1, **every)
+    package = measured(tmp_path, given, variant="package", **every)
+    both = [{r["template"]: r["count"] for r in m.tables["templates"]} for m in (ours, package)]
+    assert both[0] == both[1]
+
+
+def test_what_cannot_stay_within_sentences_is_refused() -> None:
+    with pytest.raises(OptionError, match="for the variant exact"):
+        Options(variant="paper", windows="sentence")
+    with pytest.raises(OptionError, match="across the ends of sentences"):
+        Options(windows="sentence", corpus=("IDX",))
+
+
+def test_intervals_tests_and_equal_lengths_within_sentences() -> None:
+    chance = random.Random(5)
+    nouns, verbs = "dog cat man ship".split(), "saw took left".split()
+
+    def text(many: int) -> str:
+        said = (f"The {chance.choice(nouns)} {chance.choice(verbs)} it." for _ in range(many))
+        return " ".join(said)
+
+    records = [
+        Document(f"{source}{i}", text(many), {"source": source})
+        for source, many in (("human", 6), ("model", 12))
+        for i in range(8)
+    ]
+    settings = Settings(by=("source",), reference="human", permutations=99)
+    made = Options(n=4, windows="sentence", lengths=(4,))
+    (result,) = compute({"templates": made}, records, settings=settings)
+    # Each sentence has five tags and so two templates: both stand in every text.
+    assert result.sources["human"].values["rate"] == 1
+    assert result.sources["human"].values["per_token"] == pytest.approx(2 / 5)
+    assert result.sources["model"].values["per_token"] == pytest.approx(2 / 5)
+    assert result.sources["model"].intervals["per_token"] is not None
 
 
 def test_templates_of_one_source_are_matched_on_another(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
-"""How varied the words are: Unique-n, n-gram diversity, TTR, MATTR, MTLD, HD-D, entropy.
+"""How varied the words are: Unique-n, n-gram diversity, TTR, MATTR, MTLD, HD-D, PATTR, entropy.
 
 Unique-n is the lexical diversity of Guo, Shang and Clavel (2025): distinct / total over a
 fixed number of n-grams drawn from the group's texts. MATTR, MTLD and HD-D are
-taken of each text and averaged, as `lexicalrichness` computes them.
+taken of each text and averaged, as `lexicalrichness` computes them. PATTR, after Deshpande et
+al. (2025), where a target length L is given: different words / (words + |words - L|), the mean
+over texts; a text is charged for every word that it is too long or too short.
 
 Direction: higher is more diverse, for every value. Length: Unique-n, TTR, n-gram
-diversity and entropy move with the number of texts and with their length, MTLD and
-HD-D with their length alone, MATTR with neither. Compare groups of different size by
+diversity and entropy move with the number of texts and with their length, MTLD, HD-D and
+PATTR with their length alone, MATTR with neither. Compare groups of different size by
 the values at equal length. Punctuation marks count as words, as tokenizers give them.
 
 Variants. `exact`: the words of the chosen tokenizer and layer. `paper`: all
@@ -59,6 +61,9 @@ class Options:
         0.72, "type-token ratio at which a factor of MTLD is full", above=0, below=1
     )
     draws: int = option(42, "words drawn from a text for HD-D", least=1)
+    target_length: int | None = option(
+        None, "words that a text should have: gives PATTR", least=1, sign=lambda asked: asked
+    )
     punctuation: bool = option(
         True,
         "count punctuation marks as words, as the tokenizer gives them",
@@ -118,6 +123,11 @@ def values(options: Options) -> tuple[Value, ...]:
         Value("mattr", "MATTR", "diverse", "neither", share=True),
         Value("mtld", "MTLD", "diverse", "length"),
         Value("hdd", "HD-D", "diverse", "length", share=True),
+        *(
+            (Value("pattr", "PATTR", "diverse", "length", share=True),)
+            if options.target_length
+            else ()
+        ),
         Value("entropy", "entropy of words (bits)", "diverse", "both"),
     )
 
@@ -186,7 +196,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     found["ttr"] = shares[0]
     if options.ngram_max:
         found["ngram_diversity"] = shares[0] + sum(shares[1:])
-    for name in ("mattr", "mtld", "hdd"):
+    for name in _of_texts(options):
         found[name] = mean(rows.texts[name][take])
     found["entropy"] = float(entropy)
     return found
@@ -194,8 +204,13 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Of the means over texts."""
-    names = ("mattr", "mtld", "hdd") if options.variant != "package" else ()
+    names = _of_texts(options) if options.variant != "package" else ()
     return {name: mean_error(rows.texts[name][take]) for name in names}
+
+
+def _of_texts(options: Options) -> tuple[str, ...]:
+    """The values that are means over texts."""
+    return ("mattr", "mtld", "hdd", *(("pattr",) if options.target_length else ()))
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
@@ -248,6 +263,11 @@ def _texts(
         found["hdd"][part] = kernels.hdd_of_texts(*words, options.draws)
         found["ttr"][part] = kernels.ttr_of_texts(*words)
         progress(min(first + TEXTS_AT_A_TIME, len(starts)) / len(starts))
+    if options.target_length:
+        lengths = ends - starts
+        # nan where there are no words; never 0 / 0, since the target is at least 1.
+        penalty = np.abs(lengths - options.target_length)
+        found["pattr"] = np.rint(found["ttr"] * lengths) / (lengths + penalty)
     return found
 
 
@@ -309,11 +329,17 @@ def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
 
 def method(s: Mapping[str, str]) -> str:
     of = layer_words(s["layer"])
+    target = s.get("target_length")
+    penalized = (
+        f", and so is PATTR (Deshpande et al. 2025; target: {int(target):,} words)"
+        if target
+        else ""
+    )
     return (
         f"Lexical diversity is the share of different n-grams of {of} among "
         f"{int(s['sample_ngrams']):,} drawn from each source (Unique-n, n = 1, 2, 3); MATTR "
         f"(windows of {s['window']} words), MTLD (threshold {s['threshold']}) and HD-D "
-        f"({s['draws']} draws) are means over texts"
+        f"({s['draws']} draws) are means over texts{penalized}"
     )
 
 

@@ -12,7 +12,7 @@ fills less of each. Compare groups of different size by the values at equal leng
 Variants. `exact`: an occurrence is a place where the tags stand. `paper`: as in the printed
 tables, a text holds a template if one of the template's word strings is a substring of the raw
 text; no minimum count. `package`: as `diversity` 0.3.1, n-grams within sentences of all texts
-joined.
+joined. `--windows sentence` counts n-grams within sentences under the exact definition.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from rote.measure._templates.core import (
     needs,
     rows,
     templates_of,
+    windows_in_texts,
 )
 from rote.measure._templates.layout import LAYOUT
 
@@ -140,8 +141,9 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    lengths = rows.layer.text_ends[take] - rows.layer.text_starts[take]
-    found = said_of(lengths < options.n, f"texts are shorter than n = {options.n}")
+    held = windows_in_texts(rows, options)[take]
+    short = "have no sentence of" if options.windows == "sentence" else "are shorter than"
+    found = said_of(held == 0, f"texts {short} n = {options.n}")
     if not len(templates_of(rows, take, options)):
         found.append(f"no {options.n}-gram stands {options.min_count} times: no template")
     if options.variant == "paper" and rows.word.sentence_ends is None:
@@ -162,10 +164,11 @@ def _long_to_compress(rows: Rows) -> bool:
 
 def method(s: Mapping[str, str]) -> str:
     of = layer_words(s["layer"])
+    where = "in its texts" if s.get("windows") is None else "within the sentences of its texts"
     least = "" if s["min_count"] == "1" else f" that stand at least {s['min_count']} times"
     return (
         f"Templates of a source are the {s['top']} most frequent n-grams (n = {s['n']}) of "
-        f"{of} in its texts{least}; we give the share of texts that hold one, and "
+        f"{of} {where}{least}; we give the share of texts that hold one, and "
         "occurrences per word"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +18,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Values, Work, check_options, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
+from rote.measure._ngram_kernels import ONCE
 from rote.measure._speaking import signed
 from rote.models.options import how_to_run, run_option
 
@@ -40,6 +41,11 @@ class Options:
     )
     layer: str = option("pos", "layer whose n-grams are templates: pos, upos, dep, dep-bfs, ...")
     n: int = option(6, "items in a template", short="-n", least=1)
+    windows: Literal["text", "sentence"] = option(
+        "text",
+        "where a template stands: anywhere in a text, or within one sentence",
+        sign=lambda within: None if within == "text" else within,
+    )
     lengths: tuple[int, ...] = option((4, 5, 6, 7, 8), "template lengths of the curve", least=1)
     top: int = option(100, "at most this many templates of a source", least=1)
     min_count: int = option(2, "how often a template has to stand (variant exact)", least=1)
@@ -104,7 +110,22 @@ class Options:
         check_options(self)
         if self.perplexity != bool(self.model):
             raise OptionError("--perplexity asks a model, and --model names it: give both")
+        if self.windows == "sentence" and self.variant != "exact":
+            known = (
+                "the package's are so already" if self.variant == "package" else "the paper's not"
+            )
+            raise OptionError(f"--windows sentence is for the variant exact: {known}")
+        if self.windows == "sentence" and self.corpus:
+            raise OptionError(
+                "an index counts n-grams across the ends of sentences, so templates within "
+                "sentences cannot be compared with it: leave out --corpus, or --windows sentence"
+            )
         how_to_run(self)  # what it refuses
+
+    @property
+    def by_sentence(self) -> bool:
+        """Whether n-grams stay within sentences; all of them have numbers then."""
+        return self.variant == "package" or self.windows == "sentence"
 
     def signed(self) -> dict[str, Any]:
         """The other variants ask for no minimum."""
@@ -163,16 +184,32 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 def windows_for(layer: Layer, n: int, options: Options) -> Windows:
     """The n-grams of a layer as the variant counts them."""
+    return next(windows_of(layer, (n,), options))
+
+
+def windows_of(layer: Layer, lengths: Sequence[int], options: Options) -> Iterator[Windows]:
+    """The same for several lengths."""
     if options.variant == "package":
         from rote.measure._templates.strings import package_windows
 
-        return package_windows(layer, n)
-    from rote.measure._templates.windows import windows
+        return (package_windows(layer, n) for n in lengths)
+    from rote.measure._templates.windows import sentence_ends, windows_by_length
 
     # Given templates count wherever they stand, even if that is only once.
-    singles = options.variant == "paper" or options.min_count < 2
+    singles = options.by_sentence or options.variant == "paper" or options.min_count < 2
     singles = singles or options.templates_from is not None
-    return windows(layer, n, singles=singles)
+    within = sentence_ends(layer) if options.by_sentence else None
+    return windows_by_length(layer, lengths, singles=singles, within=within)
+
+
+def windows_in_texts(rows: Rows, options: Options) -> Integers:
+    """How many n-grams each text holds."""
+    found, layer = rows.windows, rows.layer
+    if not options.by_sentence:
+        lengths = layer.text_ends - layer.text_starts
+        return np.asarray(np.maximum(lengths - found.n + 1, 0), np.int64)
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(found.numbers != ONCE)))
+    return np.asarray(before[layer.text_ends] - before[layer.text_starts], np.int64)
 
 
 def counted(rows: Rows, take: Take, options: Options) -> Values:

@@ -22,6 +22,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison
 from rote.core.model import Continuation, Model, Scored
 from rote.core.sample import Take
+from rote.measure._ngram_kernels import ONCE
 from rote.measure._templates.core import Options, Rows, templates_of
 from rote.measure._templates.matches import spans
 
@@ -67,6 +68,8 @@ def _stretches(
             continue
         text = layer.slice(number)
         free = np.arange(text.start, max(text.start, text.stop - windows.n + 1))
+        if options.by_sentence:
+            free = free[windows.numbers[free] != ONCE]
         free = free[~np.isin(windows.numbers[free], chosen)]  # windows that are no template
         drawn = np.sort(random.choice(free, min(len(free), len(places)), replace=False))
         yield Stretches(

@@ -39,7 +39,7 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer, items_of, starts_of
 from rote.core.metric import Values
 from rote.core.sample import RawText, Take
-from rote.measure._templates.windows import Chosen, Windows, windows
+from rote.measure._templates.windows import Chosen, Windows, sentence_ends, windows
 
 # What `word_tokenize` cuts off beyond the treebank's own conventions.
 _LAST_STOP = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»”’\s]*\Z)""")
@@ -114,12 +114,7 @@ def paper_values(
 
 def package_windows(layer: Layer, n: int) -> Windows:
     """The layer's n-grams within sentences; their listings go by sentence, not by text."""
-    if layer.sentence_ends is None:
-        raise OptionError(
-            f"variant package counts n-grams within sentences, and the layer '{layer.name}' comes "
-            "without sentence ends: give them with the layer, or take --variant exact"
-        )
-    return windows(replace(layer, text_ends=layer.sentence_ends), n, singles=True)
+    return windows(replace(layer, text_ends=sentence_ends(layer)), n, singles=True)
 
 
 def package_values(

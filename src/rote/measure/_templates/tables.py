@@ -22,10 +22,16 @@ from rote.core.errors import OptionError
 from rote.core.files import check_parent
 from rote.core.metric import Comparison
 from rote.core.sample import Take
-from rote.measure._ngram_kernels import ONCE
-from rote.measure._templates.core import Options, Rows, counted, templates_of, windows_for
+from rote.measure._templates.core import (
+    Options,
+    Rows,
+    counted,
+    templates_of,
+    windows_in_texts,
+    windows_of,
+)
 from rote.measure._templates.matches import EXAMPLES, Read, Reader, spans
-from rote.measure._templates.windows import Chosen, Windows, windows_by_length
+from rote.measure._templates.windows import Chosen
 
 Row: TypeAlias = dict[str, Any]
 
@@ -63,15 +69,9 @@ def length_table(rows: Rows, comparison: Comparison, options: Options) -> list[R
 def _of_lengths(rows: Rows, options: Options, lengths: Sequence[int]) -> Iterator[Rows]:
     """The rows for other lengths, one at a time: each takes as much room as the first."""
     others = [n for n in lengths if n != options.n]
-    made: Iterator[Windows]
-    if options.variant == "package":
-        made = (windows_for(rows.layer, n, options) for n in others)
-    else:
-        singles = options.variant == "paper" or options.min_count < 2
-        made = windows_by_length(rows.layer, others, singles=singles)
     if len(others) < len(lengths):
         yield rows
-    for found in made:
+    for found in windows_of(rows.layer, others, options):
         yield replace(rows, windows=found)
 
 
@@ -106,7 +106,7 @@ class _Listing:
         self.groups = comparison.groups
         self.reader = Reader(rows.layer, rows.word, rows.raw, rows.windows.n)
         self.chosen = {s: templates_of(rows, take, options) for s, take in self.groups.items()}
-        self.sizes = self.n_grams()
+        self.sizes = windows_in_texts(rows, options)
 
     def tables(self) -> dict[str, list[Row]]:
         tables: dict[str, list[Row]] = {
@@ -130,16 +130,6 @@ class _Listing:
         # Templates that were given for all sources are shared by all.
         tables["overlap"] = _overlap(self.chosen) if self.rows.fixed is None else []
         return tables
-
-    def n_grams(self) -> Integers:
-        """How many n-grams each text holds."""
-        found, layer = self.rows.windows, self.rows.layer
-        if self.options.variant != "package":
-            lengths = layer.text_ends - layer.text_starts
-            return np.asarray(np.maximum(lengths - found.n + 1, 0), np.int64)
-        # Within sentences, and every n-gram has a number.
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(found.numbers != ONCE)))
-        return np.asarray(before[layer.text_ends] - before[layer.text_starts], np.int64)
 
     def group(self, take: Take) -> _Group:
         counts, texts = self.rows.windows.tally(self.rows.layer, take)

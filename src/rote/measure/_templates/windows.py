@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rote.core.array_types import Array, Flags, Integers
 from rote.core.column import empty
+from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer, Offsets, items_of, starts_of
 from rote.core.sample import Take
@@ -57,7 +58,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Every window of n items within its text, by the number of its n-gram.
+    """Every window of n items within its text, or its sentence, by the number of its n-gram.
 
     Numbers follow the order of the items' strings, so that ties go to the smaller number.
     `numbers[p]` is the n-gram of the window that begins at item p, ONCE where there is none or
@@ -126,14 +127,30 @@ class Windows:
         return items[which >= 0], which[which >= 0]
 
 
-def windows(layer: Layer, n: int, *, singles: bool) -> Windows:
-    """Number the n-grams of a layer; `singles`: also those that stand once."""
-    return next(windows_by_length(layer, (n,), singles=singles))
+def sentence_ends(layer: Layer) -> Offsets:
+    """Where a layer's sentences end, for n-grams that stay within them."""
+    if layer.sentence_ends is None:
+        raise OptionError(
+            f"n-grams are to stay within sentences, and the layer '{layer.name}' comes without "
+            "sentence ends: give them with the layer, or take --variant exact, --windows text"
+        )
+    return layer.sentence_ends
 
 
-def windows_by_length(layer: Layer, lengths: Sequence[int], *, singles: bool) -> Iterator[Windows]:
+def windows(layer: Layer, n: int, *, singles: bool, within: Offsets | None = None) -> Windows:
+    """Number the n-grams of a layer; `singles`: also those that stand once.
+
+    `within`: where the stretches end that hold whole n-grams, if these are smaller than texts.
+    """
+    return next(windows_by_length(layer, (n,), singles=singles, within=within))
+
+
+def windows_by_length(
+    layer: Layer, lengths: Sequence[int], *, singles: bool, within: Offsets | None = None
+) -> Iterator[Windows]:
     """The same for several lengths, shortest first: longer n-grams are made from shorter ones."""
-    starts, ends = layer.text_starts, layer.text_ends
+    ends = layer.text_ends if within is None else within
+    starts = starts_of(ends)
     last = max(lengths, default=0)
     if last:
         for n, numbers, kinds, _ in number_ngrams(
@@ -145,13 +162,18 @@ def windows_by_length(layer: Layer, lengths: Sequence[int], *, singles: bool) ->
                 if n < last:
                     own = empty(len(numbers), np.int32)
                     own[:] = numbers
-                yield _numbered(layer, own, kinds, n, singles)
+                yield _numbered(layer, own, kinds, n, singles, ends)
 
 
 def _numbered(
-    layer: Layer, numbers: NDArray[np.int32], kinds: int, n: int, singles: bool
+    layer: Layer,
+    numbers: NDArray[np.int32],
+    kinds: int,
+    n: int,
+    singles: bool,
+    ends: Offsets,
 ) -> Windows:
-    counts, first = _stand(numbers, layer.text_starts, layer.text_ends, n, kinds, singles)
+    counts, first = _stand(numbers, starts_of(ends), ends, n, kinds, singles)
     order = _in_order(layer, first, n)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
