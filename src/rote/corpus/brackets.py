@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from rote.core.document import Document
 from rote.core.errors import InputError
@@ -23,6 +24,8 @@ _OUTER = frozenset(("", "ROOT", "TOP", "S1", "VROOT"))
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 _ESCAPED |= {"``": '"', "''": '"'}
 _TRACE = "-NONE-"
+Spans = list[tuple[str, int, int]]
+"""Words with their first character in the text and the one behind the last."""
 
 
 @dataclass(slots=True)
@@ -253,28 +256,38 @@ def _trees(
 
 
 def _document(trees: list[Tree], identity: str) -> Document:
-    places: dict[str, list[int]] = {"starts": [], "ends": [], "sentence_ends": []}
-    form: list[str] = []
-    xpos: list[str] = []
-    nodes: dict[str, list[str]] = {"label": [], "function": []}
-    spans: dict[str, list[int]] = {"parent": [], "first": [], "last": []}
+    spans: Spans = []
     position = 0
+    for word in (word for tree in trees for word in tree.words):
+        spans.append((word, position, position + len(word)))
+        position += len(word) + 1
+    text = "\n".join(" ".join(tree.words) for tree in trees if tree.words)
+    return Document(identity, text, {"annotation": annotation(trees, spans)})
+
+
+def annotation(trees: Iterable[Tree], spans: Spans) -> dict[str, Any]:
+    """Trees as plain lists, for annotators; `spans` are all their words as the text has them."""
+    xpos: list[str] = []
+    sentence_ends: list[int] = []
+    nodes: dict[str, list[Any]] = {
+        name: [] for name in ("label", "function", "parent", "first", "last")
+    }
     for tree in trees:
         if not tree.words:
             continue
-        items, known = len(form), len(nodes["label"])
-        for word in tree.words:
-            places["starts"].append(position)
-            places["ends"].append(position + len(word))
-            position += len(word) + 1
-        form += tree.words
+        items, known = len(xpos), len(nodes["label"])
         xpos += tree.tags
         nodes["label"] += tree.labels
         nodes["function"] += tree.functions
-        spans["parent"] += [parent + known if parent >= 0 else -1 for parent in tree.parents]
-        spans["first"] += [first + items for first in tree.firsts]
-        spans["last"] += [last + items for last in tree.lasts]
-        places["sentence_ends"].append(len(form))
-    text = "\n".join(" ".join(tree.words) for tree in trees if tree.words)
-    annotation = {**places, "form": form, "xpos": xpos, "tree": {**nodes, **spans}}
-    return Document(identity, text, {"annotation": annotation})
+        nodes["parent"] += [parent + known if parent >= 0 else -1 for parent in tree.parents]
+        nodes["first"] += [first + items for first in tree.firsts]
+        nodes["last"] += [last + items for last in tree.lasts]
+        sentence_ends.append(len(xpos))
+    return {
+        "starts": [start for _, start, _ in spans],
+        "ends": [end for _, _, end in spans],
+        "sentence_ends": sentence_ends,
+        "form": [word for word, _, _ in spans],
+        "xpos": xpos,
+        "tree": nodes,
+    }

@@ -99,7 +99,7 @@ def _recipe(path: Path, manifest: Manifest, layer: str) -> Recipe:
     gives = annotators.get(manifest.annotator).gives
     if layer not in gives:
         raise UnknownName(f"layer for the annotator '{manifest.annotator}'", layer, gives)
-    if manifest.annotator.partition(":")[0] == "given" and layer != "word":
+    if manifest.annotator.partition(":")[0] in ("given", "brackets") and layer != "word":
         raise OptionError(
             "the annotation of this index came with its input, which the index does not keep: "
             f"build it again with `--layers {','.join(manifest.sorted_layers)}`"
