@@ -343,11 +343,23 @@ def test_search_sorts(index: str) -> None:
     by_right = after("--sort", "right")
     assert [text.split("|")[1][:4] for text in by_right] == [".", " cli", " is ", " sle", " wai"]
     assert after("--sort", "left")[-1].startswith("A young |")
+    second = [text.split("|")[1].lower().split()[1:2] for text in after("--sort", "right2")]
+    assert second == sorted(second)
     drawn = after("--sort", "random", "--seed", "1")
     assert drawn == after("--sort", "random", "--seed", "1")
     assert sorted(drawn) == sorted(by_right) == sorted(by_place)
     some = done("search", index, "dog", "--sort", "random", "--limit", "2").stdout
     assert "2 of 5 matches, chosen at random" in some
+
+
+def test_search_keeps_to_documents_with_a_field(index: str) -> None:
+    asked = ("search", index, "old dog", "--where")
+    rows = list(csv.DictReader(done(*asked, "author=Anna", "--csv").stdout.splitlines()))
+    assert [row["document"] for row in rows] == ["harbour"]
+    others = json.loads(done(*asked, "author!=Anna", "--by", "document", "--json").stdout)
+    assert [row["group"] for row in others["groups"]] == ["answer", "hill"]
+    wrong = CliRunner().invoke(rote, [*asked, "autor=Anna"])
+    assert "unknown field of the documents 'autor'" in str(wrong.exception)
 
 
 def test_search_shows_other_layers(index: str) -> None:

@@ -91,7 +91,8 @@ def test_lines_are_put_in_another_order_and_the_address_says_so(
     app: Running, page: Page, browser: Browser
 ) -> None:
     page.goto(app.at("/search?index=tales&q=spoke+about"))
-    page.get_by_role("columnheader", name="after").get_by_role("link").press("Enter")
+    head = page.get_by_role("columnheader", name="after")
+    head.get_by_role("link", name="after", exact=True).press("Enter")
     lines = page.locator("table.kwic tbody tr")
     expect(lines.first).to_contain_text("spoke about the bridge")
     expect(page.get_by_label("Order")).to_have_value("right")
@@ -155,13 +156,28 @@ def test_the_most_frequent_runs_lead_to_their_places(app: Running, page: Page) -
 
 def test_a_line_leads_to_its_place_in_the_document(app: Running, page: Page) -> None:
     page.goto(app.at("/search?index=tales&q=frozen+mill"))
-    page.get_by_role("link", name="heron").click()
+    page.get_by_role("link", name="frozen mill").click()
     expect(h1(page)).to_have_text("heron")
     expect(page.get_by_role("main")).to_contain_text("Cleo Marsh")
     expect(page.locator("mark.hit")).to_have_text("frozen mill")
     expect(page.locator("mark.hit")).to_be_in_viewport()
-    page.get_by_role("link", name="tales").click()
-    expect(h1(page)).to_have_text("Search")
+    page.get_by_role("link", name="all matches of frozen mill").click()
+    expect(page.locator("#m1")).to_be_in_viewport()
+    page.get_by_role("link", name="Cleo Marsh").click()
+    expect(page.get_by_role("link", name="Leave out the condition author=Cleo")).to_be_visible()
+
+
+def test_a_line_is_one_row_with_the_match_in_the_middle(app: Running, page: Page) -> None:
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(app.at("/search?index=tales&q=spoke+about&sort=left2"))
+        boxes = page.evaluate(
+            "() => [...document.querySelectorAll('.kwic tbody tr')].map((row) => [row.offsetHeight,"
+            " Math.round(row.querySelector('.match').getBoundingClientRect().left)])"
+        )
+        assert len(boxes) == 50
+        assert len({left for _, left in boxes}) == 1
+        assert max(height for height, _ in boxes) < 32
 
 
 def test_a_pasted_text_is_traced_to_the_document_it_was_copied_from(

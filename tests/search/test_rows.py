@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from rote.index.answers import Place
 from rote.index.index import Index
 from rote.index.opening import build_index, index_texts
 from rote.search.rows import found as arrays
+from rote.search.rows.collocates import next_to
 from rote.search.rows.counts import (
     COUNT_COLUMNS,
     FREQUENT_COLUMNS,
@@ -30,9 +32,10 @@ from rote.search.rows.counts import (
     per_million,
 )
 from rote.search.rows.groups import DOCUMENT, Groups, fields_of, groups_by, tally
+from rote.search.rows.lacking import lacking
 from rote.search.rows.matches import COLUMNS, forms, look_up, ordered, row_of, rows_in_blocks
 
-SORTS = ["place", "left", "right", "document", "form"]
+SORTS = ["place", "left", "left3", "right", "right2", "document", "form"]
 TEXT = st.lists(st.sampled_from(["a", "B", "b", ",", "cd", "A"]), min_size=1, max_size=12)
 SEGMENTS = st.lists(st.lists(TEXT, min_size=1, max_size=4), min_size=1, max_size=3)
 QUERIES = ["[]", "a", '"b"', '"a" []', '"a|b" []{0,2}', '[word="B"]']
@@ -67,15 +70,18 @@ def test_orders_and_tallies_are_those_of_a_plain_sort(
 
     def words(place: Place) -> list[str]:
         context = index.context(place, 1000)
-        if sort == "left":
-            return re.findall(r"\w+", context.before.lower())[::-1][:10]
-        return re.findall(r"\w+", context.after.lower())[:10]
+        nth = int(sort[-1]) if sort[-1].isdigit() else 1
+        if sort.startswith("left"):
+            return re.findall(r"\w+", context.before.lower())[::-1][nth - 1 : 10]
+        return re.findall(r"\w+", context.after.lower())[nth - 1 : 10]
 
     counts = Counter(map(form, places))
     keys: dict[str, Callable[[Place], Any]] = {
         "place": lambda place: 0,
         "left": words,
         "right": words,
+        "left3": words,
+        "right2": words,
         "document": lambda place: place.document,
         "form": lambda place: (-counts[form(place)], form(place)),
     }
@@ -113,6 +119,59 @@ def test_blocks_of_rows_are_the_rows_of_a_search(
     assert [row for block in blocks for row in block] == [
         row_of(place, index.context(place, around)) for place in index.search(query, limit)
     ]
+
+
+@settings(max_examples=40)
+@given(
+    SEGMENTS, st.sampled_from(QUERIES), st.sampled_from(["left", "right"]), st.integers(1, 3),
+    st.integers(0, 3),
+)  # fmt: skip
+def test_what_is_next_and_only_some_documents_are_those_of_a_plain_count(
+    segments: list[list[list[str]]], query: str, side: str, words: int, kept: int
+) -> None:
+    index = joined(segments)
+    flags = [
+        np.array([number % 4 != kept for number in range(len(segment.documents))])
+        for segment in index.segments
+    ]
+    found = look_up(index, query, kept=flags)
+    places = [place for place in index.search(query) if flags[place.segment][place.number]]
+    assert found.matches.places(np.arange(len(found.matches))) == places
+    assert found.documents == len({(place.segment, place.number) for place in places})
+    counts: Counter[tuple[str, bool]] = Counter()
+    for place in places:
+        context = index.context(place, 1000)
+        beside = context.after.split()[:words]
+        if side == "left":
+            beside = context.before.split()[-words:]
+        counts[" ".join(beside).lower(), len(beside) < words] += 1
+    rows = next_to(found.matches, side, words)
+    assert {(row["words"], row["ends"]): row["count"] for row in rows} == dict(counts)
+    assert [row["count"] for row in rows] == sorted(counts.values(), reverse=True)
+
+
+@settings(max_examples=40)
+@given(SEGMENTS, st.lists(st.sampled_from(["a", "b", "cd", "x"]), min_size=1, max_size=5))
+def test_what_is_lacking_is_that_of_a_plain_search(
+    segments: list[list[list[str]]], phrase: list[str]
+) -> None:
+    index = joined(segments)
+    texts = [" ".join(text).lower().split() for texts in segments for text in texts]
+
+    def count(part: list[str]) -> int:
+        return sum(text[i : i + len(part)] == part for text in texts for i in range(len(text)))
+
+    found = lacking(index, " ".join(phrase))
+    parts = [phrase[i:j] for i in range(len(phrase)) for j in range(i + 1, len(phrase) + 1)]
+    held = [part for part in parts if count(part)]
+    most = max(map(len, held), default=0)
+    assert found.unknown == list(dict.fromkeys(word for word in phrase if not count([word])))
+    assert {part: n for part, _, n in found.longest} == {
+        " ".join(part): count(part) for part in held if len(part) == most
+    }
+    asked = " ".join(f'"{word}"' for word in phrase)
+    if not count(phrase):
+        assert [n for *_, n in lacking(index, asked).longest] == [n for *_, n in found.longest]
 
 
 def test_a_row_holds_every_column() -> None:

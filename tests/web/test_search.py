@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,8 @@ from rote.index.opening import index_texts, open_index
 from rote.web import api as answers
 from rote.web import state as threads
 from rote.web.indexes import OpenIndex
-from rote.web.pages import search as asked
-from rote.web.pages.search import Question, find, page_of
+from rote.web.pages import asking as asked
+from rote.web.pages.asking import Question, find, needed, page_of
 from tests.web.asked import TEXTS, client, harmless, made_index
 
 
@@ -75,7 +77,9 @@ def test_a_line_is_the_text_cut_in_three(ask: Asking) -> None:
         assert len(line["before"]) <= 10
 
 
-@pytest.mark.parametrize("sort", ["place", "left", "right", "document", "form"])
+@pytest.mark.parametrize(
+    "sort", ["place", "left", "left2", "right", "right3", "document", "form", "random"]
+)
 def test_pages_are_the_parts_of_the_whole(ask: Asking, sort: str) -> None:
     whole = ask("search", q='"the" []', sort=sort, per=1000)
     parts = [ask("search", q='"the" []', sort=sort, per=4, page=n) for n in range(1, 6)]
@@ -169,17 +173,18 @@ def test_only_the_first_matches_are_put_in_order_and_it_is_said(
 ) -> None:
     monkeypatch.setattr(asked, "MOST", 20)
     opened = whole_index()
-    found = find(opened, Question("[]", sort="right", per=50))
+    question = Question("[]", sort="right", per=50)
+    found = find(opened, question, needed(question))
     assert (found.limited, len(found.matches)) == (True, 20)
     assert found.total == opened.index.items_held("lower")
     assert found.documents is None
-    assert find(opened, Question("a", sort="right")).documents == 29
+    assert find(opened, Question("a"), 20).documents == 29
 
 
 def test_a_page_takes_no_more_matches_than_it_needs() -> None:
     opened = whole_index()
     question = Question("[]", page=2, per=10)
-    found = find(opened, question)
+    found = find(opened, question, needed(question))
     assert len(found.matches) == 20
     assert found.total == opened.index.items_held("lower")
     assert page_of(found, question) == opened.index.search("[]", 20)[10:]
@@ -235,13 +240,13 @@ def test_the_page_shows_lines_that_lead_to_their_documents(app: TestClient) -> N
     page = app.get("/search", params={"q": "old cat"})
     assert "1 match in 1 document" in page.text
     assert '<mark class="hit">old cat</mark>' in page.text
-    (address,) = re.findall(r'href="(/document/[^"]*)"', page.text)
+    (address,) = set(re.findall(r'href="(/document/[^"]*)"', page.text))
     document = app.get(address.replace("&amp;", "&").partition("#")[0])
     assert 'tabindex="-1">old cat</mark>' in document.text
 
 
-@pytest.mark.parametrize("view", ["lines", "forms", "by"])
-@pytest.mark.parametrize("q", ["dog", "[]", '"x.*"'])
+@pytest.mark.parametrize("view", ["lines", "forms", "by", "before", "after", "collocates"])
+@pytest.mark.parametrize("q", ["dog", "[]", '"x.*"', "<script>alert(1)</script> dog"])
 def test_no_text_acts_on_a_page(app: TestClient, view: str, q: str) -> None:
     page = app.get("/search", params={"q": q, "view": view, "context": 500})
     assert page.status_code == 200
@@ -282,12 +287,12 @@ def test_examples_find_something_here(app: TestClient, ask: Asking) -> None:
 
 
 def test_a_link_holds_all_settings(app: TestClient) -> None:
-    given = {"q": '"the" []', "layer": "lower", "sort": "right", "context": 20}
+    given = {"q": '"the" []', "layer": "word", "sort": "right", "context": 20}
     page = app.get("/search", params=given).text
     assert re.search(r'<option value="right" selected>', page)
     assert 'value="20"' in page
     forms_link = next(a for a in re.findall(r'href="([^"]*)"', page) if "view=forms" in a)
-    for part in ("sort=right", "context=20", "layer=lower"):
+    for part in ("sort=right", "context=20", "layer=word"):
         assert part in forms_link
 
 
@@ -302,6 +307,173 @@ def test_without_an_index_the_page_says_how_to_make_one(tmp_path: Path) -> None:
     page = client(tmp_path / "store").get("/search")
     assert page.status_code == 200
     assert "rote index build" in page.text
+
+
+# -- what people look for --------------------------------------------------------------------
+
+
+def shown_lines(page: str) -> list[str]:
+    """The lines of a page as they are read, from end to end."""
+    rows = re.findall(r'<tr role="row" id="m\d+">(.*?)</tr>', page)
+    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
+
+
+def followed(app: TestClient, address: str) -> str:
+    page = app.get(address.replace("&amp;", "&").partition("#")[0])
+    assert page.status_code == 200, page.text
+    return page.text
+
+
+def test_lines_are_sorted_by_the_second_and_the_third_word(app: TestClient, ask: Asking) -> None:
+    def words(line: dict[str, Any], side: str) -> list[str]:
+        found = re.findall(r"\w+", line[side].lower())
+        return found if side == "after" else found[::-1]
+
+    for sort, side, nth in (("left2", "before", 2), ("right3", "after", 3)):
+        given = {"q": "the", "sort": sort, "where": "author=Ada|Bo"}
+        lines = ask("search", **given, per=1000, context=500)["lines"]
+        keys = [words(line, side)[nth - 1 : 10] for line in lines]
+        assert keys == sorted(keys)
+        assert keys[-1] > [""]
+        page = app.get("/search", params={"q": "the", "sort": sort}).text
+        assert f'<option value="{sort}" selected>' in page
+
+
+def test_a_random_order_is_the_same_for_a_seed_and_another_for_the_next(ask: Asking) -> None:
+    def drawn(seed: int) -> list[tuple[str, int]]:
+        lines = ask("search", q='"the" []', sort="random", seed=seed, per=1000)["lines"]
+        return [(line["document"], line["start"]) for line in lines]
+
+    in_order = ask("search", q='"the" []', per=1000)["lines"]
+    assert drawn(1) == drawn(1) != drawn(2)
+    assert sorted(drawn(1)) == sorted((line["document"], line["start"]) for line in in_order)
+
+
+@pytest.mark.parametrize(
+    ("where", "names"),
+    [
+        (["author=Ada"], {"one", "three"}),
+        (["author!=Ada"], {"two", '<script>alert("id")</script>', "../../etc/passwd",
+                           "turned\u202e", "long"}),
+        (["author=Ada|Bo", "year>=1904"], {"three"}),
+        (["document=two"], {"two"}),
+    ],
+)  # fmt: skip
+def test_only_documents_with_a_field_are_searched(
+    ask: Asking, where: list[str], names: set[str]
+) -> None:
+    found = ask("search", q="dog", where=where, per=1000)
+    plain = [place for place in places_of("dog") if place[0] in names]
+    assert [(line["document"], line["start"]) for line in found["lines"]] == plain
+    assert (found["matches"], found["matched_documents"]) == (len(plain), len(names))
+
+
+def test_a_condition_is_filled_in_shown_and_left_out_again(app: TestClient) -> None:
+    given = {"q": "gate", "field": "author", "relation": "=", "value": " Ada "}
+    answer = app.get("/search", params=given, follow_redirects=False)
+    assert answer.status_code == 303
+    page = followed(app, answer.headers["location"])
+    assert "3 matches in 2 documents" in page
+    (without,) = re.findall(r'<a class="chip" href="([^"]*)" aria-label="Leave out', page)
+    assert "5 matches in 4 documents" in followed(app, without)
+    number = app.get("/search", params={"q": "gate", "where": "year>=old"})
+    assert number.status_code == 400
+    assert "compares with a number" in number.text
+    assert "--where" not in number.text
+    missing = app.get("/search", params={"q": "gate", "where": "colour=red"})
+    assert "unknown field" in missing.text
+    nobody = app.get("/search", params={"q": "gate", "where": "author=Eve"})
+    assert "no document of the index fulfils author=Eve" in nobody.text
+
+
+def test_authors_are_links_to_their_own_matches(app: TestClient) -> None:
+    page = app.get("/search", params={"q": "gate"}).text
+    ada = re.findall(r'class="author"><div><a href="([^"]*)"><bdi>Ada', page)
+    own = followed(app, ada[0])
+    assert "3 matches in 2 documents" in own
+    groups = app.get("/search", params={"q": "gate", "view": "by", "by": "author"}).text
+    (address,) = re.findall(r'<a href="([^"]*)"><bdi>Bo</bdi>', groups)
+    assert "1 match in 1 document" in followed(app, address)
+
+
+def test_what_follows_and_what_comes_before_are_counted(ask: Asking, app: TestClient) -> None:
+    after = ask("search/beside", q="old", per=1000)
+    texts = [re.findall(r"\w+|[^\w\s]", text.lower()) for text, _ in TEXTS.values()]
+    pairs = Counter(b for words in texts for a, b in pairwise(words) if a == "old")
+    assert {row["words"]: row["count"] for row in after["beside"]} == dict(pairs)
+    assert sum(row["share"] for row in after["beside"]) == pytest.approx(1)
+    before = ask("search/beside", q="dog", side="before", span=2, where="author=Ada|Bo")["beside"]
+    assert {name: before[0][name] for name in ("words", "ends", "count")} == {
+        "words": "the old",
+        "ends": False,
+        "count": 2,
+    }
+    ends = [row for row in ask("search/beside", q="dog", per=1000)["beside"] if row["ends"]]
+    assert [(row["words"], row["count"]) for row in ends] == [("", 3)]
+    page = app.get("/search", params={"q": "old", "view": "after"}).text
+    (address,) = re.findall(r'<a href="([^"]*)"><bdi>dog</bdi>', page)
+    assert f"{pairs['dog']} matches" in followed(app, address)
+
+
+def test_collocates_lead_to_where_both_are(app: TestClient, ask: Asking) -> None:
+    rows = ask("search/collocates", q="old", span=2)["collocates"]
+    dog = next(row for row in rows if row["word"] == "dog")
+    assert dog["near"] == 3
+    page = app.get("/search", params={"q": "old", "view": "collocates", "span": 2}).text
+    (address,) = re.findall(r'<a href="([^"]*)"><bdi>dog</bdi>', page)
+    assert all("old" in line and "dog" in line for line in shown_lines(followed(app, address)))
+
+
+def test_what_is_lacking_is_said_where_nothing_matches(app: TestClient) -> None:
+    page = app.get("/search", params={"q": "the old dog flew home"}).text
+    assert re.search(r"does not occur at all: <b><bdi>flew</bdi></b>", page)
+    (address,) = re.findall(r'longest part that occurs: <a href="([^"]*)"><bdi>the old dog<', page)
+    assert "2 matches" in followed(app, address)
+    known = app.get("/search", params={"q": "dog gate"}).text
+    assert "not occur at all" not in known
+    assert re.findall(r'"><bdi>(dog|gate)</bdi></a> <span class="quiet">\d+ times', known) == [
+        "dog", "gate",
+    ]  # fmt: skip
+    query = app.get("/search", params={"q": '[pos="JJ"] "dog" "flew"'}).text
+    assert "[lower=&#34;flew&#34;]" in query
+    assert "[pos=&#34;JJ&#34;] [lower=&#34;dog&#34;]" in query
+    chosen = app.get("/search", params={"q": "cat", "where": "author=Bo"}).text
+    assert "2 matches" in chosen
+    nowhere = app.get("/search", params={"q": "shut", "where": "author=Bo"}).text
+    assert "Nothing matches in these documents" in nowhere
+    assert "In all others: 1" in nowhere
+
+
+def test_a_document_leads_from_match_to_match_and_back_to_the_line(app: TestClient) -> None:
+    page = app.get("/search", params={"q": "the", "sort": "right2"}).text
+    rows = re.findall(r'<tr role="row" id="(m\d+)">(.*?)</tr>', page)
+    line, row = next((name, row) for name, row in rows if ">one</bdi>" in row)
+    (address,) = set(re.findall(r'href="(/document/[^"]*)"', row))
+    seen, places = set(), len([1 for name, _ in places_of("the") if name == "one"])
+    document = followed(app, address)
+    (back,) = re.findall(r'<a href="([^"]*)">← all matches of', document)
+    assert back.endswith(f"#{line}")
+    assert shown_lines(followed(app, back)) == shown_lines(page)
+    while True:
+        number, count = re.findall(r"match (\d+) of (\d+) in this document", document)[0]
+        seen.add(number)
+        assert int(count) == places
+        assert document.count('<mark class="hit"') == 1
+        assert document.count('<mark class="also"') == places - 1
+        before = re.findall(r'rel="prev" href="([^"]*)">previous match', document)
+        if not before:
+            break
+        document = followed(app, before[0])
+    while after := re.findall(r'rel="next" href="([^"]*)">next match', document):
+        document = followed(app, after[0])
+        seen |= set(re.findall(r"match (\d+) of", document))
+    assert seen == {str(n) for n in range(1, places + 1)}
+
+
+def test_a_group_by_document_opens_at_its_first_match(app: TestClient) -> None:
+    page = app.get("/search", params={"q": "gate", "view": "by"}).text
+    (address,) = re.findall(r'<a href="([^"]*)"><bdi>three</bdi>', page)
+    assert "match 1 of 2 in this document" in followed(app, address)
 
 
 # -- export ----------------------------------------------------------------------------------
@@ -323,3 +495,30 @@ def test_an_export_of_a_mistake_is_an_error_and_no_file(app: TestClient) -> None
     answer = app.get("/search/export.csv", params={"index": "made", "q": '"a'})
     assert answer.status_code == 400
     assert "closing quote" in answer.text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"sort": "right2"}, {"sort": "random", "seed": "3"}, {"where": "author=Ada", "sort": "left"}],
+)
+def test_a_download_is_what_is_shown_in_that_order(
+    app: TestClient, ask: Asking, given: dict[str, str]
+) -> None:
+    lines = ask("search", q="the", per=1000, **given)["lines"]
+    page = app.get("/search", params={"q": "the", **given}).text
+    (address,) = re.findall(r'href="(/search/export.jsonl[^"]*)"', page)
+    rows = [json.loads(line) for line in followed(app, address).splitlines()]
+    assert rows == lines
+
+
+@pytest.mark.parametrize(
+    ("view", "first"), [("forms", "form"), ("by", "group"), ("after", "words"),
+                        ("before", "words"), ("collocates", "word")],
+)  # fmt: skip
+def test_every_view_can_be_downloaded(app: TestClient, view: str, first: str) -> None:
+    page = app.get("/search", params={"q": '"the" []', "view": view, "per": 2}).text
+    (address,) = re.findall(r'href="(/search/export.csv[^"]*)"', page)
+    rows = list(csv.DictReader(io.StringIO(followed(app, address), newline="")))
+    shown = re.findall(r"<td>(?:<a [^>]*>)?<bdi>([^<]*)</bdi>", page)
+    assert [row[first] for row in rows][: len(shown)] == [html.unescape(one) for one in shown]
+    assert "link" not in rows[0]

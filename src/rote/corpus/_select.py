@@ -23,11 +23,11 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 _CONDITION = re.compile(r"\s*([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 
 
-def where_option() -> Any:
-    """Which records of the input are taken."""
+def where_option(says: str = "take only records with") -> Any:
+    """Which records are taken."""
     return option(
         (),
-        "take only records with FIELD=VALUE (or !=, <, <=, >, >=; a|b is any of several values); "
+        f"{says} FIELD=VALUE (or !=, <, <=, >, >=; a|b is any of several values); "
         "may be given again, and all must hold",
         metavar="FIELD=VALUE",
         repeated=True,
@@ -44,7 +44,10 @@ class Condition:
     values: tuple[str, ...]
 
     def holds(self, document: Document) -> bool:
-        found = value_of(document, self.field)
+        return self.fulfilled(value_of(document, self.field))
+
+    def fulfilled(self, found: Any) -> bool:
+        """Whether it holds of what a field has."""
         if self.sign in _COMPARE:
             number = _number(found)
             return number is not None and _COMPARE[self.sign](number, float(self.values[0]))

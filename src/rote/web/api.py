@@ -111,6 +111,42 @@ class GroupsAnswer(About):
     groups: list[Group]
 
 
+class Collocate(BaseModel):
+    """A word near matches, and how strongly it goes with them."""
+
+    word: str
+    near: int
+    count: int
+    expected: float
+    g2: float
+    pmi: float
+    t: float
+    log_dice: float
+
+
+class CollocatesAnswer(About):
+    query: str
+    matches: int
+    tallied: int
+    collocates: list[Collocate]
+
+
+class Beside(BaseModel):
+    """What is next to matches."""
+
+    words: str
+    ends: bool = Field(description="Whether the document ends there")
+    count: int
+    share: float
+
+
+class BesideAnswer(About):
+    query: str
+    matches: int
+    tallied: int
+    beside: list[Beside]
+
+
 class Count(BaseModel):
     """A phrase or query in one layer."""
 

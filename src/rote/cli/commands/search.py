@@ -9,12 +9,12 @@ items, brackets hold conditions, {1,3} ? * + repeat:
   rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
   rote search IDX '[pos="NN.*" & lower="time"]' --sort right
   rote search IDX "of course" --by author
+  rote search IDX "of course" --where author=Austen --where "year<1815"
   rote search IDX tea --collocates 4
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +28,10 @@ from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import option
+from rote.corpus._select import where_option
 
 if TYPE_CHECKING:
+    from rote.core.array_types import Flags
     from rote.index.answers import Place
     from rote.index.index import Index
     from rote.search.rows.matches import Found
@@ -69,7 +71,15 @@ _CHOICE = {
     "left": "the first by the words before them",
     "right": "the first by the words after them",
     "random": "chosen at random",
+    **{
+        f"{side}{nth}": f"the first by the words {where} them, from the {name} on"
+        for side, where in (("left", "before"), ("right", "after"))
+        for nth, name in ((2, "second"), (3, "third"))
+    },
 }
+
+
+Order = Literal["place", "left", "left2", "left3", "right", "right2", "right3", "random"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +90,13 @@ class SearchOptions:
     layer: str = option("lower", "Layer that phrases and strings outside of brackets are about")
     limit: int = option(20, "Show so many matches; 0 for all")
     context: int = option(60, "Characters before and after a match, as far as they fit the line")
-    sort: Literal["place", "left", "right", "random"] = option(
-        "place", "By place, by the words to the left or right of all matches, or a random choice"
+    sort: Order = option(
+        "place",
+        "By place, by the words to the left or right of all matches (left2: from the second on), "
+        "or a random choice",
     )
     seed: int = option(0, "Seed of the random choice")
+    where: tuple[str, ...] = where_option("search only documents with")
     show: tuple[str, ...] = option((), "Layers to show below each match, such as pos,lemma")
     by: str | None = option(
         None, "Count matches by a field instead: author, source, document, year, ...",
@@ -114,7 +127,7 @@ def command(
         return
     # Any order but that of the documents takes all matches.
     limit = options.limit if options.sort == "place" else 0
-    found = look_up(index, query, options.layer, limit or None)
+    found = look_up(index, query, options.layer, limit or None, _kept(index, options))
     under = ItemsUnder(index, options.show)
     rows = [
         {**row_of(place, index.context(place, options.context)), **under(place)}
@@ -132,7 +145,7 @@ def _counted(index: Index, query: str, options: SearchOptions, output: Output) -
     from rote.search.rows.groups import GROUPED, chosen_groups, tally
     from rote.search.rows.matches import look_up
 
-    found = look_up(index, query, options.layer)
+    found = look_up(index, query, options.layer, kept=_kept(index, options))
     held = {**about(index), "query": str(found.parsed), "matches": found.total}
     limit = options.limit or None
     if options.by:
@@ -147,17 +160,18 @@ def _counted(index: Index, query: str, options: SearchOptions, output: Output) -
     deliver_rows(listing, output, lambda console: console.print(collocate_table(listing.rows)))
 
 
+def _kept(index: Index, options: SearchOptions) -> list[Flags] | None:
+    from rote.search.rows.groups import documents_where
+
+    return documents_where(index, options.where) if options.where else None
+
+
 def _shown(found: Found, options: SearchOptions, reporter: TerminalReporter) -> list[Place]:
     """The places that are shown, in the order asked for."""
-    import numpy as np
-
     from rote.search.rows.matches import ordered
 
-    limit = min(options.limit or found.total, found.total)
-    if options.sort == "random":
-        drawn = random.Random(options.seed).sample(range(found.total), limit)
-        return found.matches.places(np.array(drawn, np.int64))
-    return found.matches.places(ordered(found.matches, options.sort, reporter)[:limit])
+    order = ordered(found.matches, options.sort, reporter, options.seed)
+    return found.matches.places(order[: options.limit or None])
 
 
 def _draw(

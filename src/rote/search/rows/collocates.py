@@ -1,4 +1,4 @@
-"""Words beside the matches of a query, and how evenly matches are spread over groups."""
+"""Words beside the matches of a query, what is next to them, and how evenly they are spread."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from rote.index.columns.parts import END
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Index
 from rote.search.association import collocation, deviation, juilland
-from rote.search.rows.found import ITEMS, Matches, beside
+from rote.search.rows.found import ITEMS, Matches, beside, told_apart
 from rote.search.rows.groups import Groups
 
 COLLOCATES = ("word", "near", "expected", "count", "g2", "pmi", "t", "log_dice")
 SORTS = COLLOCATES[4:]
+NEXT = ("words", "ends", "count", "share")
 _AT_ONCE = 1 << 16
 
 
@@ -57,6 +58,34 @@ def collocates(
             **{name: float(column[n]) for name, column in found.items()},
         }
         for n in order
+    ]
+
+
+def next_to(matches: Matches, side: str, words: int = 1) -> list[dict[str, Any]]:
+    """What comes right after the matches (`right`) or right before them, the most frequent first.
+
+    Marks count as words. Where a document ends sooner, what is left of it counts, and `ends`.
+    """
+    if not 1 <= words <= ITEMS:
+        raise OptionError(f"words must be between 1 and {ITEMS}, not {words}")
+    found: Counter[tuple[str, ...]] = Counter()
+    for number, segment in enumerate(matches.index.segments):
+        own, column = matches.of_segment(number), segment.columns[matches.read_layer()]
+        for first in range(own.start, own.stop, _AT_ONCE):
+            block = slice(first, min(first + _AT_ONCE, own.stop))
+            ids = beside(column, matches.start[block], matches.end[block], side)[:, :words]
+            shown, which = told_apart(ids, column.ids.bits)
+            for row, count in zip(ids[shown].tolist(), np.bincount(which).tolist()):
+                held = tuple(column.vocabulary[item] for item in row if item != END)
+                found[held] += count
+    return [
+        {
+            "words": " ".join(held if side == "right" else held[::-1]),
+            "ends": len(held) < words,
+            "count": count,
+            "share": count / len(matches),
+        }
+        for held, count in sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
 
 

@@ -7,6 +7,7 @@ match by itself: texts, ids and strings are read for those alone that are shown 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,6 +70,21 @@ class Matches:
             found[own] = segment.frame_of(self.layer).document_of(self.start[own])
         return found
 
+    def first(self, count: int) -> Matches:
+        """The first so many."""
+        own = (self.segment[:count], self.start[:count], self.end[:count])
+        return Matches(self.index, self.layer, *own)
+
+    def only(self, kept: Sequence[NDArray[np.bool_]]) -> Matches:
+        """Those in some documents: of each segment which of its documents are kept."""
+        chosen = np.zeros(len(self), np.bool_)
+        for number, documents in enumerate(kept):
+            own = self.of_segment(number)
+            chosen[own] = documents[self.documents[own]]
+        return Matches(
+            self.index, self.layer, self.segment[chosen], self.start[chosen], self.end[chosen]
+        )
+
     def holding(self) -> tuple[Numbers, Numbers, Numbers]:
         """The documents with a match, by segment and number, and how many each has."""
         held, counts = np.unique(self.segment << 32 | self.documents, return_counts=True)
@@ -89,14 +105,15 @@ class Matches:
         of = np.searchsorted(held, self.segment << 32 | self.documents)
         return np.argsort(rank[of], kind="stable")
 
-    def by_neighbours(self, side: str, reporter: Reporter | None = None) -> Numbers:
-        """By the words before each match, the nearest first, or by those after it."""
+    def by_neighbours(self, side: str, reporter: Reporter | None = None, nth: int = 1) -> Numbers:
+        """By the words before each match, the nearest first, or by those after it; from the
+        `nth` on."""
         if not len(self):
             return np.empty(0, np.int64)
         with (reporter or Silent()).stage("sorting", len(self)) as advance:
             if self._has_own_items():
-                return self._by_text(side, advance)
-            return np.lexsort(self._words(side, advance).T[::-1])
+                return self._by_text(side, nth, advance)
+            return np.lexsort(self._words(side, advance)[:, nth - 1 :].T[::-1])
 
     def forms(self) -> tuple[list[str], Numbers]:
         """What was matched, capitals folded, and which of these each match is."""
@@ -105,12 +122,12 @@ class Matches:
         lengths = self.end - self.start
         for number, segment in enumerate(self.index.segments):
             own = np.arange(len(self))[self.of_segment(number)]
-            column = segment.columns[self._read_layer()]
+            column = segment.columns[self.read_layer()]
             for length in np.unique(lengths[own]).tolist():
                 alike = own[lengths[own] == length]
                 grid = self.start[alike][:, None] + np.arange(length)
                 ids = column.ids.take(grid.ravel()).reshape(grid.shape)
-                first, which = _alike(ids, column.ids.bits)
+                first, which = told_apart(ids, column.ids.bits)
                 read = [self._form(place) for place in self.places(alike[first])]
                 numbers = [names.setdefault(form, len(names)) for form in read]
                 of[alike] = np.array(numbers, np.int64)[which]
@@ -123,19 +140,20 @@ class Matches:
         """Whether the matches are of other items than words: subwords, trees."""
         return self.layer != "word" and self.layer in self.index.segments[0].frames
 
-    def _read_layer(self) -> str:
+    def read_layer(self) -> str:
         """A layer with the items of the matches that folds capitals, if there is one."""
         if self._has_own_items():
             return self.layer
         return next(name for name in (*_FOLDED, self.layer) if name in self.index.layers)
 
-    def _by_text(self, side: str, advance: Advance) -> Numbers:
+    def _by_text(self, side: str, nth: int, advance: Advance) -> Numbers:
         """Beside subwords or trees, too, people look for words: those of the text."""
         keys: list[list[str]] = []
         for first in range(0, len(self), _AT_ONCE):
             block = np.arange(first, min(first + _AT_ONCE, len(self)))
             keys += [
-                neighbours(self.index.context(place, _AROUND), side) for place in self.places(block)
+                neighbours(self.index.context(place, _AROUND), side)[nth - 1 :]
+                for place in self.places(block)
             ]
             advance(len(block))
         return np.array(sorted(range(len(self)), key=keys.__getitem__), np.int64)
@@ -145,7 +163,7 @@ class Matches:
 
         Marks are passed over, and what lies beyond the document's end.
         """
-        layer = self._read_layer()
+        layer = self.read_layer()
         ids = np.zeros((len(self), _WORDS), np.int64)
         strings: list[dict[int, str]] = []
         for number, segment in enumerate(self.index.segments):
@@ -212,7 +230,7 @@ def beside(column: Column, start: Numbers, end: Numbers, side: str) -> Numbers:
     return ids
 
 
-def _alike(rows: Numbers, bits: int) -> tuple[Numbers, Numbers]:
+def told_apart(rows: Numbers, bits: int) -> tuple[Numbers, Numbers]:
     """The first of each different row, and which of them each row is."""
     if rows.shape[1] * bits < 64:
         # As one number each they are told apart far faster.

@@ -9,8 +9,11 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rote.core.errors import UnknownName
+from rote.core.array_types import Flags
+from rote.core.errors import OptionError, UnknownName
+from rote.corpus._select import conditions
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
 from rote.search.rows.counts import per_million
@@ -51,20 +54,41 @@ def groups_by(index: Index, field: str) -> Groups:
     of = [_names(segment, field) for segment in index.segments]
     words: Counter[str] = Counter()
     for segment, names in zip(index.segments, of):
-        ends = segment.frames["word"].document_ends
-        # Behind every document stands its end, which is no word.
-        lengths = np.diff(ends, prepend=-1) - 1
-        for name, length in zip(names, lengths.tolist()):
+        for name, length in zip(names, _lengths(segment).tolist()):
             words[name] += length
     return Groups(of, words)
 
 
 def chosen_groups(index: Index, field: str) -> Groups:
     """The groups of a field that was asked for by name; one that no document has is refused."""
+    _check_field(index, field)
+    return groups_by(index, field)
+
+
+def _check_field(index: Index, field: str) -> None:
     known = {*fields_of(index), *_plain_fields(index)}
     if field not in known:
         raise UnknownName("field of the documents", field, sorted(known))
-    return groups_by(index, field)
+
+
+def documents_where(index: Index, where: Sequence[str]) -> list[Flags]:
+    """Of each segment which of its documents fulfil all of `FIELD=VALUE`, `FIELD>=NUMBER`, ...;
+    that none does is an error."""
+    found = [np.ones(len(segment.documents), np.bool_) for segment in index.segments]
+    for condition in conditions(tuple(where)):
+        _check_field(index, condition.field)
+        for kept, segment in zip(found, index.segments):
+            values = _values(segment, condition.field)
+            fulfilled = {value: condition.fulfilled(value) for value in set(values)}
+            kept &= np.array([fulfilled[value] for value in values], np.bool_)
+    if where and not any(kept.any() for kept in found):
+        raise OptionError(f"no document of the index fulfils {' and '.join(where)}")
+    return found
+
+
+def words_in(index: Index, kept: Sequence[Flags]) -> int:
+    """The words of some documents."""
+    return sum(int(_lengths(s)[flags].sum()) for s, flags in zip(index.segments, kept))
 
 
 def tally(matches: Matches, groups: Groups) -> list[dict[str, Any]]:
@@ -97,7 +121,18 @@ def _plain_fields(index: Index) -> set[str]:
     }
 
 
+def _lengths(segment: Segment) -> NDArray[np.int64]:
+    # Behind every document is its end, which is no word.
+    found: NDArray[np.int64] = np.diff(segment.frames["word"].document_ends, prepend=-1) - 1
+    return found
+
+
 def _names(segment: Segment, field: str) -> list[str]:
+    return [_written(value) for value in _values(segment, field)]
+
+
+def _values(segment: Segment, field: str) -> Sequence[Any]:
+    """What each document has in a field; nothing plain is nothing."""
     documents = segment.documents
     if field == DOCUMENT:
         return documents.ids()
@@ -105,8 +140,9 @@ def _names(segment: Segment, field: str) -> list[str]:
         labels = getattr(documents, field)
         names = labels.vocabulary.strings()
         return [names[number] for number in labels.numbers.tolist()]
-    return [_written(documents.meta(number).get(field)) for number in range(len(documents))]
+    found = (documents.meta(number).get(field) for number in range(len(documents)))
+    return [value if isinstance(value, _PLAIN) else None for value in found]
 
 
 def _written(value: Any) -> str:
-    return str(value) if isinstance(value, _PLAIN) else ""
+    return "" if value is None else str(value)

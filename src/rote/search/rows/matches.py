@@ -6,12 +6,13 @@ the documents has only those looked up, and the others counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from rote.core.array_types import Flags
 from rote.core.progress import Reporter
 from rote.index import query as queries
 from rote.index.answers import Context, Place
@@ -20,7 +21,9 @@ from rote.index.places import places_in
 from rote.search.rows.found import Matches, Numbers, find
 
 COLUMNS = ("document", "author", "source", "item", "start", "end", "before", "match", "after")
-Sort = Literal["place", "left", "right", "document", "form"]
+Sort = Literal[
+    "place", "left", "left2", "left3", "right", "right2", "right3", "document", "form", "random"
+]
 _WRITTEN = 1_000
 """Rows of a block."""
 
@@ -34,6 +37,8 @@ class Found:
     parsed: queries.Query
     matches: Matches
     total: int
+    holding: int | None = None
+    """Documents with a match, where they were counted on the way."""
 
     @property
     def limited(self) -> bool:
@@ -44,6 +49,8 @@ class Found:
     def documents(self) -> int | None:
         """How many documents hold a match; None where counting them would take all matches."""
         index = self.matches.index
+        if self.holding is not None:
+            return self.holding
         if not self.limited:
             return len(self.matches.holding()[0])
         if queries.is_plain(self.asked) and self.layer in index.sorted_layers:
@@ -56,9 +63,18 @@ def look_up(
     asked: str,
     layer: str = DEFAULT,
     limit: int | None = None,
+    kept: Sequence[Flags] | None = None,
+    among: int | None = None,
 ) -> Found:
-    """The first matches of a phrase or a query, or all, and how many there are."""
+    """The first matches of a phrase or a query, or all, and how many there are.
+
+    `kept`: only those in some documents of each segment (`documents_where`), `among` the first.
+    """
     parsed = index.parse(asked, layer)
+    if kept is not None:
+        held = find(index, parsed, among).only(kept)
+        own = held if limit is None else held.first(limit)
+        return Found(asked, layer, parsed, own, len(held), len(held.holding()[0]))
     matches = find(index, parsed, limit)
     total = len(matches)
     if total == limit:
@@ -66,8 +82,15 @@ def look_up(
     return Found(asked, layer, parsed, matches, total)
 
 
-def ordered(matches: Matches, sort: Sort, reporter: Reporter | None = None) -> Numbers:
-    """The numbers of the matches in an order; equal ones stay in that of the documents."""
+def ordered(
+    matches: Matches, sort: Sort, reporter: Reporter | None = None, seed: int = 0
+) -> Numbers:
+    """The numbers of the matches in an order; equal ones stay in that of the documents.
+
+    `left2` goes by the second word before a match, then by the third, and so on.
+    """
+    if sort == "random":
+        return np.random.default_rng(seed).permutation(len(matches))
     if sort == "document":
         return matches.by_document()
     if sort == "form":
@@ -76,8 +99,9 @@ def ordered(matches: Matches, sort: Sort, reporter: Reporter | None = None) -> N
         alphabet = np.empty(len(names), np.int64)
         alphabet[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         return np.lexsort((alphabet[of], -counts[of]))
-    if sort in ("left", "right"):
-        return matches.by_neighbours(sort, reporter)
+    for side in ("left", "right"):
+        if sort.startswith(side):
+            return matches.by_neighbours(side, reporter, int(sort[len(side) :] or 1))
     return np.arange(len(matches))
 
 

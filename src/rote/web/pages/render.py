@@ -104,7 +104,7 @@ def _date(moment: str) -> str:
 def link(path: str, **given: Any) -> str:
     """The address with those parameters that are given."""
     pairs = {name.rstrip("_"): value for name, value in given.items() if value not in (None, "")}
-    return f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
+    return f"{path}?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else path
 
 
 def document_link(
@@ -114,8 +114,10 @@ def document_link(
     end: int | None = None,
     *,
     at: int | None = None,
+    **search: Any,
 ) -> str | None:
-    """Where a document of an index is shown, around a place or from a character on.
+    """Where a document of an index is shown, around a place or from a character on; `search`: the
+    question that led there.
 
     None if its id fits no address.
     """
@@ -124,8 +126,11 @@ def document_link(
     except UnicodeEncodeError:
         return None
     # The id stands behind the question mark: in a path, browsers would read "../" as a way.
-    found = link(f"/document/{quote(key, safe='')}", id=identity, from_=start, to=end, at=at)
-    return found if start is None or at is not None else f"{found}#hit"
+    found = link(
+        f"/document/{quote(key, safe='')}", id=identity, from_=start, to=end, at=at, **search
+    )
+    hit = at is None and (start is not None or "q" in search)
+    return f"{found}#hit" if hit else found
 
 
 @cache

@@ -1,159 +1,47 @@
-"""Search in an index that is open: what is asked, within limits and once where once is enough; and
-what the page shows of it: lines, forms or groups of one page, each with where it leads.
-
-Strangers ask here, so what could take for ever is refused. In the order of the documents only the
-matches up to the page's end are looked up; any other order, and every tally, takes the first
-`MOST` matches, and says so.
-"""
+"""What the page Search shows: lines, forms, groups, neighbours of one page of what was asked
+(`asking.py`), each with where it leads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rote.core.errors import OptionError, RoteError, UnknownName
-from rote.index import query as queries
+from rote.core.array_types import Flags
+from rote.core.errors import RoteError
 from rote.index.answers import Place
-from rote.index.index import DEFAULT, Index
 from rote.index.query import literal
-from rote.index.query.tables import checked
-from rote.search.rows import counts as counting
-from rote.search.rows import groups
+from rote.search.rows.collocates import collocates, next_to
 from rote.search.rows.counts import per_million
-from rote.search.rows.groups import DOCUMENT, tally
-from rote.search.rows.matches import Found, Sort, forms, look_up, ordered, row_of, rows_in_blocks
+from rote.search.rows.groups import DOCUMENT, tally, words_in
+from rote.search.rows.lacking import lacking
+from rote.search.rows.matches import COLUMNS, Found, forms, ordered, row_of, rows_in_blocks
 from rote.web.indexes import OpenIndex
+from rote.web.pages.asking import (
+    LONGEST,
+    MOST,
+    MOST_EXPORTED,
+    MOST_LISTED,
+    Question,
+    check,
+    find,
+    groups_by,
+    kept_documents,
+    needed,
+    page_of,
+    top,
+)
 from rote.web.pages.render import document_link, link
 
-MOST = 20_000
-"""Matches that are put in another order, tallied, or paged through."""
-MOST_EXPORTED = 1_000_000
-LONGEST = 2_000
-"""Characters of a query."""
-MOST_LETTERS = 500
-"""Of all expressions of a query: for each of them every word is read once, at worst."""
-LONGEST_NGRAM = 32
-MOST_LISTED = 1_000
-_EXAMPLE = 200
-"""Characters of an example that are shown."""
-SORTS: dict[str, str] = {
-    "place": "place in the index",
-    "left": "words before",
-    "right": "words after",
-    "document": "name of the document",
-    "form": "most frequent form",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of an index."""
-
-    q: str
-    layer: str = DEFAULT
-    sort: Sort = "place"
-    context: int = 60
-    page: int = 1
-    per: int = 50
-
-    @property
-    def last(self) -> int:
-        """The match behind the last of the page."""
-        return self.page * self.per
-
-
-def check(opened: OpenIndex, question: Question) -> queries.Query:
-    """The query, read; what cannot be asked is refused."""
-    index = opened.index
-    if not question.q.strip():
-        raise OptionError("there is nothing to look for: write a word, a phrase or a query")
-    if len(question.q) > LONGEST:
-        raise OptionError(f"a query has at most {LONGEST:,} characters, not {len(question.q):,}")
-    _check_layer(index, question.layer)
-    parsed = index.parse(question.q, question.layer)
-    letters = sum(found.letters for found in map(checked, parsed.tests) if found)
-    if letters > MOST_LETTERS:
-        raise OptionError(
-            f"the regular expressions of a query have at most {MOST_LETTERS} letters here, "
-            f"repetitions written out (x{{1,30}} has 30), and these {letters:,}: ask on the "
-            "command line, which has no limit"
-        )
-    return parsed
-
-
-def find(opened: OpenIndex, question: Question, *, every: bool = False) -> Found:
-    """The matches up to the end of the page, or with `every` all up to `MOST`."""
-    index = opened.index
-    check(opened, question)
-    limit = MOST if every or question.sort != "place" else min(question.last, MOST)
-    return look_up(index, question.q, question.layer, limit)
-
-
-def page_of(found: Found, question: Question) -> list[Place]:
-    """The matches of the page, in the order asked for."""
-    order = ordered(found.matches, question.sort)
-    return found.matches.places(order[question.last - question.per : question.last])
-
-
-def exported(index: Index, question: Question) -> Iterator[list[dict[str, Any]]]:
-    """All matches in the order of the documents, a block of rows at a time."""
-    parsed = index.parse(question.q, question.layer)
-    return rows_in_blocks(index, parsed, question.context, MOST_EXPORTED)
-
-
-def fields_of(opened: OpenIndex) -> list[str]:
-    """The fields that matches can be counted by."""
-    return opened.once("fields", lambda: groups.fields_of(opened.index))
-
-
-def groups_by(opened: OpenIndex, field: str) -> groups.Groups:
-    """The groups that a field makes."""
-    if field not in fields_of(opened):
-        raise UnknownName("field of the documents", field, fields_of(opened))
-    return opened.once(("groups", field), lambda: groups.groups_by(opened.index, field))
-
-
-def counts(opened: OpenIndex, phrase: str, layers: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """One row for each layer of a phrase; a query is counted once, and names its layers itself."""
-    index = opened.index
-    default = layers[0] if layers else DEFAULT
-    check(opened, Question(phrase, default))
-    if not queries.is_plain(phrase):
-        return [counting.matched(index, phrase, default)]
-    rows: list[dict[str, Any]] = []
-    for layer in layers or opened.manifest.sorted_layers:
-        if layer not in index.sorted_layers:
-            raise UnknownName("sorted layer of the index", layer, index.sorted_layers)
-        rows += counting.counted(index, [phrase], counting.cut(index, [phrase], layer), layer)
-    return rows
-
-
-def top(opened: OpenIndex, n: int, k: int, layer: str) -> list[dict[str, Any]]:
-    """The k most frequent n-grams, exactly, each with the text of its first place."""
-    _check_layer(opened.index, layer)
-    if not 1 <= n <= LONGEST_NGRAM or not 1 <= k <= MOST_LISTED:
-        raise OptionError(
-            f"an n-gram has 1 to {LONGEST_NGRAM} items, and 1 to {MOST_LISTED:,} are listed"
-        )
-
-    def listed() -> list[dict[str, Any]]:
-        rows = counting.frequent(opened.index, n, k, layer)
-        return [{**row, "example": _short(row["example"])} for row in rows]
-
-    return opened.recent.get(("top", n, k, layer), listed)
-
-
-def _check_layer(index: Index, layer: str) -> None:
-    if layer not in index.layers:
-        raise UnknownName("layer of the index", layer, index.layers)
-
-
-def _short(example: str | None) -> str | None:
-    return None if example is None else " ".join(example[:_EXAMPLE].split())
-
-
+Rows = list[dict[str, Any]]
+Blocks = Iterator[Rows]
+_BLOCK = 1_000
+"""Rows of a file that are made at once."""
+_MOST_PARTS = 5
+RELATIONS = {"=": "is", "!=": "is not", ">=": "is at least", "<=": "is at most"}
+"""How a field is compared, as people say it."""
+_SPANS = {"collocates": 4}
 _LONGEST_MATCH = 300
 _AROUND = 80
 """Characters of a query that are shown on either side of a mistake."""
@@ -181,13 +69,29 @@ class View:
     question: Question
     view: str = "lines"
     by: str = ""
+    span: int = 0
+    """Words beside a match that are looked at; 0: as many as usual."""
+
+    @property
+    def words(self) -> int:
+        return self.span or _SPANS.get(self.view, 1)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything that an address of this view carries."""
+        shown = {"view": self.view if self.view != "lines" else "", "by": self.by}
+        return {"index": self.key, **self.question.settings, **shown, "span": self.span or ""}
+
+    def address(self, **changes: Any) -> str:
+        return link("/search", **{**self.settings, **changes})
 
 
 def search_view(opened: OpenIndex, asked: View) -> dict[str, Any]:
-    """One page of what was asked."""
+    """One page of what was asked; its rows under the name of the view."""
     question, index = asked.question, opened.index
-    found = find(opened, question, every=asked.view != "lines")
-    held = index.items_held(found.matches.layer)
+    found = find(opened, question, needed(question, asked.view))
+    kept = kept_documents(opened, question.where)
+    held = index.items_held(found.matches.layer) if kept is None else words_in(index, kept)
     shown: dict[str, Any] = {
         "query": str(found.parsed),
         "matches": found.total,
@@ -196,25 +100,65 @@ def search_view(opened: OpenIndex, asked: View) -> dict[str, Any]:
         "limited": found.limited and (asked.view != "lines" or question.sort != "place"),
         "tallied": len(found.matches),
         "page": question.page,
+        "field": asked.by or DOCUMENT,
+        "words": asked.words,
     }
-    if asked.view == "forms":
-        rows = _forms(asked, found)
-        return shown | {"pages": _pages(len(rows), question), "forms": _part(rows, question)}
-    if asked.view == "by":
-        field = asked.by or DOCUMENT
-        rows = _groups(opened, asked, found, field)
-        pages = _pages(len(rows), question)
-        return shown | {"pages": pages, "by": field, "groups": _part(rows, question)}
-    return shown | {
-        "pages": _pages(min(found.total, MOST), question),
-        "lines": [
-            {
-                **row_of(place, index.context(place, question.context)),
-                "link": document_link(asked.key, place.document, place.start, place.end),
-            }
-            for place in page_of(found, question)
-        ],
+    if not found.total:
+        return shown | {"pages": 1, asked.view: [], "lacking": _lacking(opened, asked, kept)}
+    if asked.view == "lines":
+        lines = [
+            {**row_of(place, index.context(place, question.context)), **_leads(asked, place, n)}
+            for n, place in enumerate(page_of(found, question), 1)
+        ]
+        return shown | {"pages": _pages(min(found.total, MOST), question), "lines": lines}
+    rows = _ROWS[asked.view](opened, asked, found)
+    part = rows[question.last - question.per : question.last]
+    return shown | {"pages": _pages(len(rows), question), asked.view: part}
+
+
+def _leads(asked: View, place: Place, line: int) -> dict[str, Any]:
+    """Where a line leads: into its document, and to the matches of its author."""
+    way = {**asked.question.settings, "line": line}
+    return {
+        "link": document_link(asked.key, place.document, place.start, place.end, **way),
+        "whose": _narrowed(asked, "author", place.author) if place.author else None,
     }
+
+
+def _narrowed(asked: View, field: str, value: str) -> str | None:
+    """The same question, only in documents with this value; none if it cannot be asked for."""
+    if "|" in value or value != value.strip() or not value:
+        return None
+    condition = f"{field}={value}"
+    held = tuple(one for one in asked.question.where if one != condition)
+    try:
+        return asked.address(where=(*held, condition), view="", by="", page="")
+    except UnicodeEncodeError:
+        return None
+
+
+def exported(opened: OpenIndex, asked: View) -> tuple[Sequence[str], Blocks]:
+    """What is shown, all pages of it in their order: the names of the columns, and the rows, a
+    block at a time."""
+    question, index = asked.question, opened.index
+    if asked.view != "lines":
+        whole = replace(question, page=1, per=MOST_EXPORTED)
+        rows = search_view(opened, replace(asked, question=whole))[asked.view]
+        names = [name for name in rows[0] if name != "link"] if rows else []
+        return names, iter([rows])
+    if question.sort == "place" and not question.where:
+        parsed = check(opened, question)
+        return COLUMNS, rows_in_blocks(index, parsed, question.context, MOST_EXPORTED)
+    limit = MOST_EXPORTED if question.sort == "place" else needed(question)
+    matches = find(opened, question, limit).matches
+    order = ordered(matches, question.sort, seed=question.seed)
+
+    def blocks() -> Iterator[list[dict[str, Any]]]:
+        for first in range(0, len(order), _BLOCK):
+            places = matches.places(order[first : first + _BLOCK])
+            yield [row_of(place, index.context(place, question.context)) for place in places]
+
+    return COLUMNS, blocks()
 
 
 def top_view(opened: OpenIndex, key: str, n: int, k: int, layer: str) -> list[dict[str, Any]]:
@@ -229,7 +173,8 @@ def misplaced(error: RoteError) -> dict[str, Any]:
     """What is wrong with a query, and the query around the place of the mistake."""
     said = _MISTAKE.fullmatch(str(error))
     if not said:
-        return {"problem": str(error)}
+        # Nobody has written a flag here.
+        return {"problem": str(error).removeprefix("--where ")}
     query, at = said[2], len(said[3])
     first = max(0, at - _AROUND)
     mistake = {
@@ -255,7 +200,7 @@ def examples_for(opened: OpenIndex) -> list[dict[str, str]]:
     return opened.once("examples", chosen)
 
 
-def _forms(asked: View, found: Found) -> list[dict[str, Any]]:
+def _forms(opened: OpenIndex, asked: View, found: Found) -> Rows:
     return [
         {
             "form": form[:_LONGEST_MATCH],
@@ -266,11 +211,79 @@ def _forms(asked: View, found: Found) -> list[dict[str, Any]]:
     ]
 
 
-def _groups(opened: OpenIndex, asked: View, found: Found, field: str) -> list[dict[str, Any]]:
+def _groups(opened: OpenIndex, asked: View, found: Found) -> Rows:
+    """Matches by a field; a document leads to its first match, any other group to its lines."""
+    field = asked.by or DOCUMENT
     rows = tally(found.matches, groups_by(opened, field))
+    way = {name: v for name, v in asked.question.settings.items() if name != "page"}
     for row in rows:
-        row["link"] = document_link(asked.key, row["group"]) if field == DOCUMENT else None
+        name = row["group"]
+        row["link"] = (
+            document_link(asked.key, name, **way)
+            if field == DOCUMENT
+            else _narrowed(asked, field, name)
+        )
     return rows
+
+
+def _collocates(opened: OpenIndex, asked: View, found: Found) -> Rows:
+    """Words near the matches; each leads to where both are."""
+    layer = found.matches.read_layer()
+    rows = collocates(found.matches, asked.words, layer)[:MOST_LISTED]
+    between = f"[]{{0,{asked.words - 1}}}" if asked.words > 1 else ""
+    for row in rows:
+        word, own = literal([row["word"]], layer), f"({found.parsed.pattern})"
+        both = f"({own} {between} {word}) | ({word} {between} {own})"
+        row["link"] = _asking(asked, both)
+        row["word"] = row["word"][:_LONGEST_MATCH]
+    return rows
+
+
+def _asking(asked: View, q: str) -> str | None:
+    """Where another query has its lines; none if it is too long to be asked."""
+    return asked.address(q=q, view="", span="", page="") if len(q) <= LONGEST else None
+
+
+def _beside(side: str) -> Callable[[OpenIndex, View, Found], Rows]:
+    def rows(opened: OpenIndex, asked: View, found: Found) -> Rows:
+        listed = next_to(found.matches, side, asked.words)
+        layer = found.matches.read_layer()
+        for row in listed:
+            # Marks are words of their own, so the words can be told apart again.
+            more, own = literal(row["words"].split(), layer), f"({found.parsed.pattern})"
+            both = f"{own} {more}" if side == "right" else f"{more} {own}"
+            row["link"] = _asking(asked, both) if more and not row["ends"] else None
+            row["words"] = row["words"][:_LONGEST_MATCH]
+        return listed
+
+    return rows
+
+
+_ROWS: dict[str, Callable[[OpenIndex, View, Found], Rows]] = {
+    "forms": _forms,
+    "by": _groups,
+    "collocates": _collocates,
+    "after": _beside("right"),
+    "before": _beside("left"),
+}
+
+
+def _lacking(opened: OpenIndex, asked: View, kept: list[Flags] | None) -> dict[str, Any]:
+    """Why there is nothing: the documents that were chosen, or words that occur nowhere."""
+    question, index = asked.question, opened.index
+    plain = replace(question, where=(), page=1)
+    if kept is not None and (elsewhere := index.matches(question.q, question.layer)):
+        every = replace(asked, question=plain).address()
+        return {"elsewhere": elsewhere, "link": every, "unknown": [], "longest": []}
+    found = opened.recent.get(
+        ("lacking", question.q, question.layer),
+        lambda: lacking(index, question.q, question.layer),
+    )
+    longest = [
+        {"part": part, "count": count, "link": asked.address(q=query, page="")}
+        for part, query, count in found.longest[:_MOST_PARTS]
+    ]
+    return {"elsewhere": 0, "link": "", "unknown": found.unknown[:_MOST_PARTS], "longest": longest}
 
 
 def _phrase(form: str) -> str | None:
@@ -280,7 +293,3 @@ def _phrase(form: str) -> str | None:
 
 def _pages(rows: int, question: Question) -> int:
     return max(1, -(-rows // question.per))
-
-
-def _part(rows: list[dict[str, Any]], question: Question) -> list[dict[str, Any]]:
-    return rows[question.last - question.per : question.last]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -10,10 +12,12 @@ from pydantic import Field
 
 from rote.core.errors import UnknownName
 from rote.index.index import Index
-from rote.report.texts.highlight import Mark, pieces
+from rote.report.texts.highlight import Mark, Piece, pieces
 from rote.web.api import About, answered
 from rote.web.indexes import OpenIndex
+from rote.web.pages.asking import Question, hits_in
 from rote.web.pages.render import document_link, link, page
+from rote.web.routes.search import Asked
 from rote.web.state import bounded, index_of
 
 router = APIRouter(tags=["search"])
@@ -50,12 +54,55 @@ class DocumentsAnswer(About):
 
 @router.get("/document/{key}", include_in_schema=False)
 async def document_page(
-    request: Request, key: str, id: str, from_: From = None, to: To = None, at: At = None
+    request: Request,
+    key: str,
+    id: str,
+    asked: Asked,
+    from_: From = None,
+    to: To = None,
+    at: At = None,
+    line: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
+    """A part of the document; who comes from a search goes on from match to match, and back."""
+
     def work() -> dict[str, Any]:
-        return shown(index_of(request, key).index, key, id, from_, to, at)
+        opened = index_of(request, key)
+        if not asked.q.strip():
+            return {**shown(opened.index, key, id, from_, to, at), "hits": None}
+        hits = hits_in(opened, asked, id)
+        start, end = (from_, to) if from_ is not None or not hits else hits[0]
+        found = shown(opened.index, key, id, start, end, at, hits, {**asked.settings, "line": line})
+        return {**found, "hits": _beside(key, id, asked, hits, start, line)}
 
     return page(request, "document.html", key=key, **await bounded(request, work))
+
+
+def _beside(
+    key: str,
+    identity: str,
+    asked: Question,
+    hits: list[tuple[int, int]],
+    start: int | None,
+    line: int,
+) -> dict[str, Any]:
+    """Where among the matches of a document one is, the ones beside it, and the way back."""
+    before = sum(1 for first, _ in hits if start is not None and first < start)
+    here = start is not None and any(first == start for first, _ in hits)
+
+    def other(number: int) -> str | None:
+        if not 0 <= number < len(hits):
+            return None
+        return document_link(key, identity, *hits[number], **asked.settings, line=line)
+
+    back = link("/search", index=key, **asked.settings)
+    return {
+        "q": asked.q,
+        "count": len(hits),
+        "number": before + 1 if here else None,
+        "previous": other(before - 1),
+        "next": other(before + here),
+        "back": f"{back}#m{line}" if line else back,
+    }
 
 
 @router.get(
@@ -98,7 +145,14 @@ async def documents(
 
 
 def shown(
-    index: Index, key: str, identity: str, start: int | None, end: int | None, at: int | None
+    index: Index,
+    key: str,
+    identity: str,
+    start: int | None,
+    end: int | None,
+    at: int | None,
+    hits: Sequence[tuple[int, int]] = (),
+    way: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """A part of the document around a place, and where the parts beside it are."""
     held, number = _found(index, identity)
@@ -108,20 +162,28 @@ def shown(
     first += before
     last = first + len(text)
     marks = _marks(start, end, first, last)
+    for one in hits:
+        if one != (start, end):
+            marks += _marks(*one, first, last, "also")
 
     def other(place: int) -> str | None:
-        return document_link(key, identity, start, end, at=place)
+        return document_link(key, identity, start, end, at=place, **way)
+
+    author = held.author.of(number)
 
     return {
         "document": identity,
-        "author": held.author.of(number),
+        "author": author,
+        "by_author": link("/search", index=key, where=f"author={author}", q=way.get("q"))
+        if author and "|" not in author
+        else None,
         "source": held.source.of(number),
         "meta": held.meta(number),
         "length": length,
         "start": first,
         "end": last,
         "text": text,
-        "runs": [(run.text, bool(run.places)) for run in pieces(text, marks)],
+        "runs": [(run.text, _kind(run)) for run in pieces(text, marks)],
         "earlier": other(max(0, first - PART)) if first else None,
         "later": other(last) if after else None,
         "search": link("/search", index=key),
@@ -152,8 +214,16 @@ def _part(held: Any, number: int, first: int, length: int) -> tuple[int, str, bo
     return skipped, text[skipped:end], first + end < length
 
 
-def _marks(start: int | None, end: int | None, first: int, last: int) -> list[Mark]:
+def _kind(run: Piece) -> str:
+    """Of a part of the text: what somebody came for, another match, or nothing."""
+    kinds = {place.mark.label for place in run.places}
+    return "hit" if "hit" in kinds else "also" if kinds else ""
+
+
+def _marks(
+    start: int | None, end: int | None, first: int, last: int, kind: str = "hit"
+) -> list[Mark]:
     if start is None or end is None:
         return []
     low, high = max(start, first) - first, min(end, last) - first
-    return [Mark(low, high, "hit")] if low < high else []
+    return [Mark(low, high, kind)] if low < high else []

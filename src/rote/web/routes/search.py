@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import RedirectResponse, StreamingResponse
 
 from rote.core.errors import RoteError
 from rote.report.tables.written import rows_as_csv
@@ -16,23 +16,28 @@ from rote.search.rows.matches import COLUMNS, Sort
 from rote.web import api
 from rote.web.errors import AnyJSON
 from rote.web.indexes import OpenIndex
-from rote.web.pages.render import link, page
-from rote.web.pages.search import (
+from rote.web.pages.asking import (
     LONGEST_NGRAM,
     MOST,
+    MOST_BESIDE,
     MOST_EXPORTED,
     MOST_LISTED,
     SORTS,
     Question,
-    View,
     check,
     counts,
+    fields_of,
+    top,
+)
+from rote.web.pages.render import link, page
+from rote.web.pages.search import (
+    RELATIONS,
+    Blocks,
+    View,
     examples_for,
     exported,
-    fields_of,
     misplaced,
     search_view,
-    top,
     top_view,
 )
 from rote.web.state import bounded, index_of, state
@@ -46,34 +51,64 @@ Layer = Annotated[str, Query(description="Layer of phrases and of strings outsid
 Page = Annotated[int, Query(ge=1, le=100_000)]
 Per = Annotated[int, Query(ge=1, le=1000, description="Lines on a page")]
 Around = Annotated[int, Query(ge=0, le=500, description="Characters before and after a match")]
+Where = Annotated[
+    Sequence[str], Query(description="Only documents with FIELD=VALUE, FIELD>=NUMBER, ...")
+]
+Span = Annotated[int, Query(ge=0, le=MOST_BESIDE, description="Words beside a match")]
 Form = Literal["csv", "jsonl"]
+
+
+def question(
+    q: Text = "",
+    layer: Layer = "lower",
+    sort: Annotated[Sort, Query(description="Order of the matches")] = "place",
+    context: Around = 60,
+    page: Page = 1,
+    per: Per = 50,
+    where: Where = (),
+    seed: Annotated[int, Query(ge=0, le=2**31, description="Of the order `random`")] = 0,
+) -> Question:
+    return Question(q, layer, sort, context, page, per, tuple(where), seed)
+
+
+Asked = Annotated[Question, Depends(question)]
+
+
+def view_of(
+    request: Request,
+    asked: Asked,
+    index: str = "",
+    view: Literal["lines", "forms", "before", "after", "collocates", "by"] = "lines",
+    by: str = "",
+    span: Span = 0,
+) -> View:
+    """The first index, where none is named."""
+    key = index or next(iter(state(request).workspace.indexes), "")
+    return View(key, asked, view, by, span)
+
+
+Seen = Annotated[View, Depends(view_of)]
 
 
 @router.get("/search", include_in_schema=False)
 async def search_page(
-    request: Request,
-    index: str = "",
-    q: str = "",
-    layer: str = "lower",
-    sort: Sort = "place",
-    view: Literal["lines", "forms", "by"] = "lines",
-    by: str = "",
-    context: Around = 60,
-    page_: Annotated[int, Query(alias="page", ge=1)] = 1,
+    request: Request, asked: Seen, field: str = "", relation: str = "", value: str = ""
 ) -> Response:
-    """The form, and what was found."""
-    question = Question(q, layer, sort, context, page_)
-    given = {"question": question, "view": view, "found": None, "mistake": None}
+    """The form, and what was found. A condition that was filled in joins the others."""
+    if relation:
+        more = (f"{field}{relation}{value.strip()}",) if value.strip() else ()
+        return RedirectResponse(asked.address(where=(*asked.question.where, *more)), 303)
 
     def find(opened: OpenIndex, key: str) -> dict[str, Any]:
         try:
-            asked = View(key, question, view, by)
-            return {"found": search_view(opened, asked)} if q.strip() else {}
+            return {"found": search_view(opened, asked)} if asked.question.q.strip() else {}
         except RoteError as error:
             return misplaced(error)
 
-    limits = {"sorts": SORTS, "most": MOST, "exported": MOST_EXPORTED}
-    return await _page(request, "search.html", index, find, **given, **limits)
+    limits = {"sorts": SORTS, "most": MOST, "exported": MOST_EXPORTED, "relations": RELATIONS}
+    shown = {"question": asked.question, "view": asked.view, "asked": asked}
+    given = {**shown, "found": None, "mistake": None, **limits}
+    return await _page(request, "search.html", asked.key, find, **given)
 
 
 @router.get("/search/top", include_in_schema=False)
@@ -107,11 +142,9 @@ async def _page(request: Request, name: str, index: str, find: Any, **given: Any
 
 
 @router.get("/search/export.{form}", include_in_schema=False)
-async def export_page(
-    request: Request, form: Form, index: str, q: str, layer: str = "lower", context: Around = 60
-) -> Response:
-    """All matches as a file."""
-    return await export(request, index, q, layer, context, form)
+async def export_page(request: Request, form: Form, asked: Seen) -> Response:
+    """What is shown, all pages of it, as a file."""
+    return await export(request, asked, form)
 
 
 @router.get(
@@ -133,18 +166,9 @@ async def list_indexes(request: Request) -> Response:
     summary="A page of the matches of a query, with the text around them",
     response_model=api.SearchAnswer,
 )
-async def search(
-    request: Request,
-    index: Key,
-    q: Text,
-    layer: Layer = "lower",
-    sort: Annotated[Sort, Query(description="Order of the matches")] = "place",
-    context: Around = 60,
-    page: Page = 1,
-    per: Per = 50,
-) -> Response:
+async def search(request: Request, index: Key, asked: Asked) -> Response:
     def find(opened: OpenIndex) -> dict[str, Any]:
-        found = search_view(opened, View(index, Question(q, layer, sort, context, page, per)))
+        found = search_view(opened, View(index, asked))
         lines = [{name: line[name] for name in COLUMNS} for line in found["lines"]]
         return {**{name: found[name] for name in _ANSWERED}, "lines": lines}
 
@@ -156,10 +180,8 @@ async def search(
     summary="What a query matched, and how often",
     response_model=api.FormsAnswer,
 )
-async def search_forms(
-    request: Request, index: Key, q: Text, layer: Layer = "lower", page: Page = 1, per: Per = 50
-) -> Response:
-    return await _tallied(request, View(index, Question(q, layer, page=page, per=per), "forms"))
+async def search_forms(request: Request, index: Key, asked: Asked) -> Response:
+    return await _tallied(request, View(index, asked, "forms"))
 
 
 @router.get(
@@ -170,13 +192,34 @@ async def search_forms(
 async def search_groups(
     request: Request,
     index: Key,
-    q: Text,
+    asked: Asked,
     by: Annotated[str, Query(description="A field: document, author, source, ...")] = "document",
-    layer: Layer = "lower",
-    page: Page = 1,
-    per: Per = 50,
 ) -> Response:
-    return await _tallied(request, View(index, Question(q, layer, page=page, per=per), "by", by))
+    return await _tallied(request, View(index, asked, "by", by), "groups")
+
+
+@router.get(
+    "/api/search/collocates",
+    summary="Words near the matches of a query (G2, PMI, t, logDice)",
+    response_model=api.CollocatesAnswer,
+)
+async def search_collocates(request: Request, index: Key, asked: Asked, span: Span = 4) -> Response:
+    return await _tallied(request, View(index, asked, "collocates", span=span))
+
+
+@router.get(
+    "/api/search/beside",
+    summary="What comes right after the matches of a query, or right before them",
+    response_model=api.BesideAnswer,
+)
+async def search_beside(
+    request: Request,
+    index: Key,
+    asked: Asked,
+    side: Literal["after", "before"] = "after",
+    span: Span = 1,
+) -> Response:
+    return await _tallied(request, View(index, asked, side, span=span), "beside")
 
 
 @router.get(
@@ -214,56 +257,48 @@ async def most_frequent(
 
 @router.get(
     "/api/search/export",
-    summary=f"All matches of a query (the first {MOST_EXPORTED:,}) as CSV or JSON Lines",
+    summary="What /search shows (lines, forms, ...), all of it in that order, as CSV or JSON Lines",
     response_class=StreamingResponse,
 )
-async def export(
-    request: Request,
-    index: Key,
-    q: Text,
-    layer: Layer = "lower",
-    context: Around = 60,
-    form: Form = "csv",
-) -> Response:
-    question = Question(q, layer, context=context)
+async def export(request: Request, asked: Seen, form: Form = "csv") -> Response:
+    def ready() -> tuple[Sequence[str], Blocks]:
+        opened = index_of(request, asked.key)
+        check(opened, asked.question)  # a mistake is an answer, not the first line of a file
+        return exported(opened, asked)
 
-    def ready() -> OpenIndex:
-        opened = index_of(request, index)
-        check(opened, question)  # a mistake is an answer, not the first line of a file
-        return opened
-
-    opened = await bounded(request, ready)
-    rows = exported(opened.index, question)
-    lines = _csv(rows) if form == "csv" else _jsonl(rows)
+    names, rows = await bounded(request, ready)
+    lines = _csv(names, rows) if form == "csv" else _jsonl(names, rows)
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/jsonl"
-    headers = {"Content-Disposition": f'attachment; filename="matches.{form}"'}
+    name = "matches" if asked.view == "lines" else asked.view
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
     return StreamingResponse(lines, media_type=kind, headers=headers)
 
 
-async def _tallied(request: Request, asked: View) -> Response:
-    """Forms or groups, without the links that only a page needs."""
+async def _tallied(request: Request, asked: View, name: str = "") -> Response:
+    """Forms, groups or neighbours, without the links that only a page needs."""
 
     def find(opened: OpenIndex) -> dict[str, Any]:
         found = search_view(opened, asked)
-        for row in (*found.get("forms", ()), *found.get("groups", ())):
-            row.pop("link")
-        return found
+        rows = [{k: v for k, v in row.items() if k != "link"} for row in found.pop(asked.view)]
+        found.pop("lacking", None)
+        return {**found, "by": found["field"], name or asked.view: rows}
 
     return await api.answered(request, asked.key, find)
 
 
-def _csv(blocks: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
-    yield (",".join(COLUMNS) + "\n").encode()
+def _csv(names: Sequence[str], blocks: Blocks) -> Iterator[bytes]:
+    yield (",".join(names) + "\n").encode()
     for rows in blocks:
-        written = rows_as_csv([row[name] for name in COLUMNS] for row in rows)
+        written = rows_as_csv([row[name] for name in names] for row in rows)
         # Half a surrogate pair has no UTF-8.
         yield _LONE.sub("\ufffd", written).encode()
 
 
-def _jsonl(blocks: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
+def _jsonl(names: Sequence[str], blocks: Blocks) -> Iterator[bytes]:
     for rows in blocks:
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        shown = [{name: row[name] for name in names} for row in rows]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in shown)
         try:
             yield lines.encode()
         except UnicodeEncodeError:
-            yield "".join(json.dumps(row) + "\n" for row in rows).encode()
+            yield "".join(json.dumps(row) + "\n" for row in shown).encode()
