@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.serving import Running
-from tests.e2e.watching import LONG, Watch, expect, faults, watched
+from tests.e2e.watching import LONG, Watch, expect, faults, overflow, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -161,7 +161,7 @@ def test_a_number_leads_to_its_texts_and_to_one_of_them(result: str, page: Page)
     page.goto(result)
     row = page.locator("#texts").get_by_role("row", name=re.compile("^model 10 ")).first
     row.get_by_role("link", name="model").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of model: lexical")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of model: Lexical diversity")
     expect(page.locator("table.texts tbody tr")).to_have_count(10)
     page.get_by_role("columnheader", name="id").get_by_role("link").click()
     expect(page.get_by_role("columnheader", name="id")).to_have_attribute("aria-sort", "ascending")
@@ -170,15 +170,37 @@ def test_a_number_leads_to_its_texts_and_to_one_of_them(result: str, page: Page)
     expect(page.locator("table.texts tbody tr").first).to_contain_text("m9")
     page.get_by_label("Source").select_option("human")
     page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of human: lexical")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of human: Lexical diversity")
     page.get_by_role("link", name="h3").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("h3")
     # Numbers of the templates stand between its words.
     expect(page.get_by_role("article")).to_contain_text(re.compile("doctor.*lost.*garden.*winter"))
-    expect(page.get_by_role("row", name=re.compile("^lexical ttr 0"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^type-token ratio 0"))).to_be_visible()
     page.get_by_role("button", name="Trace this text").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Traced against tales")
     expect(page.get_by_role("region", name="The text")).to_contain_text("The doctor lost a garden")
+
+
+def test_answers_to_one_prompt_are_side_by_side_and_a_run_is_shown_in_both(
+    result: str, page: Page
+) -> None:
+    page.goto(result)
+    page.get_by_role("link", name="Answers to one prompt, side by side").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Answers to lamp")
+    page.get_by_role("link", name="next →").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Answers to river")
+    page.get_by_label("Shared runs from so many words on").fill("2")
+    page.get_by_role("button", name="Mark").click()
+    human, model = (page.get_by_role("article", name=name) for name in ("human", "model"))
+    human.locator("mark", has_text="The baker").hover()
+    expect(model.locator("mark.on")).to_have_text(["The baker", "The baker"])
+    assert faults(page) == []
+    assert overflow(page) <= 0
+    human.get_by_role("link", name="h1").click()
+    page.get_by_role("link", name="next text").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("h2")
+    page.get_by_role("link", name="Side by side with 1 other answer").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Answers to bridge")
 
 
 def test_an_address_carries_the_settings_to_somebody_else(

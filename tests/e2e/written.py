@@ -56,8 +56,8 @@ def answers() -> list[dict[str, str]]:
             f"The {person} looked at the {thing} with a quiet smile. The {person} looked at the "
             f"{_THINGS[number - 1]} with a quiet smile. It was a quiet day."
         )
-        made.append({"id": f"h{number}", "source": "human", "text": human})
-        made.append({"id": f"m{number}", "source": "model", "text": model})
+        made.append({"id": f"h{number}", "prompt": thing, "source": "human", "text": human})
+        made.append({"id": f"m{number}", "prompt": thing, "source": "model", "text": model})
     return made
 
 

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from rote.core.errors import UnknownName
 from rote.core.progress import duration
+from rote.core.registry import of_result
 from rote.report.terminal import readable
 
 TYPES = {
@@ -45,8 +46,10 @@ def environment() -> Environment:
         span=duration,
         capitalized=lambda text: text[:1].upper() + text[1:],
         zipped=lambda names: [(name, name) for name in names],
+        measure=measure_title,
     )
     made.globals.update(address=address, static=static, query=query, texts_of=texts_of)
+    made.globals.update(text_of=text_of)
     return made
 
 
@@ -78,6 +81,19 @@ def texts_of(id: str, place: int, source: str, value: str | None = None) -> str:
     down = None if value is None else "true"
     settings = {"place": place, "source": source, "sort": value, "down": down}
     return f"/compare/result/{id}/texts?{query(settings)}"
+
+
+def text_of(id: str, row: Mapping[str, Any], **order: Any) -> str:
+    """One text of a result; `order` says in which list it is, and where."""
+    kept = {name: v for name, v in order.items() if v is not None and v is not False and v != ""}
+    named = {"source": row["source"], "text": row["id"], "file": row["file"] or None}
+    return f"/compare/result/{id}/text?{query({**named, **kept})}"
+
+
+def measure_title(name: str) -> str:
+    """What people call a measure; its name, where the package that has it is not installed."""
+    found = of_result(name)
+    return found.title if found else name
 
 
 def _harmless(value: Any) -> Any:

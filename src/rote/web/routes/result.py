@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.report.tables.written import rows_as_csv
+from rote.web.files import glimpse
 from rote.web.forms.run import address_of
-from rote.web.pages.render import page
+from rote.web.pages import side
+from rote.web.pages.render import measure_title, page, query, text_of
 from rote.web.pages.sections import sections_of
 from rote.web.pages.templates import find_text, marked, open_files
+from rote.web.routes.side import known_sets
 from rote.web.state import bounded, state
 from rote.web.store.database import FARTHEST
-from rote.web.store.history import History
+from rote.web.store.history import Entry, History
 from rote.web.store.uploads import LONGEST_TEXT
 
 router = APIRouter()
@@ -40,6 +45,7 @@ async def result_page(request: Request, id: str, found: str = "") -> Response:
             "sections": sections_of(history, id),
             "texts": _ways_down(history, id),
             "again": address_of(entry.kind, entry.settings),
+            "sets": _has_sets(request, entry),
             # It becomes a part of an address, which must not lead anywhere else.
             "found": found if found.isalnum() else "",
         }
@@ -66,7 +72,7 @@ def texts_page(
     )
     places = history.text_places(id)
     names = list(rows[0]["numbers"]) if rows else []
-    titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
+    titles = titles_of(result)
     return page(
         request,
         "compare_texts.html",
@@ -75,7 +81,8 @@ def texts_page(
         place=place,
         source=source,
         sources=places.get(place, []),
-        others=[(other, results[other].measure) for other in places],
+        others=[(other, measure_title(results[other].measure)) for other in places],
+        first=(at - 1) * _ROWS,
         rows=[(row, [_shown(row["numbers"].get(name)) for name in names]) for row in rows],
         columns=[(name, titles.get(name, name.replace("_", " "))) for name in names],
         sort=sort,
@@ -86,13 +93,39 @@ def texts_page(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The list that a text was chosen from, and its place there."""
+
+    place: int | None = None
+    of: str | None = None
+    """The source whose texts are listed; none: all."""
+    sort: str | None = None
+    down: bool = False
+    at: int = 0
+
+
 @router.get("/compare/result/{id}/text", include_in_schema=False)
-async def text_page(request: Request, id: str, source: str, text: str, file: str = "") -> Response:
-    shown = await bounded(request, _text, request, id, source, text, file)
+async def text_page(
+    request: Request,
+    id: str,
+    source: str,
+    text: str,
+    file: str = "",
+    place: int | None = None,
+    of: str | None = None,
+    sort: str | None = None,
+    down: bool = False,
+    at: Annotated[int, Query(ge=0, le=FARTHEST)] = 0,
+) -> Response:
+    order = Order(place, of, sort, down, at)
+    shown = await bounded(request, _text, request, id, source, text, file, order)
     return page(request, "compare_text.html", source=source, text=text, file=file, **shown)
 
 
-def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[str, Any]:
+def _text(
+    request: Request, id: str, source: str, text: str, file: str, order: Order
+) -> dict[str, Any]:
     """The text itself is looked for in the files, which may be long."""
     from rote.report.fragments import marked_text
 
@@ -104,12 +137,13 @@ def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[
         shown = marked_text(marked(document, source, results))
     except RoteError as error:
         problem = str(error)
-    held = history.text(id, source, text, file)
-    values = [
-        (results[place].measure, name, _shown(number))
-        for place, numbers in held.items()
-        for name, number in numbers.items()
-    ]
+    values = []
+    for place, numbers in history.text(id, source, text, file).items():
+        result = results[place]
+        titles = titles_of(result)
+        rows = [(titles.get(name, name), _shown(number)) for name, number in numbers.items()]
+        values.append((measure_title(result.measure), rows))
+    before, behind = _neighbours(history, id, source, text, file, order)
     return {
         "entry": entry,
         "shown": shown,
@@ -119,7 +153,76 @@ def _text(request: Request, id: str, source: str, text: str, file: str) -> dict[
         else [],
         "values": values,
         "problem": problem,
+        "before": before,
+        "behind": behind,
+        "prompt": side.prompt_of(document.meta) if document else "",
+        "beside": _beside(request, entry, document),
     }
+
+
+def titles_of(result: Result) -> dict[str, str]:
+    """What people call the values of a result."""
+    return {row["value"]: row["title"] for row in result.tables.get("values", ())}
+
+
+def _neighbours(
+    history: History, id: str, source: str, text: str, file: str, order: Order
+) -> tuple[str | None, str | None]:
+    """The texts before and behind one in the list that it was chosen from; without a list, in that
+    of its source."""
+    if order.place is None:
+        place = next((p for p, known in history.text_places(id).items() if source in known), None)
+        if place is None:
+            return None, None
+        at = history.position(id, place, source, text, file)
+        if at is None:
+            return None, None
+        order = Order(place, source, at=at)
+    assert order.place is not None
+    rows, _ = history.texts(
+        id,
+        order.place,
+        source=order.of or None,
+        sort=order.sort,
+        descending=order.down,
+        limit=3,
+        offset=max(0, order.at - 1),
+    )
+    own = min(order.at, 1)
+    # The address may be of another time: a place that holds another text now leads nowhere.
+    if own >= len(rows) or (rows[own]["source"], rows[own]["id"]) != (source, text):
+        return None, None
+
+    def leads(step: int) -> str | None:
+        if not 0 <= own + step < len(rows):
+            return None
+        return text_of(id, rows[own + step], **{**asdict(order), "at": order.at + step})
+
+    return leads(-1), leads(1)
+
+
+def _beside(request: Request, entry: Entry, document: Document | None) -> dict[str, Any] | None:
+    """Where the other answers to the same are, if there are any."""
+    if document is None or not _has_sets(request, entry):
+        return None
+    try:
+        sets = known_sets(request, entry, open_files(state(request).workspace, entry.files))
+    except RoteError:
+        return None  # nobody else answers it, which is no problem of this text
+    key = str(document.meta.get(sets.field, ""))
+    if key not in sets.answers:
+        return None
+    address = f"/compare/side/{entry.id}?{query({'key': key})}"
+    return {"address": address, "others": len(sets.answers[key]) - 1}
+
+
+def _has_sets(request: Request, entry: Entry) -> bool:
+    """Whether records say what they answer; by a glimpse, since files may be long."""
+    try:
+        given = open_files(state(request).workspace, entry.files)
+    except RoteError:
+        return False
+    return any(name in side.SETS for path in given.values() for name in glimpse(path).fields)
 
 
 @router.get("/compare/result/{id}/{name}", include_in_schema=False)

@@ -116,7 +116,18 @@ function searchKey() {
   });
 }
 
+function sharedRuns() {
+  // Pointing at a run, or a tap, shows where else it is.
+  const marks = document.querySelectorAll("mark[data-run]");
+  const show = (run) => marks.forEach((one) => one.classList.toggle("on", one.dataset.run === run));
+  for (const mark of marks) {
+    mark.addEventListener("pointerenter", () => show(mark.dataset.run));
+    mark.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") show(null); });
+  }
+}
+
 dropZones();
+sharedRuns();
 copying();
 confirming();
 following();

@@ -252,6 +252,19 @@ class History:
             )
             return [_text_row(row) for row in rows], int(total)
 
+    def position(self, id: str, place: int, source: str, text: str, file: str = "") -> int | None:
+        """How many texts of its source are before one; None if it is none of them."""
+        own = "result = ? and place = ? and source = ?"
+        with connected(self._store) as held:
+            row = held.execute(
+                f"select min(rowid) from texts where {own} and id = ? and file = ?",
+                (id, place, source, text, file),
+            ).fetchone()[0]
+            if row is None:
+                return None
+            count = f"select count(*) from texts where {own} and rowid < ?"
+            return int(held.execute(count, (id, place, source, row)).fetchone()[0])
+
     def text(
         self, id: str, source: str, text: str, file: str = ""
     ) -> dict[int, Mapping[str, float | None]]:
