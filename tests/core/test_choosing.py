@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rote.core.choosing import choose, generator, log_softmax
+from rote.core.choosing import choose, distribution, generator, log_softmax
 from rote.core.errors import OptionError, RoteError
 from rote.core.model import Decoding, Prompt
 
@@ -37,10 +37,12 @@ def chances(logits: list[float], decoding: Decoding) -> dict[int, float]:
         order = order[: decoding.top_k]
     total = sum(weights[token] for token in order)
     kept: dict[int, float] = {}
+    reached = 0.0
     for token in order:
-        if sum(kept.values()) >= decoding.top_p:
+        if reached >= decoding.top_p:
             break
         kept[token] = weights[token] / total
+        reached += kept[token]
     total = sum(kept.values())
     found = {token: share / total for token, share in kept.items()}
     if decoding.constraint:
@@ -110,6 +112,19 @@ def test_many_draws_have_the_distribution_of_the_slow_version(decoding: Decoding
     order = sorted(expected)
     observed = [counts[token] for token in order]
     assert stats.chisquare(observed, [draws * expected[token] for token in order]).pvalue > 0.01
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("cut", [{"top_p": 0.5}, {"top_p": 0.999999}, {"top_k": 700}])
+def test_of_many_tokens_those_are_kept_that_sorting_them_all_keeps(
+    spread: float, cut: dict[str, float]
+) -> None:
+    logits = np.round(spread * np.random.default_rng(0).normal(size=6_000), 1)
+    decoding = Decoding(1, 0.8, **cut)
+    expected = chances(logits.tolist(), decoding)
+    tokens, logs = distribution(logits, decoding)
+    assert tokens.tolist() == list(expected)
+    assert np.exp(logs) == pytest.approx(list(expected.values()))
 
 
 def test_a_constraint_of_one_is_greedy() -> None:

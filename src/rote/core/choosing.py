@@ -17,6 +17,7 @@ from rote.core.errors import RoteError
 from rote.core.model import Decoding, Floats, Ints, Prompt
 
 Logits = NDArray[np.floating[Any]]
+_AT_FIRST = 512
 
 
 def log_softmax(logits: Logits) -> Floats:
@@ -59,14 +60,30 @@ def _weighted(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
     if not decoding.top_k and decoding.top_p == 1:
         chances = np.exp(log_softmax(logits.astype(np.float64) / decoding.temperature))
         return np.arange(len(logits)), chances
-    order = np.argsort(-logits, kind="stable")
+    scaled = logits.astype(np.float64) / decoding.temperature
     if decoding.top_k:
-        order = order[: decoding.top_k]
-    chances = np.exp(log_softmax(logits[order].astype(np.float64) / decoding.temperature))
+        order = _likeliest(logits, decoding.top_k)[: decoding.top_k]
+        chances = np.exp(log_softmax(scaled[order]))
+    else:
+        every, count = np.exp(log_softmax(scaled)), _AT_FIRST
+        while True:  # mostly a few hundred tokens hold the share
+            order = _likeliest(logits, count)
+            chances = every[order]
+            if len(order) == len(logits) or np.cumsum(chances)[-1] >= decoding.top_p:
+                break
+            count *= 8
     if decoding.top_p < 1:
         before = np.cumsum(chances) - chances
         order, chances = order[before < decoding.top_p], chances[before < decoding.top_p]
     return order, chances
+
+
+def _likeliest(logits: Logits, count: int) -> Ints:
+    """The `count` likeliest tokens or more (equal ones all), in order."""
+    found = np.arange(len(logits))
+    if count < len(logits):
+        found = np.flatnonzero(logits >= np.partition(logits, -count)[-count])
+    return found[np.argsort(-logits[found], kind="stable")]
 
 
 def distribution(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
