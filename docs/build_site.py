@@ -1,7 +1,8 @@
 """Gather the pages of the site in one folder: python docs/build_site.py FOLDER
 
-A page is Markdown of docs/, a file of the project from elsewhere (the README is the home page), or
-made here: the API reference. `make docs` turns the folder into a site; see mkdocs.yml.
+A page is Markdown of docs/, a notebook, a file of the project from elsewhere (the README is the
+home page), or made here: the API reference, the gallery. `make docs` turns the folder into a site;
+see mkdocs.yml.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import api_reference
+import notebook_page
+from gallery import make as gallery
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -28,7 +32,7 @@ OUTSIDE = {
     "training/open-summarizer/README.md": "open-summarizer.md",
 }
 """Files of the project that the site has, and what they are called there."""
-COPIED = {".css", ".png", ".svg"}
+COPIED = {".css", ".ipynb", ".png", ".svg"}
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
@@ -60,13 +64,17 @@ def page(text: str, place: str, uri: str) -> str:
 
 def _indented(text: str) -> str:
     """What belongs to an item of a list starts four characters in: mkdocs asks for that."""
-    lines, width, fenced = text.split("\n"), 0, False
+    lines, width, fenced, loose = text.split("\n"), 0, False, False
     for place, line in enumerate(lines):
         fenced ^= line.startswith("```")
         if fenced:
             continue
         if item := re.match(r"(?:[-*]|\d+\.) +", line):
             width = len(item[0])
+            lines[place] = "\n" + line if loose else line
+            loose = False
+        elif not line:
+            loose = width > 0
         elif line and not line.startswith(" "):
             width = 0
         elif width and line.startswith(" " * width):
@@ -88,7 +96,7 @@ def _link(found: re.Match[str], place: str, uri: str) -> str:
     meant = os.path.normpath(os.path.join(os.path.dirname(place), target))
     known = OUTSIDE.get(meant)
     if meant.startswith("docs/") and not meant.endswith(".py"):
-        known = meant.removeprefix("docs/")
+        known = meant.removeprefix("docs/").replace(".ipynb", ".md")
     if known is None:
         return said
     return f"[{said}]({os.path.relpath(known, os.path.dirname(uri) or '.')}{anchor})"
@@ -102,11 +110,29 @@ def gather(folder: Path) -> None:
             copy = folder / path.relative_to(DOCS)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, copy)
-    for uri, text in pages():
+    write(folder, pages())
+    work = folder.parent / "gallery"
+    write(folder, gallery.pages(work))
+    shutil.copytree(work / "figures", folder / "gallery" / "figures")
+    write(folder, notebooks(folder))
+
+
+def notebooks(folder: Path) -> Iterator[tuple[str, str]]:
+    """The notebooks, run in a folder that is thrown away."""
+    for path in sorted((DOCS / "notebooks").glob("*.ipynb")):
+        with tempfile.TemporaryDirectory() as work:
+            os.chdir(work)
+            text = notebook_page.page(path, folder / "notebooks" / "figures")
+            os.chdir(ROOT)
+        yield f"notebooks/{path.stem}.md", text
+
+
+def write(folder: Path, made: Iterable[tuple[str, str]]) -> None:
+    for uri, text in made:
         path = folder / uri
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    gather(Path(sys.argv[1]))
+    gather(Path(sys.argv[1]).resolve())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shlex
@@ -57,3 +58,14 @@ def test_a_notebook_runs_and_holds_no_outputs(notebook: Path, here: Path) -> Non
         assert cell["outputs"] == []
         assert cell["execution_count"] is None
         exec("".join(cell["source"]), names)
+
+
+def test_the_gallery_shows_every_command_or_says_why_not() -> None:
+    found = importlib.util.spec_from_file_location("gallery", DOCS / "gallery" / "make.py")
+    assert found is not None
+    assert found.loader is not None
+    gallery = importlib.util.module_from_spec(found)
+    found.loader.exec_module(gallery)
+    lines = [line for group in gallery.GALLERY.values() for line in group]
+    shown = {shlex.split(line)[1] for line in lines}
+    assert sorted([*shown, *gallery.NOT_SHOWN]) == sorted(rote.list_commands(click.Context(rote)))
