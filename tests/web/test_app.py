@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from fastapi.testclient import TestClient
@@ -117,7 +118,7 @@ def test_templates_make_texts_harmless() -> None:
     [
         ("{{ 1234567|thousands }}", "1,234,567"),
         ("{{ 'a  b c'|short(4) }}", "a b…"),
-        ("{{ '2026-11-05T03:04:05+00:00'|date }}", "5 Nov 2026, 03:04 UTC"),
+        ("{{ '2026-11-05T03:04:05'|date }}", "5 Nov 2026, 03:04"),
         ("{{ 'no date'|date }}", "no date"),
         ("{{ 59.6|span }} {{ 61|span }} {{ 7300|span }}", "1 min 0 s 1 min 1 s 2 h 1 min"),
         ("{{ query({'a': 'ü&', 'b': none}) }}", "a=%C3%BC%26"),
@@ -125,3 +126,14 @@ def test_templates_make_texts_harmless() -> None:
 )
 def test_numbers_and_dates_are_written_for_people(filtered: str, shown: str) -> None:
     assert environment().from_string(filtered).render() == shown
+
+
+def test_times_are_those_of_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        shown = environment().from_string("{{ '2026-11-05T23:04:05+00:00'|date }}").render()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert shown == '<time datetime="2026-11-05T23:04:05+00:00">6 Nov 2026, 08:04</time>'

@@ -7,13 +7,16 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import UnknownName
-from rote.web.jobs.ledger import Job
+from rote.web.jobs.ledger import Job, Ledger
+from rote.web.jobs.plan import steps_of
 from rote.web.jobs.queue import Jobs
 from rote.web.jobs.worker import PipeReporter, progress
 from rote.web.store.database import prepare
@@ -137,6 +140,68 @@ def test_a_killed_app_leaves_jobs_interrupted(
     other.stop()
 
 
+def test_what_waited_when_the_app_ended_is_done_after_the_next_start(
+    opened: Workspace, jobs: Jobs, tmp_path: Path
+) -> None:
+    running = start(jobs, "sleep", here=str(tmp_path / "pid"))
+    first, second = start(jobs, "finish", n=1), start(jobs, "finish", n=2)
+    elsewhere = jobs.start("compare", "gone", {"do": "finish", "n": 3}, files=["texts.jsonl"])
+    appears(tmp_path / "pid")
+    jobs.stop()
+    jobs._ledger.put(replace(elsewhere, files=["not-open.jsonl"], state="waiting"))
+    later = Jobs(replace(opened, at_once=1), COMMAND)
+    try:
+        assert ended(later, first).state == "done"
+        assert ended(later, second).state == "done"
+        assert later.get(elsewhere.id).state == "interrupted", "its file is not open"
+        assert later.get(running.id).state == "interrupted"
+        assert str(later.get(first.id).started) <= str(later.get(second.id).started)
+        third = Jobs(opened, COMMAND)
+        assert third.get(first.id).state == "done", "nothing is done twice"
+        third.stop()
+    finally:
+        later.stop()
+
+
+def test_of_two_apps_that_start_one_takes_what_waits(
+    opened: Workspace, jobs: Jobs, tmp_path: Path
+) -> None:
+    start(jobs, "sleep", here=str(tmp_path / "pid"))
+    start(jobs, "finish", n=1)
+    appears(tmp_path / "pid")
+    jobs.stop()
+    one, two = Ledger(opened.store), Ledger(opened.store)
+    assert [len(held.take_over()) for held in (one, two)] == [1, 0]
+    one.close()
+    two.close()
+
+
+def test_all_is_cancelled_and_what_has_ended_is_cleared(client: TestClient, tmp_path: Path) -> None:
+    jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+    done = ended(jobs, start(jobs, "finish"))
+    open_ones = [start(jobs, "sleep", here=str(tmp_path / f"pid{n}")) for n in range(4)]
+    pids = [int(appears(tmp_path / f"pid{n}")) for n in range(2)]
+    page = client.get("/jobs").text
+    assert "Cancel all" in page
+    assert page.count("<progress") == 4
+    assert client.post("/jobs/cancel").headers["location"] == "/jobs"
+    until(lambda: not any(map(alive, pids)))
+    assert {jobs.get(job.id).state for job in open_ones} == {"cancelled"}
+    assert "Cancel all" not in client.get("/jobs").text
+    assert client.post("/api/jobs/cancel").json() == {"cancelled": 0}
+    assert client.post("/api/jobs/clear").json() == {"cleared": 5}
+    assert client.post("/jobs/clear").status_code == 303
+    assert "No work was started yet." in client.get("/jobs").text
+    assert start(jobs, "finish").id == done.id, "what it made is found again"
+
+
+def test_rows_say_what_is_measured(client: TestClient) -> None:
+    asked = {"files": ["texts.jsonl"], "measures": ["lexical", "templates"]}
+    job = client.post("/api/compare", json=asked).json()
+    for page in ("/jobs", f"/jobs/{job['id']}?stay=true"):
+        assert "Lexical diversity, Syntactic templates" in client.get(page).text
+
+
 def test_a_job_ends_with_the_app_that_started_it(
     opened: Workspace, jobs: Jobs, tmp_path: Path
 ) -> None:
@@ -212,9 +277,43 @@ def test_progress_says_share_rate_and_time_left() -> None:
     assert progress("z", 0, 0, "", 0.0)["share"] is None
 
 
+def test_one_bar_and_one_time_left_are_those_of_the_whole_job() -> None:
+    told: list[dict[str, Any]] = []
+    clock = count(0.0, 0.5)
+    reporter = PipeReporter(lambda one: told.append(one["progress"]), lambda: next(clock))
+    measures = ("lexical", "semantic", "compression", "keyness")
+    reporter.expect(steps_of("compare", {"measures": measures}))
+    for title in ("reading", "drawing texts", "reading"):
+        with reporter.stage(title, 10) as advance:
+            advance(10)
+    for name in measures[:3]:
+        for _ in range(2 if name == "compression" else 1):
+            for part in ("counting", "values", "intervals", "equal sizes", "tests", "listing"):
+                with reporter.stage(f"{name}: {part}", 4) as advance:
+                    for _ in range(4):
+                        advance(1)
+                with reporter.stage("nearest sentences", None):
+                    pass
+    half = len(told)
+    with reporter.stage("reading the texts again", 2), reporter.stage("drawing", None):
+        pass
+    shares = [one["share"] for one in told]
+    assert shares == sorted(shares), "a bar does not go back"
+    assert 0 < shares[1] < shares[half - 1] < shares[-1] <= 1
+    assert len(set(shares)) > 20
+    assert told[0]["left"] is None, "nobody knows yet"
+    lefts = [one["left"] for one in told if one["left"] is not None]
+    assert lefts[-1] < max(lefts)
+    assert steps_of("run", {"name": "popularity"}) == []
+    assert steps_of("run", {"name": "lexical"})[1] == "lexical"
+    with PipeReporter(lambda one: told.append(one["progress"])).stage("alone", 2) as advance:
+        advance(1)
+    assert told[-1]["share"] == 1.0, "without a plan, that of the stage"
+
+
 def test_progress_is_told_now_and_then() -> None:
     told: list[object] = []
-    clock = iter([0.0, *(0.01 * step for step in range(1, 102))])
+    clock = count(0.0, 0.01)
     with PipeReporter(told.append, lambda: next(clock)).stage("s", 100) as advance:
         for _ in range(100):
             advance(1)

@@ -30,7 +30,8 @@ _REMARKS = 200
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The stage that is under way. Shares are 0 to 1, times seconds; None: not known."""
+    """The stage that is under way; share and time left are those of the whole job, where its steps
+    are known. Shares are 0 to 1, times seconds; None: not known."""
 
     stage: str = ""
     share: float | None = None
@@ -113,7 +114,8 @@ class Ledger:
 
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
         """The newest first."""
-        chosen = f"where state in ({', '.join('?' * len(states))})" if states else ""
+        chosen = f"state in ({', '.join('?' * len(states))})" if states else "not cleared"
+        chosen = f"where {chosen}"
         query = f"{_ALL} {chosen} order by made desc, rowid desc limit ?"
         with connected(self._store) as file:
             return [_job(row) for row in file.execute(query, (*states, limit))]
@@ -135,8 +137,30 @@ class Ledger:
         with connected(self._store) as file:
             file.execute("delete from jobs where id = ?", (id,))
 
+    def clear(self) -> int:
+        """List no job any more that has ended; how many those were. What they made is kept, and is
+        found again when the same is asked for."""
+        marks = ", ".join("?" * len(OPEN))
+        with connected(self._store) as file:
+            query = f"update jobs set cleared = 1 where state not in ({marks}) and not cleared"
+            return file.execute(query, OPEN).rowcount
+
+    def take_over(self) -> Sequence[Job]:
+        """Jobs that waited in a server that is gone, the oldest first: they are this one's now."""
+        taken = []
+        for job in reversed(self.list(("waiting",), limit=-1)):
+            if not self._is_lost(job):
+                continue
+            with connected(self._store) as file:
+                # Of two servers that start at once, one gets it.
+                query = "update jobs set server = ? where id = ? and server = ?"
+                mine = file.execute(query, (self.server, job.id, job.server)).rowcount
+            if mine:
+                taken.append(replace(job, server=self.server))
+        return taken
+
     def _find_interrupted(self) -> None:
-        for job in self.list(OPEN, limit=-1):
+        for job in self.list(("running",), limit=-1):
             if self._is_lost(job):
                 self._interrupted(job)
         for path in self._locks.iterdir():

@@ -58,6 +58,7 @@ class Jobs:
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._threads: list[threading.Thread] = []
         self._stopping = False
+        self._go_on()
 
     def ask(self, form: Form, *, again: bool = False) -> Job:
         """Queue what a form asks for."""
@@ -163,17 +164,29 @@ class Jobs:
             _kill(process)
         return job
 
+    def cancel_all(self) -> int:
+        """How many there were."""
+        with self._lock:
+            # Those that wait go first: none of them is to begin meanwhile.
+            ids = [*reversed(self._waiting), *(id for id in self._now if id not in self._waiting)]
+        return sum(self.cancel(id).state == "cancelled" for id in ids)
+
+    def clear(self) -> int:
+        """List no job any more that has ended; how many those were."""
+        return self._ledger.clear()
+
     def forget(self, id: str) -> None:
         self.cancel(id)
         self._ledger.remove(id)
         self._unwritten.pop(id, None)
 
     def stop(self) -> None:
-        """End what runs; on the next start it is marked as interrupted."""
+        """End what runs, which is marked as interrupted; what waits is done after a new start."""
         with self._lock:
             self._stopping = True
             for job in list(self._now.values()):
-                self._end(replace(job, state="interrupted"))
+                if job.id not in self._waiting:
+                    self._end(replace(job, state="interrupted"))
             self._waiting.clear()
             processes, threads = list(self._processes.values()), list(self._threads)
         for process in processes:
@@ -181,6 +194,19 @@ class Jobs:
         for thread in threads:
             thread.join(timeout=5)
         self._ledger.close()
+
+    def _go_on(self) -> None:
+        """Queue what waited when the app was ended, if all that it reads is open now."""
+        with self._lock:
+            for job in self._ledger.take_over():
+                try:
+                    self.key(job.kind, job.settings, job.files, job.indexes)
+                except (RoteError, OSError):
+                    self._end(replace(job, state="interrupted"))
+                    continue
+                self._now[job.id] = job
+                self._waiting.append(job.id)
+            self._next()
 
     def _same(self, key: str) -> Job | None:
         """What is under way, or done, with the same settings on the same files."""

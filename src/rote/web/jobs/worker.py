@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from rote.core.errors import RoteError
 from rote.core.progress import Advance, Reporter
 from rote.web.files import in_words
+from rote.web.jobs.plan import Whole, steps_of
 from rote.web.store.database import full_disk
 from rote.web.workspace import Workspace
 
@@ -42,16 +43,24 @@ Tell = Callable[[Mapping[str, Any]], None]
 
 
 class PipeReporter:
-    """A Reporter that writes to the pipe; stages may lie inside each other."""
+    """A Reporter that writes to the pipe; stages may lie inside each other.
+
+    Where the steps of the work are known (`expect`), share and time left are those of all of it.
+    """
 
     def __init__(self, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
         self._tell, self._clock = tell, clock
+        self._whole = Whole((), clock)
+
+    def expect(self, steps: Sequence[str]) -> None:
+        self._whole = Whole(steps, self._clock)
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         begun = said = self._clock()
         done = 0.0
-        self._tell({"progress": {"stage": title, "share": 0.0 if total else None}})
+        self._whole.begin(title)
+        self._report({"stage": title, "share": 0.0 if total else None})
 
         def advance(amount: float) -> None:
             nonlocal done, said
@@ -59,10 +68,16 @@ class PipeReporter:
             at = self._clock()
             if at - said >= _OFTEN:
                 said = at
-                self._tell({"progress": progress(title, done, total, unit, at - begun)})
+                self._report(progress(title, done, total, unit, at - begun))
 
         yield advance
-        self._tell({"progress": progress(title, total or done, total, unit, self._clock() - begun)})
+        self._report(progress(title, total or done, total, unit, self._clock() - begun))
+
+    def _report(self, told: Mapping[str, Any]) -> None:
+        share = self._whole.share(told["stage"], told["share"])
+        if share is not None:
+            told = {**told, "share": share, "left": self._whole.left()}
+        self._tell({"progress": told})
 
     def say(self, line: str) -> None:
         self._tell({"say": in_words(line)})
@@ -155,6 +170,8 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
 
     form = form_of(kind, settings)
     form.check(opened)
+    if isinstance(reporter, PipeReporter):
+        reporter.expect(steps_of(kind, settings))
     found = form.perform(opened, reporter)
     if isinstance(found, str):
         return found

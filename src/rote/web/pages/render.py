@@ -108,13 +108,17 @@ def _short(text: str, length: int = 80) -> str:
 
 
 def _date(moment: str) -> str:
-    """ISO 8601 as people write it: 15 Nov 2026, 13:29 UTC."""
+    """ISO 8601 as people write it, 15 Nov 2026, 13:29, by the clock of this machine; a script makes
+    it that of the reader's."""
     try:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
         return moment
-    zone = " UTC" if parsed.utcoffset() is not None else ""
-    return f"{parsed.day} {parsed:%b %Y, %H:%M}{zone}"
+    if parsed.utcoffset() is None:
+        return f"{parsed.day} {parsed:%b %Y, %H:%M}"
+    local = parsed.astimezone()
+    shown = f"{local.day} {local:%b %Y, %H:%M}"
+    return Markup('<time datetime="{}">{}</time>').format(parsed.isoformat(), shown)
 
 
 def link(path: str, **given: Any) -> str:

@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from rote.web.forms.run import address_of
 from rote.web.jobs.ledger import Job
 from rote.web.jobs.queue import Jobs
-from rote.web.pages.render import page
+from rote.web.pages.render import measure_title, page
 from rote.web.state import state
 from rote.web.store.database import NotKept
 
@@ -26,7 +26,20 @@ _OFTEN, _ALIVE = 0.3, 15.0
 
 @router.get("/jobs", include_in_schema=False)
 def jobs_page(request: Request) -> Response:
-    return page(request, "jobs.html", jobs=state(request).jobs.list())
+    jobs = state(request).jobs
+    listed = jobs.list()
+    return page(
+        request,
+        "jobs.html",
+        jobs=[(job, jobs.before(job.id), measured(job)) for job in listed],
+        under_way=sum(job.open for job in listed),
+    )
+
+
+def measured(job: Job) -> str:
+    """What a job measures, where its title does not say it."""
+    names = job.settings.get("measures", ()) if job.kind == "compare" else ()
+    return ", ".join(map(measure_title, names))
 
 
 @router.get("/jobs/{id}", include_in_schema=False)
@@ -37,7 +50,21 @@ def job_page(request: Request, id: str, stay: bool = False) -> Response:
         return RedirectResponse(job.result, 303)
     changed = address_of(job.kind, job.settings)
     before = state(request).jobs.before(id)
-    return page(request, "job.html", job=job, before=before, changed=changed)
+    return page(
+        request, "job.html", job=job, before=before, changed=changed, measured=measured(job)
+    )
+
+
+@router.post("/jobs/cancel", include_in_schema=False)
+def cancel_all_and_show(request: Request) -> Response:
+    state(request).jobs.cancel_all()
+    return RedirectResponse("/jobs", 303)
+
+
+@router.post("/jobs/clear", include_in_schema=False)
+def clear_and_show(request: Request) -> Response:
+    state(request).jobs.clear()
+    return RedirectResponse("/jobs", 303)
 
 
 @router.post("/jobs/{id}/cancel", include_in_schema=False)
@@ -64,6 +91,16 @@ def list_jobs(
 ) -> list[dict[str, Any]]:
     jobs = state(request).jobs
     return [_described(jobs, job) for job in jobs.list(limit)]
+
+
+@router.post("/api/jobs/cancel", tags=_TAGS, summary="Cancel all jobs that wait or run")
+def cancel_jobs(request: Request) -> dict[str, int]:
+    return {"cancelled": state(request).jobs.cancel_all()}
+
+
+@router.post("/api/jobs/clear", tags=_TAGS, summary="Take ended jobs from the list; results stay")
+def clear_jobs(request: Request) -> dict[str, int]:
+    return {"cleared": state(request).jobs.clear()}
 
 
 @router.get("/api/jobs/{id}", tags=_TAGS, summary="One job: its state, progress, remarks, result")

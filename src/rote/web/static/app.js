@@ -126,8 +126,17 @@ function sharedRuns() {
   }
 }
 
+function localTimes() {
+  // Where the reader is, which need not be where the app runs.
+  const form = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
+  for (const one of document.querySelectorAll("time[datetime]")) {
+    one.textContent = new Date(one.dateTime).toLocaleString("en-GB", form);
+  }
+}
+
 dropZones();
 sharedRuns();
+localTimes();
 copying();
 confirming();
 following();

@@ -72,7 +72,7 @@ _TABLES = """
 create table if not exists jobs (
   id text primary key, kind text, title text, settings text, files text, indexes text, key text,
   state text, progress text, remarks text, error text, result text,
-  made text, started text, ended text, server text
+  made text, started text, ended text, server text, cleared integer not null default 0
 );
 create index if not exists jobs_by_key on jobs (key, state);
 create table if not exists results (
@@ -86,6 +86,11 @@ create table if not exists texts (
 create table if not exists sections (result text primary key, maker text, data blob);
 create index if not exists texts_by_result on texts (result, place, source);
 """
+_LATER = (
+    ("texts", "file", "text not null default ''"),
+    ("jobs", "cleared", "integer not null default 0"),
+)
+"""Columns that earlier versions did not have."""
 
 
 class NotKept(UnknownName):
@@ -131,9 +136,10 @@ def prepare(store: Path) -> None:
             # Readers and a writer do not wait for each other, and a crash leaves the file whole.
             file.execute("pragma journal_mode = wal")
             file.executescript(_TABLES)
-            columns = {row["name"] for row in file.execute("pragma table_info(texts)")}
-            if "file" not in columns:  # made by an earlier version
-                file.execute("alter table texts add column file text not null default ''")
+            for table, column, kind in _LATER:
+                known = {row["name"] for row in file.execute(f"pragma table_info({table})")}
+                if column not in known:  # made by an earlier version
+                    file.execute(f"alter table {table} add column {column} {kind}")
     except (OSError, sqlite3.Error) as error:
         why = full_disk(error, (store,)) or error
         raise OptionError(
