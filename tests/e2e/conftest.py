@@ -58,6 +58,17 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core."""
+    from importlib.resources import files
+    from importlib.util import find_spec
+
+    if find_spec("axe_playwright_python") is None:
+        pytest.skip("axe-core is not installed (extra `e2e`)")
+    return files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
 def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an index (`tales`) and files of texts."""
     from rote.cli.main import rote

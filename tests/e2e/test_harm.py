@@ -12,7 +12,16 @@ import pytest
 
 from tests.e2e import written
 from tests.e2e.serving import Running
-from tests.e2e.watching import LONG, Watch, expect, faults, overflow, paper, watched
+from tests.e2e.watching import (
+    LONG,
+    Watch,
+    axe_findings,
+    expect,
+    faults,
+    overflow,
+    paper,
+    watched,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,12 +69,20 @@ def places(result: str) -> dict[str, str]:
         "forms": asked("/search", index="tales", q='"says" []', view="forms"),
         "groups": "/search?index=tales&q=hostile&view=by&by=author",
         "long word": "/search?index=tales&q=before",
+        "before": "/search?index=tales&q=says&view=before",
+        "collocates": "/search?index=tales&q=says&view=collocates",
+        "lacking": asked("/search", index="tales", q=f"a hostile {written.SCRIPT} page"),
+        "some": asked("/search", index="tales", q="spoke", where="author=Ada Voss", sort="random"),
+        "hits": asked("/document/tales", id=_HOSTILE[0], q="page"),
         "top": "/search/top?index=tales&n=2&k=1000",
         "document": asked("/document/tales", id=_HOSTILE[1]),
         "long document": asked("/document/tales", id="long"),
         "templates": asked("/templates", file=_HARM, source=source),
         "index templates": "/templates?index=tales&layer=lower&n=3",
         "trace": "/trace",
+        "run": "/run",
+        "run form": "/run/templates",
+        "indexes": "/indexes",
         "api": "/api",
     }
 
@@ -96,7 +113,29 @@ def test_every_page_is_sound_in_light_and_dark_and_on_a_small_screen(
     # Whatever runs on hovering or on a focus would have run now.
     page.get_by_role("main").hover(position={"x": 5, "y": 5})
     page.keyboard.press("Tab")
+    # From wherever one is, `/` leads to a search field.
+    page.get_by_role("main").focus()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
     watch.check(page)
+
+
+@pytest.mark.parametrize("name", [*places(""), "traced", "cited"])
+def test_axe_finds_nothing_on_any_page(
+    app: Running, result: str, walk: tuple[Page, Watch], axe: str, name: str
+) -> None:
+    page, _ = walk
+    page.emulate_media(color_scheme="light")
+    if name in places(""):
+        page.goto(app.at(places(result)[name]))
+    else:
+        form = {"text": f"Once more the miller spoke about the lamp. {written.SCRIPT}"}
+        page.goto(page.request.post(app.at("/trace"), form={**form, "index": "tales"}).url)
+        if name == "cited":
+            page.get_by_role("link", name="What needs a citation").click()
+    assert axe_findings(page, axe) == []
+    page.emulate_media(color_scheme="dark")
+    assert axe_findings(page, axe, ["color-contrast"]) == []
 
 
 @pytest.mark.parametrize("id", _HOSTILE, ids=range(len(_HOSTILE)))

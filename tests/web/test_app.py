@@ -37,6 +37,23 @@ def test_pages_ask_nothing_of_the_network(client: TestClient, place: str) -> Non
         assert found.startswith(("/", "#", "?")), found
 
 
+@pytest.mark.parametrize(
+    "place", [*PAGES, "/static/style.css", "/api/opened", "/nothing", "/api/jobs/none"]
+)
+def test_head_is_answered_as_get_is_without_the_body(client: TestClient, place: str) -> None:
+    head, whole = client.head(place), client.get(place)
+    assert head.status_code == whole.status_code
+    assert head.headers["content-type"] == whole.headers["content-type"]
+    assert head.headers["content-security-policy"] == whole.headers["content-security-policy"]
+    assert head.content == b""
+
+
+@pytest.mark.parametrize("place", PAGES)
+def test_every_page_has_one_field_to_search_by(client: TestClient, place: str) -> None:
+    page = client.get(place).text
+    assert ('<form class="find"' in page) == (place != "/search")
+
+
 def test_the_current_page_is_marked(client: TestClient) -> None:
     assert '<a href="/history" aria-current="page">' in client.get("/history").text
 

@@ -146,6 +146,11 @@ class TestToken:
 def test_too_much_is_refused_by_its_length(client: TestClient) -> None:
     response = client.post("/uploads", files={"upload": ("a.txt", b"a" * 30_000)})
     assert response.status_code == 413
+    assert response.headers["content-type"].startswith("text/html")
+    assert "<h1>Too large</h1>" in response.text
+    assert "more than 20,000 bytes" in response.text
+    assert '<a href="/compare"' in response.text
+    assert "default-src 'none'" in response.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("place", ["/uploads", "/compare", "/api/compare", "/api/uploads"])

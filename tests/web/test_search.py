@@ -286,6 +286,25 @@ def test_examples_find_something_here(app: TestClient, ask: Asking) -> None:
         assert "Nothing matches" not in app.get(address.replace("&amp;", "&")).text
 
 
+@pytest.mark.parametrize("layers", [("lower", "pos"), ("lower",)])
+def test_the_first_page_suggests_phrases_of_these_texts(
+    tmp_path: Path, layers: tuple[str, ...]
+) -> None:
+    small = client(tmp_path / "store", indexes={"made": made_index(tmp_path / "i", layers=layers)})
+    page = small.get("/").text
+    chips = [
+        (html.unescape(title), html.unescape(address))
+        for address, title in re.findall(r'<a class="chip" href="([^"]*)">([^<]*)</a>', page)
+    ]
+    phrases = [title for title, address in chips if "&q=" in address and "“" not in title]
+    assert "red gate" in phrases
+    assert all(re.fullmatch(r"[a-z]+ [a-z]+", phrase) for phrase in phrases)
+    for _, address in chips:
+        found = small.get(address)
+        assert found.status_code == 200
+        assert "Nothing matches" not in found.text
+
+
 def test_a_link_holds_all_settings(app: TestClient) -> None:
     given = {"q": '"the" []', "layer": "word", "sort": "right", "context": 20}
     page = app.get("/search", params=given).text

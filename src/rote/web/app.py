@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from fastapi import FastAPI
+from starlette.requests import ClientDisconnect
 
 from rote.core import plugins
 from rote.core.errors import RoteError
@@ -61,8 +63,31 @@ def make_app(opened: Workspace) -> FastAPI:
         described = app.openapi()
         described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         described["security"] = [{"token": []}]
+    app.add_middleware(Head)
     app.add_middleware(Safety, opened=opened)
     return app
+
+
+class Head:
+    """ASGI middleware: HEAD is answered as GET is, without the body."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def first(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                await send({"type": "http.response.body", "body": b""})
+                # What would follow, perhaps for ever, nobody reads.
+                raise ClientDisconnect
+            await send(message)
+
+        with suppress(ClientDisconnect):
+            await self._app({**scope, "method": "GET"}, receive, first)
 
 
 @asynccontextmanager

@@ -19,7 +19,13 @@ from rote.core.result import plain
 from rote.web.pages.render import page
 from rote.web.store.database import NotKept, full_disk
 
-_TITLES = {404: "Not found", 501: "Not installed here", 503: "Too busy", 507: "The disk is full"}
+_TITLES = {
+    404: "Not found",
+    413: "Too large",
+    501: "Not installed here",
+    503: "Too busy",
+    507: "The disk is full",
+}
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
 _LONGEST = 2_000
 """Characters of a message: some quote what was asked for, and may be long."""

@@ -16,6 +16,9 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from starlette.requests import Request
+
+from rote.web import errors
 from rote.web.workspace import Workspace
 
 POLICY = "; ".join(
@@ -206,14 +209,17 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, status: int, problem: str) -> None:
-        """Plain words: nothing of the app, nor of the request, is in them."""
+        """Plain words to strangers: nothing of the app, nor of the request, is in them. Who may
+        use the app, and has sent too much, gets a page that leads on."""
         self.instead = None
         if self._scope["path"].startswith("/api/"):
             error = {"kind": _KINDS[status], "message": problem}
-            kind, text = "application/json", json.dumps({"error": error})
+            kind, body = "application/json", json.dumps({"error": error}).encode()
+        elif status == 413:
+            page = errors.answer(Request(self._scope), status, _KINDS[status], problem)
+            kind, body = page.headers["content-type"], bytes(page.body)
         else:
-            kind, text = "text/plain; charset=utf-8", f"{problem}\n"
-        body = text.encode()
+            kind, body = "text/plain; charset=utf-8", f"{problem}\n".encode()
         headers = [
             (b"content-type", kind.encode()),
             (b"content-length", str(len(body)).encode()),

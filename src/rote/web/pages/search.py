@@ -11,12 +11,22 @@ from typing import Any
 from rote.core.array_types import Flags
 from rote.core.errors import RoteError
 from rote.index.answers import Place
+from rote.index.index import DEFAULT
 from rote.index.query import literal
+from rote.search.originality.edges import TAGS
 from rote.search.rows.collocates import collocates, next_to
 from rote.search.rows.counts import per_million
 from rote.search.rows.groups import DOCUMENT, tally, words_in
 from rote.search.rows.lacking import lacking
-from rote.search.rows.matches import COLUMNS, Found, forms, ordered, row_of, rows_in_blocks
+from rote.search.rows.matches import (
+    COLUMNS,
+    Found,
+    forms,
+    look_up,
+    ordered,
+    row_of,
+    rows_in_blocks,
+)
 from rote.web.indexes import OpenIndex
 from rote.web.pages.asking import (
     LONGEST,
@@ -46,8 +56,6 @@ _LONGEST_MATCH = 300
 _AROUND = 80
 """Characters of a query that are shown on either side of a mistake."""
 _EXAMPLES = (
-    ("came to pass", "a phrase: these words in a row, capitals aside", "lower"),
-    ("at the end of", "a phrase: these words in a row, capitals aside", "lower"),
     ('"man|woman"', "one word or the other; strings are regular expressions", "lower"),
     ('"un.*ly"', "words that begin and end so", "lower"),
     ('"the" [] "of"', "any word in between", "lower"),
@@ -58,6 +66,10 @@ _EXAMPLES = (
     ('[word="[A-Z]{2,}"]', "as it was written, capitals included", "word"),
 )
 """A query, what it finds, and the layer that it needs."""
+_QUICK = 20_000_000
+"""Words up to which frequent phrases are found while a page waits."""
+_MOST_PHRASES = 3
+_TELLING = re.compile(r"[^\W\d_]{3,} [^\W\d_]{4,}")
 _MISTAKE = re.compile(r"(.*)\n  (.*)\n  ( *)\^", re.DOTALL)
 
 
@@ -186,11 +198,30 @@ def misplaced(error: RoteError) -> dict[str, Any]:
     return {"problem": said[1], "mistake": mistake}
 
 
+def telling_phrases(opened: OpenIndex) -> list[str]:
+    """Phrases that a reader of these texts would know them by: an adjective and a noun, of those
+    in the first matches the most frequent; without tags, frequent pairs of longer words."""
+    index = opened.index
+
+    def chosen() -> list[str]:
+        if DEFAULT not in index.sorted_layers or index.items_held(DEFAULT) > _QUICK:
+            return []
+        if TAGS in index.layers:
+            matches = look_up(index, '[pos="JJ"] [pos="NNS?"]', limit=MOST).matches
+            pairs = [form for form, _ in forms(matches)]
+        else:
+            pairs = [" ".join(words) for words, _ in index.top(2, MOST_LISTED, DEFAULT)]
+        return [pair for pair in pairs if _TELLING.fullmatch(pair)][:_MOST_PHRASES]
+
+    return opened.once("phrases", chosen)
+
+
 def examples_for(opened: OpenIndex) -> list[dict[str, str]]:
     """Queries that find something in this index, from simple to less so."""
 
     def chosen() -> list[dict[str, str]]:
-        found = []
+        says = "a phrase: these words in a row, capitals aside"
+        found = [{"query": phrase, "says": says} for phrase in telling_phrases(opened)[:2]]
         for query, says, layer in _EXAMPLES:
             # The first match is enough, and is soon found.
             if layer in opened.index.layers and opened.index.search(query, 1):

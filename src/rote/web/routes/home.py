@@ -9,18 +9,18 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from rote.core.errors import RoteError
-from rote.index.index import Index
+from rote.search.rows.counts import has_authors
 from rote.web.errors import AnyJSON
 from rote.web.files import glimpse
-from rote.web.pages.render import TYPES, contents, page, query, version
+from rote.web.indexes import OpenIndex
+from rote.web.pages.render import TYPES, contents, link, page, version
+from rote.web.pages.search import telling_phrases
 from rote.web.pages.sections import glance_of
 from rote.web.state import index_of, state
 from rote.web.store.history import Entry, History
 
 router = APIRouter()
 _RECENT = 6
-_QUICK = 20_000_000
-"""Words up to which the most frequent phrases are found while a page waits."""
 
 
 @router.get("/", include_in_schema=False)
@@ -64,26 +64,32 @@ def _index(request: Request, key: str) -> dict[str, Any]:
     try:
         held = index_of(request, key)
         layers = list(held.index.sorted_layers)
-        examples = held.once("home examples", lambda: _examples(key, held.index, layers))
+        examples = held.once("home examples", lambda: _examples(key, held))
         return {**held.about(key), "layers": layers, "examples": examples, "problem": None}
     except (RoteError, OSError, TimeoutError) as error:
         return {"index": key, "problem": str(error)}
 
 
-def _examples(key: str, index: Index, layers: Sequence[str]) -> list[dict[str, str]]:
+def _examples(key: str, opened: OpenIndex) -> list[dict[str, str]]:
     """Questions that this index has an answer to: taken from what is frequent in it."""
-    found = []
-    if "lower" in layers and index.items_held("lower") <= _QUICK:
-        for words, _ in index.top(4, 2, "lower"):
-            text = " ".join(words)
-            place = query({"index": key, "q": text})
-            found.append({"title": text, "address": f"/search?{place}"})
+    phrases = telling_phrases(opened)
+    found = [
+        {"title": phrase, "address": link("/search", index=key, q=phrase)} for phrase in phrases
+    ]
+    if phrases:
+        first = phrases[0].split()[0]
+        place = link("/search", index=key, q=first, view="after")
+        found.append({"title": f"what follows “{first}”", "address": place})
+    if phrases and has_authors(opened.index):
+        place = link("/search", index=key, q=phrases[0], view="by", by="author")
+        found.append({"title": f"who writes “{phrases[0]}”", "address": place})
     for layer in ("pos", "upos"):
-        if layer in layers:
-            place = query({"index": key, "layer": layer, "n": 6})
-            found.append({"title": "frequent patterns", "address": f"/search/top?{place}"})
+        if layer in opened.index.sorted_layers:
+            place = link("/search/top", index=key, layer=layer, n=6)
+            found.append({"title": "frequent patterns of tags", "address": place})
             break
-    return found
+    place = link("/trace", index=key)
+    return [*found, {"title": "trace a text to it", "address": place}]
 
 
 def _picture(history: History, recent: Sequence[Entry]) -> dict[str, Any] | None:

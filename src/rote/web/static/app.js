@@ -107,7 +107,7 @@ function follow(box) {
 
 function searchKey() {
   document.addEventListener("keydown", (event) => {
-    const field = document.querySelector("[data-search]");
+    const field = document.querySelector("main [data-search]") || document.querySelector("[data-search]");
     const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
     if (event.key !== "/" || !field || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
