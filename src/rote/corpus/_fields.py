@@ -38,7 +38,7 @@ class ReadOptions:
         form=False,
     )
     join_on: str = option(
-        "doc_id", "field that --join goes by", metavar="FIELD", form=False, also="--on"
+        "doc_id", "field that --join matches records by", metavar="FIELD", form=False, also="--on"
     )
 
     def __post_init__(self) -> None:

@@ -48,7 +48,7 @@ class DecontaminateOptions:
         0.7, "share of a part's words, rare ones first, from which on it is held", above=0, most=1
     )
     bits: float = option(60.0, "rarity that the words of a part must have in all", least=0.0)
-    shortest: int = option(8, "words from which on a part can convict", least=1)
+    shortest: int = option(8, "parts of fewer words prove nothing", least=1)
     seed: int = option(4, "words in a row from which on a document is looked at", least=2)
     common: int = option(
         10, "documents of the sample from which on a seed is a common phrase", least=1

@@ -47,7 +47,7 @@ class GenerateOptions:
     max_tokens: int = option(128, "Tokens of a text at most")
     stop: tuple[str, ...] = option((), r"End before one of these strings (\n is a line's end)")
     beams: int = option(
-        1, "Search for the likeliest text with so many beams (encoder-decoders)", least=1
+        1, "Search for the likeliest text with this many beams (encoder-decoders)", least=1
     )
     length_penalty: float = option(
         1.0, "Power of the length that a beam's score is divided by: more makes longer texts"
@@ -66,7 +66,7 @@ class GenerateOptions:
     reference_words: int = option(
         0, "Words after them that are kept as the reference; 0: all", least=0
     )
-    most: int = option(0, "Take at most so many texts of each input; 0: all", least=0)
+    most: int = option(0, "Take at most this many texts of each input; 0: all", least=0)
 
     def __post_init__(self) -> None:
         check_options(self)

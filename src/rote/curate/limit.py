@@ -1,4 +1,4 @@
-"""Which texts to keep so that no n-gram is repeated more than so often (D_theta).
+"""Which texts to keep so that no n-gram is repeated more often than a limit (D_theta).
 
 Lexical repetition in training summaries teaches a model to repeat them. D_theta is the subset of
 a training set that a single walk through its shuffled texts leaves: a text is kept if, with it, no

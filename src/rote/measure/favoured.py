@@ -50,8 +50,8 @@ class Options:
     layer: str = option("upos", "layer whose n-grams are patterns: upos, pos, dep")
     lengths: tuple[int, ...] = option((3, 4, 5, 6), "how many items a pattern has", least=1)
     top: int = option(10, "how many patterns of each length and side are listed", least=1)
-    min_count: int = option(5, "how often a pattern has to stand on its own side", least=1)
-    min_texts: int = option(3, "in how many texts a pattern has to stand on its own side", least=1)
+    min_count: int = option(5, "how often a pattern has to occur on its own side", least=1)
+    min_texts: int = option(3, "in how many texts a pattern has to occur on its own side", least=1)
     k: int = option(4, "radius of a ball: the distance to this neighbour", short="-k", least=1)
     sentences: int = option(
         5_000, "at most this many sentences of each source have a ball", least=1

@@ -9,7 +9,7 @@ Documents of one author are one source.
 Direction: more original sentences are newer, more failing ones more repeated. Length: the number
 of texts does not matter, but a longer sentence holds more fragments, so it is more easily original
 and fails more easily; and everything depends on the size of the ground truth. Perplexity and BLEU
-stand beside them as what the paper calls insufficient: they see neither whose a fragment is nor
+are there as what the paper calls insufficient: they see neither whose a fragment is nor
 whether one is new, and they move with the number of texts.
 
 Variants. `exact`: as defined, sources by document and author, duplicates kept. `paper`: equal

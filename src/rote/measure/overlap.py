@@ -1,7 +1,7 @@
 """How close test items are to a training set, and whether scores rise with that.
 
 The overlap of an item is the share of its n-gram positions (n = 4; field `reference` where records
-have it, else the text) whose n-gram stands anywhere in TRAIN. Items are put into bins by it, from
+have it, else the text) whose n-gram occurs anywhere in TRAIN. Items are put into bins by it, from
 T_nov (the least) to T_sim (the most), and scores are given bin by bin: ROUGE where there is a
 reference, entity scores where there is a `document` too, or any field with numbers. A score that
 rises from T_nov to T_sim may be rote, or the items close to TRAIN may be typical of their genre and

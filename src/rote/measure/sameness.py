@@ -63,7 +63,7 @@ class Options:
     pattern: int = option(6, "tags in a shared pattern", least=2)
     words: int | None = option(
         None,
-        "compare only so many words of each text, from its beginning: for sources of different "
+        "compare only this many words of each text, from its beginning: for sources of different "
         "length (not in the cosine)",
         least=1,
     )
@@ -76,7 +76,7 @@ class Options:
         embeddings.DEFAULT, "who makes the vectors of the cosine", sign=meaning.signed
     )
     max_texts: int = option(
-        200, "at most so many texts of a source for one prompt, the first ones", least=2
+        200, "at most this many texts of a source for one prompt, the first ones", least=2
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How varied what is said is: distances between embeddings of sentences.
+"""How varied the things said are: distances between embeddings of sentences.
 
 Semantic diversity of Guo et al. (2025): the mean over all pairs of sentences of (1 - cos) / 2,
 where cos is that of their embeddings; exact, by the sum of all vectors, in time that grows with
@@ -54,7 +54,7 @@ class Options:
         "who makes the vectors: minilm (English), sentence-transformers:NAME",
         sign=meaning.signed,
     )
-    unit: Unit = option("sentence", "what a vector stands for (variant package: a text)")
+    unit: Unit = option("sentence", "what gets a vector (variant package: a text)")
     sentences: int | None = option(
         None, "at most this many sentences of each source, drawn at random", least=2
     )

@@ -9,7 +9,7 @@ Direction: higher is more repetitive. Length: a longer text holds a template mor
 per token moves with the length of texts too, and with more texts the same number of templates
 fills less of each. Compare groups of different size by the values at equal length.
 
-Variants. `exact`: an occurrence is a place where the tags stand. `paper`: as in the printed
+Variants. `exact`: an occurrence is a place with these tags. `paper`: as in the printed
 tables, a text holds a template if one of the template's word strings is a substring of the raw
 text; no minimum count. `package`: as `diversity` 0.3.1, n-grams within sentences of all texts
 joined. `--windows sentence` counts n-grams within sentences under the exact definition.

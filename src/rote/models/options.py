@@ -37,7 +37,7 @@ class ModelOptions:
         0.0, "Requests per minute that an endpoint may be asked; 0: no limit", least=0
     )
     price: tuple[float, float] | None = option(
-        None, "Price of an endpoint, per million tokens read and written: the cost is said first"
+        None, "Price of an endpoint, per million tokens read and written: the cost is named first"
     )
     yes: bool = option(False, "Do not ask before costs arise")
 

@@ -39,7 +39,7 @@ class ReportOptions:
     SECTION: ClassVar[str] = "What is reported"
     corpus: str | None = option(
         None,
-        "Index, or a small file of texts, that the texts are held against: novelty, originality, "
+        "Index, or a small file of texts, that the texts are compared with: novelty, originality, "
         "contamination; for test items popularity",
         metavar="IDX",
     )

@@ -148,7 +148,7 @@ class TableOptions:
     values: tuple[str, ...] = option(
         (),
         "Values to take: lexical.mtld, a measure's or a value's name, or all; default: the one or "
-        "two that stand for each measure",
+        "two main ones of each measure",
     )
     facet: tuple[str, ...] = option(
         (),

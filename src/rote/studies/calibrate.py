@@ -1,4 +1,4 @@
-"""Calibrate a summarizer (BRIO): better candidates of its own shall be likelier than worse ones.
+"""Calibrate a summarizer (BRIO): make its better candidates likelier than its worse ones.
 
 Of each pair the model writes candidates (diverse beam search), which are kept on disk and ranked
 by ROUGE against the reference. The loss for each gap between ranks is the mean over pairs of

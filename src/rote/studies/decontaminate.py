@@ -3,7 +3,7 @@
 Documents are streamed past the items of --against (question, answer and passage told apart). A
 document holds an item if the rare words of its question or passage occur there in one stretch, in
 the same order: word for word, with other line breaks, case or marks, or with some words changed.
-Phrases that are common in the corpus convict nobody. The folder DIR gets the files in the formats
+Phrases that are common in the corpus prove nothing. The folder DIR gets the files in the formats
 they came in, without those documents (or only without those sentences, --policy cut), found.jsonl
 with the text of both, and a manifest.json. Where it is known which items a model answered rightly
 (from --answers, or from the items themselves), a table has the accuracy with and without those

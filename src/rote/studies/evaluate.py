@@ -51,7 +51,7 @@ class Options:
         "any other; several models are groups of their own",
     )
     limit: int = option(
-        0, "Take the first so many items of each task; 0: all", least=0, sign=unsigned
+        0, "Take the first items of each task, at most this many; 0: all", least=0, sign=unsigned
     )
     write: Path | None = option(
         None,

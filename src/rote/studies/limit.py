@@ -1,4 +1,4 @@
-"""Subsets of a training set in which no n-gram is repeated more than so often.
+"""Subsets of a training set in which no n-gram is repeated more often than a limit.
 
 For every limit and seed one JSONL file in the folder DIR, with the records as they were read, and
 a manifest.json: sizes, seeds, the input's fingerprint, and what was dropped and why. Texts are
@@ -88,7 +88,7 @@ def _account(made: Result, place: str) -> str:
 STUDY = Study(
     name="limit",
     title="Limited repetition",
-    says="Subsets of a training set in which no n-gram is repeated more than so often.",
+    says="Subsets of a training set in which no n-gram is repeated more often than a limit.",
     takes="texts",
     metavar="TRAIN...",
     options=LimitOptions,

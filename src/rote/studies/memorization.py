@@ -10,7 +10,7 @@ and with --reference-model loss against that model and the error zone.
   rote memorization book.jsonl --model FOLDER --extraction 0.5 --temperature 0.8 --top-k 40
   rote memorization passages.jsonl --model FOLDER --unasked 500 --by repeats
 
-Where it is known what the model was trained on (--member), the scores of members are held against
+Where it is known what the model was trained on (--member), the scores of members are compared with
 those of others; where right answers are known (acc), against the answers (section 6 of Ruzzetti et
 al. 2026); with --corpus, against how often an item occurs in the training data. --extraction says
 where along a text, and in how many draws, the model writes what follows; --unasked which passages
@@ -111,16 +111,16 @@ class Options:
         least=0,
         sign=unsigned,
     )
-    beams: int = option(16, "Beginnings that --near holds at once", least=1, sign=unsigned)
+    beams: int = option(16, "Beginnings that --near keeps at a time", least=1, sign=unsigned)
     samples: int = option(
         0,
-        "Draw so many texts after the prefix of each window: the best match, n-grams (-n) covered",
+        "Draw this many texts after each window's prefix: the best match, n-grams (-n) covered",
         least=0,
         sign=unsigned,
     )
     unasked: str | None = option(
         None,
-        "Draw so many texts that begin with nothing, or take those of a file: which of the "
+        "Draw this many texts that begin with nothing, or take those of a file: which of the "
         "passages they recite",
         metavar="N|FILE",
         opened=True,

@@ -95,7 +95,7 @@ class Options:
     )
     pairs: int | None = option(
         None,
-        "Also pairs of n-grams of so many tokens, one of the input and one of the right answer: "
+        "Also pairs of n-grams of this many tokens, one of the input and one of the right answer: "
         "how often both occur in a document, and whether the likelihood goes with it",
         metavar="N",
         least=1,
@@ -103,7 +103,7 @@ class Options:
     )
     pairs_within: int | None = option(
         None,
-        "Cut documents into stretches of so many tokens: a pair is counted where one holds both",
+        "Cut documents into stretches of this many tokens: a pair is counted where one holds both",
         metavar="TOKENS",
         least=1,
         sign=unsigned,

@@ -36,7 +36,7 @@ class Options:
         Path("retrieved.jsonl"), "The pairs, all splits", short="-o", metavar="FILE", writes=LINES,
         sign=unsigned,
     )  # fmt: skip
-    separator: str = option(" | ", "What stands between the summary and the document")
+    separator: str = option(" | ", "What goes between the summary and the document")
 
     def __post_init__(self) -> None:
         check_options(self)

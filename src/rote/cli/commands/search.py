@@ -88,7 +88,7 @@ class SearchOptions:
 
     SECTION: ClassVar[str] = "What is shown"
     layer: str = option("lower", "Layer that phrases and strings outside of brackets are about")
-    limit: int = option(20, "Show so many matches; 0 for all")
+    limit: int = option(20, "Most matches to show; 0 for all")
     context: int = option(60, "Characters before and after a match, as far as they fit the line")
     sort: Order = option(
         "place",
@@ -103,7 +103,7 @@ class SearchOptions:
         metavar="FIELD",
     )  # fmt: skip
     collocates: int = option(
-        0, "List the words within so many words of a match instead (G2, PMI, t, logDice)", least=0
+        0, "List the words within this many words of a match instead (G2, PMI, t, logDice)", least=0
     )
 
 

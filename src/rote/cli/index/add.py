@@ -1,4 +1,4 @@
-"""Add texts to an index; what it holds already is passed over.
+"""Add texts to an index; those it has already are skipped.
 
 The new texts are annotated as the old ones were and become segments of their own;
 `rote index merge` makes one segment of several.

@@ -64,8 +64,8 @@ class OriginalsOptions:
     )
     authors: Path | None = option(
         None,
-        "CSV file with the columns name and author: whom a name stands for, where the names that "
-        "are taken for one are not right",
+        "CSV file with the columns name and author: who a name is, where rote takes the wrong "
+        "names for one author",
         metavar="FILE",
     )
     fragments: Path | None = option(
@@ -192,7 +192,7 @@ def _say_merged(sources: Sources, reporter: TerminalReporter) -> None:
         if names:
             reporter.say(f"{what}: {'; '.join(names[:_NAMED])}{more}")
     if authors.guessed or authors.ambiguous:
-        reporter.say("--authors FILE says whom a name stands for")
+        reporter.say("--authors FILE says who a name is")
 
 
 def _draw(listing: Listing, console: Any) -> None:

@@ -43,12 +43,12 @@ class Options:
     n: int = option(6, "items in a template", short="-n", least=1)
     windows: Literal["text", "sentence"] = option(
         "text",
-        "where a template stands: anywhere in a text, or within one sentence",
+        "where a template may occur: anywhere in a text, or within one sentence",
         sign=lambda within: None if within == "text" else within,
     )
     lengths: tuple[int, ...] = option((4, 5, 6, 7, 8), "template lengths of the curve", least=1)
     top: int = option(100, "at most this many templates of a source", least=1)
-    min_count: int = option(2, "how often a template has to stand (variant exact)", least=1)
+    min_count: int = option(2, "how often a template has to occur (variant exact)", least=1)
     templates_from: str | None = option(
         None,
         "match the templates of this source, or of a file, on all sources",
@@ -69,7 +69,7 @@ class Options:
     )
     all_matches: Path | None = option(
         None,
-        "write every place where a template stands to this file, one JSON object a line",
+        "write every occurrence of a template to this file, one JSON object a line",
         metavar="FILE",
         sign=lambda path: None,
         form=False,

@@ -45,7 +45,7 @@ class TrainOptions:
         0, "Updates between two looks at the validation loss; 0: after each epoch", least=0
     )
     patience: int = option(
-        0, "Stop after so many looks without a smaller validation loss, and keep the weights "
+        0, "Stop after this many looks without a smaller validation loss, and keep the weights "
         "that had it; 0: train to the end", least=0,
     )  # fmt: skip
 

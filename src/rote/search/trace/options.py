@@ -40,7 +40,7 @@ class TraceOptions:
         4, "Words in a row that a gapped match shares with a document at least"
     )
     seed_count: int = option(
-        100, "Some such --seed-words words in a row stand at most this often in the index"
+        100, "Some such --seed-words words in a row occur at most this often in the index"
     )
     sort: Literal["longest", "unlikely"] = option("longest", "Which matches come first")
     limit: int = option(100, "Matches that are listed with their sources; 0: all")

@@ -37,7 +37,7 @@ class TemplatesForm:
     layer: str = option("pos", f"One of {', '.join(LAYERS)}")
     n: int = option(6, "Items of a template")
     top: int = option(100, "Templates of a source")
-    min_count: int = option(2, "How often a template has to stand")
+    min_count: int = option(2, "How often a template has to occur")
     by: str = option("", "Fields that tell sources apart; or: source")
     reference: str = option("", "Source that others are compared with")
 
