@@ -42,6 +42,18 @@ def test_limit_shows_sizes_and_what_kept_texts_out(train: str, tmp_path: Path) -
     assert again.stdout == found.stdout
 
 
+def test_limit_counts_the_references_of_pairs_without_another_text(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    rows = [{"prompt": "Tell me of a cat", "reference": f"the cat sat [on] {n}"} for n in range(3)]
+    pairs.write_text("\n".join(map(json.dumps, rows)))
+    for number, named in enumerate([("--field", "reference"), ()]):
+        folder = tmp_path / str(number)
+        made = done("limit", str(pairs), *named, "--max", "1", "--seeds", "1", "-o", str(folder))
+        assert "1 subset of 3 texts ('reference'" in made.stdout
+        (kept,) = (folder / "max-1.seed-0.jsonl").read_text().splitlines()
+        assert json.loads(kept) in rows
+
+
 def test_limit_gives_its_manifest_as_json(train: str, tmp_path: Path) -> None:
     folder = tmp_path / "d"
     found = json.loads(done("limit", train, "--max", "1", "-o", str(folder), "--json").stdout)

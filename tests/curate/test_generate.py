@@ -102,6 +102,11 @@ def test_prompts_are_the_field_prompt_or_else_the_text(tmp_path: Path) -> None:
     assert second.fields == {"prompt_source": "me"}
     alone = jsonl(tmp_path / "alone.jsonl", {"prompt": "Only a prompt"})
     assert prompts_of(alone).asked[0].text == "Only a prompt"
+    pairs = jsonl(
+        tmp_path / "pairs.jsonl", {"prompt": "Say hello to me", "reference": "Hello, you!"}
+    )
+    (pair,) = prompts_of(pairs).asked
+    assert (pair.text, pair.fields) == ("Say hello to me", {"reference": "Hello, you!"})
 
 
 def test_the_start_token_is_an_empty_prompt() -> None:

@@ -199,6 +199,22 @@ def test_toml_is_a_table_of_patterns(tmp_path: Path) -> None:
     assert read_patterns(str(tmp_path / "a.toml")) == {"x": ['"not" "only"']}
 
 
+def test_what_is_no_phrase_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "slop.json"
+    file.write_text('[\n  "tapestry",\n  ["a, testament [to"],\n\n  ["delve", 3.5]\n]')
+    with pytest.raises(
+        InputError, match=r"slop.json, line 5: entry 3 of the list holds 3.5, which is"
+    ):
+        read_patterns(str(file))
+    file.write_text('["tapestry", null]')
+    with pytest.raises(InputError, match="entry 2 of the list holds null"):
+        read_patterns(str(file))
+    pytest.importorskip("tomllib")
+    (tmp_path / "a.toml").write_text('patterns = ["tapestry", 7]')
+    with pytest.raises(InputError, match=r"a.toml: entry 2 of the list holds 7"):
+        read_patterns(str(tmp_path / "a.toml"))
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"x": 3}'])
 def test_lists_that_cannot_be_read_are_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)

@@ -125,6 +125,10 @@ def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
     # Twice as long as any other field: a title beside an abstract does not make it unclear.
     if len(ranked) == 1 or (ranked and lengths[ranked[0]] >= 2 * lengths[ranked[1]]):
         return ranked[0]
+    # A prompt is what a text answers: beside one other field it is not the text.
+    others = [name for name in ranked if name not in _PROMPT]
+    if len(others) == 1:
+        return others[0]
     problem = "it is not clear which field holds the text" if ranked else "no field holds text"
     raise InputError(
         f"{problem} (fields: {_names(records)})",

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from rote.core.result import Result
 from rote.report import _svg
+from rote.report.notes import gathered
 from rote.report.report import STRENGTH, Block, Evidence, Facts, Figure, Listed, Section, Texts
 from rote.report.tables.sheet import Sheet, text_cell
 from rote.report.tables.written import shown_tables
@@ -228,8 +229,7 @@ def table(shown: Sheet, *, level: int = 3) -> Markup:
 def of_result(result: Result) -> Markup:
     """A result by itself, with its style: values, further tables, tests, what must be known."""
     shown: list[Block] = [*shown_tables(result)]
-    notes = [*result.notes, *(n for found in result.sources.values() for n in found.notes)]
-    shown += [Listed([f"Note: {note}" for note in dict.fromkeys(notes)], quiet=True)]
+    shown += [Listed([f"Note: {note}" for note, _ in gathered(result)], quiet=True)]
     shown += [Facts([("signature", str(result.signature))], code=True)]
     return _styled(blocks(shown))
 

@@ -41,7 +41,9 @@ def read_patterns(file: str) -> Patterns:
             held = _toml(text, file)
             return _checked(held.get("patterns", held), file)
         if path.suffix == ".json":
-            return _checked(json.loads(text), file)
+            held = json.loads(text)
+            _check_phrases(held, file, text)
+            return _checked(held, file)
     except ValueError as error:
         raise InputError(f"the patterns cannot be read: {error}", file=file) from None
     lines = (line.strip() for line in text.splitlines())
@@ -58,8 +60,9 @@ def _toml(text: str, file: str) -> dict[str, Any]:
 
 def _checked(held: Any, file: str) -> Patterns:
     if isinstance(held, list):
+        _check_phrases(held, file)
         phrases = [part for one in held for part in (one if isinstance(one, list) else [one])]
-        held = {phrase: phrase for phrase in phrases if isinstance(phrase, str)}
+        held = {phrase: phrase for phrase in phrases}
     if not isinstance(held, dict) or not held:
         raise InputError("no patterns: names with queries, or a list of phrases", file=file)
     found: dict[str, list[str]] = {}
@@ -69,6 +72,31 @@ def _checked(held: Any, file: str) -> Patterns:
             raise InputError("a pattern is a query, or a list of queries", file=file, field=name)
         found[str(name)] = several
     return found
+
+
+def _check_phrases(held: Any, file: str, text: str | None = None) -> None:
+    """Refuse what is no phrase in a list of them; `text`, where it is JSON, tells the line."""
+    for number, one in enumerate(held if isinstance(held, list) else ()):
+        for part in one if isinstance(one, list) else [one]:
+            if not isinstance(part, str):
+                raise InputError(
+                    f"entry {number + 1:,} of the list holds {json.dumps(part, default=str)}, "
+                    "which is no phrase",
+                    file=file,
+                    line=None if text is None else _line_of(text, number),
+                    remedy="A list of phrases holds strings, or lists of strings",
+                )
+
+
+def _line_of(text: str, number: int) -> int:
+    """The line in which an entry of a JSON list begins."""
+    decoder, place = json.JSONDecoder(), text.index("[") + 1
+    for left in range(number, -1, -1):
+        while text[place].isspace() or text[place] == ",":
+            place += 1
+        if left:
+            _, place = decoder.raw_decode(text, place)
+    return text.count("\n", 0, place) + 1
 
 
 def layers_of(patterns: Patterns, layer: str = DEFAULT) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from rote.core.record import Section as Place
 from rote.core.registry import main_values, of_result
 from rote.core.result import Result
 from rote.report._grid import GridRow, grid
+from rote.report.notes import gathered
 from rote.report.report import Block, Facts, Group, Listed, Report, Said, Section, Texts
 from rote.report.sections._figures import curves, figures, panel_figure
 from rote.report.tables.sheet import Sheet, shown_name
@@ -66,14 +67,10 @@ def _texts(study: Report, section: str, title: str, said: str) -> list[Block]:
 
 def _notes(result: Result) -> list[Block]:
     """What must be known of a result: its own notes, and those of its sources."""
-    about: dict[str, list[str]] = {note: [] for note in result.notes}
-    for name, found in result.sources.items():
-        for note in found.notes:
-            about.setdefault(note, []).append(name)
     every = len(result.sources)
     said = [
         note + (f" ({_some(names)})" if 0 < len(names) < every else "")
-        for note, names in about.items()
+        for note, names in gathered(result)
     ]
     return [Listed([f"Note: {note}" for note in said], quiet=True)] if said else []
 

@@ -21,6 +21,7 @@ from rote.report._grid import (
     split,
     split_panel,
 )
+from rote.report.notes import gathered
 from rote.report.tables.screen import Line, grid_lines, heading, plain_text, print_sheet
 from rote.report.tables.sheet import sheets
 from rote.report.tables.values import SWEEP, layout, values_layout
@@ -190,16 +191,16 @@ def _legend(results: Sequence[Result]) -> list[str]:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """Every note once, with the sources that it is about."""
+    """Every note once, with the measures and the sources that it is about."""
+    everyone = list(dict.fromkeys(source for result in results for source in result.sources))
     about: dict[str, list[str]] = {}
     for result in results:
-        for line in result.notes:
-            about.setdefault(line, [])
-        for source, found in result.sources.items():
-            for line in found.notes:
-                about.setdefault(f"{result.measure}: {line}", []).append(source)
-    everyone = list(dict.fromkeys(source for result in results for source in result.sources))
-    return [line + _said_of(who, everyone) for line, who in about.items()]
+        for line, who in gathered(result):
+            line = f"{result.measure}: {line}" if who else line
+            of = line.startswith((f"{result.measure}:", f"{result.measure} "))
+            rest = line.removeprefix(result.measure) if of else line
+            about.setdefault(rest + _said_of(who, everyone), []).extend([result.measure] * of)
+    return [", ".join(dict.fromkeys(measures)) + rest for rest, measures in about.items()]
 
 
 def _said_of(who: Sequence[str], everyone: Sequence[str]) -> str:
