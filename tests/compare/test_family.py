@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.compare.permutation import LEVEL, Outcome, PermutedTest, correct, holm, least_p
+from rote.core.result import Result
+from rote.core.signature import Signature
+from rote.measure._correct import corrected
 
 Array = np.ndarray
 
@@ -125,6 +128,31 @@ def test_the_least_p_counts_labelings_by_hand() -> None:
     # Two pairs, and 1 against 2 texts whose prompts the other group has not.
     assert least_p(three, four, np.array([0, 1, 5, 0, 1, 6, 7])) == pytest.approx(1 / (2 * 2 * 3))
     assert least_p(np.arange(400), np.arange(400, 900), np.full(900, -1)) < 1e-9
+
+
+def test_a_value_that_few_texts_hold_has_few_differences_and_may_not_be_tested() -> None:
+    # One text of twelve holds it: it is with one group or with the other, and that is all.
+    tied = PermutedTest.of("a", 0.1, np.resize([-0.1, 0.1], 99), 0.0)
+    assert tied.least == 1
+    assert not correct([tied])[0].tested
+    # Three draws of a hundred, the observed one among them, are as far: the middle is not 0.
+    some = PermutedTest.of("a", 0.9, np.append(np.linspace(-0.5, 0.5, 97), [0.9, -0.9]), 0.0)
+    assert (some.least, some.p) == pytest.approx((0.01, 0.03))
+    assert correct([some, tied])[0].tested
+    (result,) = corrected(
+        [(_compared("few", "all"), {("a", "few", "p"): tied, ("a", "all", "p"): some})]
+    )
+    assert [row["tested"] for row in result.comparisons] == [False, True]
+    assert any("human: few: too few texts hold what is counted" in note for note in result.notes)
+
+
+def _compared(*values: str) -> Result:
+    rows = [
+        {"source": "a", "reference": "human", "value": v, "p": 0.5, "permutations": 99}
+        for v in values
+    ]
+    signature = Signature.of({"measure": "made"})
+    return Result("made", signature, ("source",), "human", None, {}, comparisons=rows)
 
 
 # The level, by simulation. Texts are vectors of values; a source's value is the mean of its texts.

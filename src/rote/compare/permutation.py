@@ -38,7 +38,8 @@ _MANY_WAYS = 10**10
 class PermutedTest:
     """One difference and the permuted ones, around their middle, until all of a panel are known.
 
-    `least` is the smallest p that exchanging labels can give (`least_p`), however often it is done.
+    `least` is the smallest p that exchanging labels can give, however often it is done: for want of
+    ways to do it (`least_p`), or because so many of them make the same largest difference.
     """
 
     source: str
@@ -52,7 +53,8 @@ class PermutedTest:
     def of(cls, source: str, observed: float, permuted: Floats, least: float) -> PermutedTest:
         """A difference and permuted ones as they were found."""
         middle = expected_difference(permuted, observed)
-        return cls(source, observed - middle, permuted - middle, least, middle)
+        tied = _largest_share(np.append(permuted, observed) - middle)
+        return cls(source, observed - middle, permuted - middle, max(least, tied), middle)
 
     @property
     def p(self) -> float:
@@ -300,6 +302,16 @@ def _as_large(permuted: Floats, observed: float) -> float:
     # Differences equal up to rounding count as equal, else p would depend on the order of sums.
     at_least = np.abs(permuted) >= abs(observed) - 1e-12 * max(1.0, abs(observed))
     return float((1 + at_least.sum()) / (1 + len(permuted)))
+
+
+def _largest_share(differences: Floats) -> float:
+    """How many of these are the largest: a value that few texts hold has few differences, and none
+    of the draws that share the largest one can have a smaller p."""
+    sizes = np.abs(differences[~np.isnan(differences)])
+    if not len(sizes):
+        return 0.0
+    largest = sizes.max()
+    return float((sizes >= largest - 1e-12 * max(1.0, largest)).mean())
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -20,6 +20,7 @@ UNTESTED = "not tested against"
 """How a note begins that says why."""
 _WIDE = 40
 """So many permutations for every source: the smallest corrected p is half the level."""
+_NAMED = 6
 
 
 PERMUTATIONS = 199
@@ -72,12 +73,23 @@ def _untested(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         by_reference.setdefault(row["reference"], []).append(row)
     for reference, family in by_reference.items():
-        untested = dict.fromkeys(
-            row["source"]
+        cells = [
+            (row["source"], row["value"], row[field])
             for row in family
-            for field in ("", "matched_")
-            if row.get(f"{field}floor", math.nan) >= LEVEL
-        )
+            for field in ("floor", "matched_floor")
+            if not math.isnan(row.get(field, math.nan))
+        ]
+        # Where labels have too few ways to be exchanged, they have for every value.
+        possible = {source for source, _, floor in cells if floor < LEVEL}
+        untested = dict.fromkeys(source for source, _, _ in cells if source not in possible)
+        tied = dict.fromkeys(v for s, v, floor in cells if s in possible and floor >= LEVEL)
+        if tied:
+            more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
+            yield (
+                f"{UNTESTED} {reference}: {', '.join(list(tied)[:_NAMED])}{more}: too few texts "
+                "hold what is counted, so that many exchanges of labels make the same largest "
+                "difference and no corrected p can be small"
+            )
         if not untested:
             continue
         others = len({row["source"] for row in family})
