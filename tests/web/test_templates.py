@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import csv
+import html
+import io
 import json
 import re
 from dataclasses import asdict
@@ -9,6 +12,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from rote.annotate import annotators
+from rote.annotate.legend import LEGEND
+from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.progress import Silent
 from rote.web.forms import templates as limits
@@ -165,3 +171,89 @@ def test_an_address_holds_what_differs_from_the_usual() -> None:
     assert from_json(TemplatesForm, json.loads(json.dumps(asdict(asked)))) == asked
     with pytest.raises(OptionError, match="no file"):
         TemplatesForm().perform(Workspace({}, {}, Path("store")), Silent())
+
+
+# -- for whoever comes without knowing tags ---------------------------------------------------
+
+ANSWERS = [
+    ("human", "Gulls slept. We went out and it rained."),
+    ("human", "Nobody heard it. Then she laughed."),
+    ("model", "The old dog saw the red gate. The tall man saw the blue door."),
+    ("model", "The wet cat ate the cold fish. The old man saw the red door."),
+]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    folder = tmp_path_factory.mktemp("answers")
+    lines = [
+        json.dumps({"id": str(i), "model": source, "text": text})
+        for i, (source, text) in enumerate(ANSWERS)
+    ]
+    (folder / "answers.jsonl").write_text("\n".join(lines))
+    files = {"answers.jsonl": folder / "answers.jsonl"}
+    index = made_index(folder / "idx", layers=("lower", "pos"))
+    return client(folder / "store", files=files, indexes={"made": index})
+
+
+def test_the_page_opens_on_a_model_with_its_fields_filled_in(answers: TestClient) -> None:
+    page = answers.get("/templates").text
+    assert "Templates of <bdi>model</bdi>" in page
+    assert re.search(r'<option value="answers.jsonl" selected>', page)
+    assert re.search(r'name="by" value="model"', page)
+    assert re.search(r'name="reference" value="human"', page)
+    assert '<option value="human">' in page
+    assert "log-odds" in page
+    without = answers.get("/templates", params={"by": "model", "reference": ""}).text
+    assert "log-odds" not in without
+
+
+def test_a_reference_that_was_guessed_and_does_not_serve_is_left_out_and_named(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "few.jsonl"
+    lines = [json.dumps({"source": source, "text": text}) for source, text in ANSWERS[1:]]
+    path.write_text("\n".join(lines))
+    page = client(tmp_path / "store", files={"few.jsonl": path}).get("/templates")
+    assert page.status_code == 200
+    assert "Not compared with &#39;human&#39;: " in page.text
+    assert "--reference" not in page.text
+    assert "Templates of <bdi>model</bdi>" in page.text
+
+
+@pytest.mark.parametrize("given", [{}, {"index": "made"}])
+def test_every_tag_that_is_shown_is_explained(answers: TestClient, given: dict[str, str]) -> None:
+    page = answers.get("/templates", params=given).text
+    shown = {
+        tag
+        for template in re.findall(r"<code[^>]*><bdi>([^<]*)</bdi></code>", page)
+        for tag in html.unescape(template).split()
+    }
+    explained = {html.unescape(tag) for tag in re.findall(r"<dt><code>([^<]*)</code></dt>", page)}
+    assert shown == explained != set()
+    assert re.search(r'<code title="determiner, adjective, noun, singular', page)
+
+
+def test_templates_are_downloaded_as_they_are_shown(answers: TestClient) -> None:
+    page = answers.get("/templates").text
+    first = html.unescape(re.findall(r"<code[^>]*><bdi>([^<]*)</bdi></code>", page)[0])
+    files = dict(re.findall(r'<a href="([^"]*)" download>(CSV|JSON)</a>', page))
+    saved = {kind: answers.get(html.unescape(place)) for place, kind in files.items()}
+    rows = list(csv.DictReader(io.StringIO(saved["CSV"].text, newline="")))
+    own = [row for row in rows if row["source"] == "model"]
+    assert own[0]["template"] == first
+    assert own[0]["meaning"].startswith("determiner")
+    assert [row["template"] for row in saved["JSON"].json()] == [row["template"] for row in rows]
+    assert saved["CSV"].headers["content-disposition"] == 'attachment; filename="templates.csv"'
+    page = answers.get("/templates", params={"index": "made", "n": 3}).text
+    (place,) = re.findall(r'<a href="([^"]*)" download>JSON</a>', page)
+    rows = answers.get(html.unescape(place)).json()
+    shown = re.findall(r"<code[^>]*><bdi>([^<]*)</bdi></code>", page)
+    assert [row["template"] for row in rows] == [html.unescape(one) for one in shown]
+
+
+def test_the_legend_has_every_tag_of_the_annotator() -> None:
+    layers = annotators.get()([Document("0", "It rains.")], ("pos", "upos", "dep")).layers
+    for layer, known in LEGEND.items():
+        assert set(layers[layer].vocabulary) <= set(known)
+        assert all(name and example for name, example in known.values())

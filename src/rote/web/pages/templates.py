@@ -3,10 +3,12 @@ shows of a result: sources, templates, one of them in context."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rote.annotate.legend import LEGEND
 from rote.core.document import Document
 from rote.core.errors import InputError, UnknownName
 from rote.core.result import Result
@@ -118,6 +120,36 @@ def sources(result: Result) -> list[dict[str, Any]]:
         }
         for name, held in result.sources.items()
     ]
+
+
+def opening(result: Result) -> str:
+    """The source that is shown first: a model, not what it is compared with; of several the one
+    with most templates."""
+    held = {name: one for name, one in result.sources.items() if name != result.reference}
+
+    def rate(name: str) -> float:
+        found = held[name].values.get("rate", math.nan)
+        return -math.inf if math.isnan(found) else found
+
+    return max(held, key=rate) if held else next(iter(result.sources))
+
+
+def spelled(layer: str, template: str) -> str:
+    """A run of tags in words."""
+    known = LEGEND.get(layer, {})
+    return ", ".join(known[tag][0] for tag in template.split() if tag in known)
+
+
+def exported(result: Result) -> list[dict[str, Any]]:
+    """The templates of every source as rows of a file."""
+    layer = dict(result.signature.settings).get("layer", "")
+    rows = []
+    for source in result.sources:
+        for row in templates(result, source):
+            own = {name: value for name, value in row.items() if name not in ("counts", "read")}
+            said = {"meaning": spelled(layer, row["template"]), "read": " · ".join(row["read"])}
+            rows.append({"source": source, **own, **said})
+    return rows
 
 
 def templates(result: Result, source: str) -> list[dict[str, Any]]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Annotated, Any
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
+from rote.annotate.legend import legend
 from rote.core.errors import OptionError, RoteError
 from rote.core.progress import Silent
 from rote.core.result import Result
+from rote.core.table import defined
+from rote.report.tables.written import rows_as_csv
 from rote.web.api import About, answered
 from rote.web.errors import AnyJSON
+from rote.web.files import glimpse
+from rote.web.forms.compare import guessed
 from rote.web.forms.options import from_json, pairs_of
 from rote.web.forms.templates import LAYERS, LONGEST, MOST_LISTED, TemplatesForm
 from rote.web.indexes import OpenIndex
@@ -24,6 +29,7 @@ from rote.web.pages import templates as view
 from rote.web.pages.render import link, page
 from rote.web.pages.templates import find_text, marked, open_files
 from rote.web.state import bounded, index_of, state
+from rote.web.workspace import Workspace
 
 router = APIRouter(tags=["templates"])
 _CHOSEN = ("source", "template", "text", "text_file")
@@ -102,8 +108,8 @@ class IndexTemplatesAnswer(About):
 @router.get("/templates", include_in_schema=False)
 async def templates_page(request: Request, index: str = "") -> Response:
     """The form, and the templates of what was chosen."""
-    pairs = request.query_params.multi_items()
     opened = state(request).workspace
+    pairs = _begun(opened, request.query_params.multi_items())
     form = TemplatesForm(tuple(value for name, value in pairs if name == "file"))
 
     def work() -> dict[str, Any] | str:
@@ -121,14 +127,67 @@ async def templates_page(request: Request, index: str = "") -> Response:
         files = {key: str(path) for key, path in form.paths(opened).items()}
         return _shown(request, files, _measured(request, form))
 
+    note = ""
     try:
         form = TemplatesForm.read(pairs)
-        found = await bounded(request, work)
+        try:
+            found = await bounded(request, work)
+        except RoteError as error:
+            if not form.reference or "reference" in request.query_params:
+                raise
+            # Nobody has asked for it: what can be seen without it is shown.
+            note = f"Not compared with '{form.reference}': {str(error).partition('. ')[0]}."
+            form = replace(form, reference="")
+            found = await bounded(request, work)
     except RoteError as error:
         return _page(request, form, 400, key=index, problem=str(error))
     if isinstance(found, str):
         return RedirectResponse(found, 303)
-    return _page(request, form, key=index, **found)
+    return _page(request, form, key=index, note=note, **found)
+
+
+def _begun(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What an address leaves open is guessed: the first file, what tells its sources apart, and
+    the one that the others are compared with."""
+    given = {name for name, _ in pairs}
+    if not given & {"file", "index"}:
+        pairs = [*pairs, *(("file", key) for key in list(opened.all_files())[:1])]
+    files = [value for name, value in pairs if name == "file" and value in opened.all_files()]
+    if not files or given & {"by", "reference"}:
+        return pairs
+    found = guessed(files, opened)
+    by, reference = ",".join(found.get("by", ())), found.get("reference", "")
+    return [*pairs, ("by", by), ("reference", reference)]
+
+
+@router.get("/templates/export.{ending}", include_in_schema=False)
+async def templates_export(
+    request: Request, ending: Literal["csv", "json"], index: str = "", kept: str = ""
+) -> Response:
+    """What the table shows, of every source, as a file."""
+
+    def work() -> list[dict[str, Any]]:
+        if kept:
+            (result,) = state(request).history.results(kept)
+            return view.exported(result)
+        opened = state(request).workspace
+        form = TemplatesForm.read(_begun(opened, request.query_params.multi_items()))
+        if index:
+            rows = view.of_index(index_of(request, index), index, form.layer, form.n, form.top)
+            names = ("rank", "template", "count", "documents", "share", "per_million", "example")
+            return [{name: row[name] for name in names} for row in rows]
+        form.check(opened)
+        if not _finished(request, form) and not form.is_small(opened):
+            raise OptionError("these files are large: start the work on the page Templates first")
+        return view.exported(_measured(request, form))
+
+    rows = await bounded(request, work)
+    headers = {"Content-Disposition": f'attachment; filename="templates.{ending}"'}
+    if ending == "json":
+        return AnyJSON(rows, headers=headers)
+    lines = [list(rows[0]), *([*row.values()] for row in rows)] if rows else []
+    text = rows_as_csv(lines).encode("utf-8", "replace")
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.post("/templates", include_in_schema=False)
@@ -149,7 +208,7 @@ async def templates_kept(request: Request, identity: str) -> Response:
         return from_json(TemplatesForm, entry.settings), _shown(request, entry.files, result)
 
     form, shown = await bounded(request, work)
-    return _page(request, form, **shown)
+    return _page(request, form, kept=identity, **shown)
 
 
 @router.get(
@@ -205,8 +264,23 @@ async def index_templates(
 
 
 def _page(request: Request, form: TemplatesForm, status: int = 200, **shown: Any) -> Response:
-    given = {"key": "", "rows": None, "result": None, "problem": "", "long": False, **shown}
-    return page(request, "templates.html", status, asked=form, link=link, layers=LAYERS, **given)
+    given: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
+    given |= {"note": ""}
+    given |= {"long": False, **shown}
+    opened = state(request).workspace
+    looks = [glimpse(opened.file(key)) for key in form.files if key in opened.all_files()]
+    listed = given["rows"] or given.get("templates") or ()
+    tags = {tag for row in listed for tag in row["template"].split()}
+    saved = {"kept": given["kept"]} if given["kept"] else {**asdict(form), "file": form.files}
+    saved = {**saved, "files": "", "index": given["key"]}
+    return page(
+        request, "templates.html", status, asked=form, link=link, layers=LAYERS,
+        fields=sorted({name for look in looks for name in look.fields}),
+        values=sorted({value for look in looks for value in look.of(form.by or "source")}),
+        legend=legend(form.layer, tags), spelled=view.spelled,
+        saved={ending: link(f"/templates/export.{ending}", **saved) for ending in ("csv", "json")},
+        **given,
+    )  # fmt: skip
 
 
 def _finished(request: Request, form: TemplatesForm) -> str:
@@ -229,7 +303,7 @@ def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[s
     from rote.report import fragments
 
     given = request.query_params
-    source = given.get("source") or next(iter(result.sources))
+    source = given.get("source") or view.opening(result)
     rows = view.templates(result, source)
     template, text = given.get("template", ""), given.get("text", "")
     found: dict[str, Any] = {
@@ -237,6 +311,7 @@ def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[s
         "sources": view.sources(result),
         "source": source,
         "templates": rows,
+        "tested": any(defined(row["p_corrected"]) for row in rows),
         "template": template,
         "text": None,
     }
