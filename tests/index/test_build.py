@@ -314,7 +314,11 @@ def test_the_estimate_comes_near(tmp_path: Path, files: list[Path]) -> None:
     said = estimate(corpus([tmp_path / "one.jsonl"]), BuildOptions()).lines()[0]
     assert said == "about 1 document and 1 word, in 1 segment"
     (tmp_path / "none.jsonl").write_text("")
-    assert estimate(corpus([tmp_path / "none.jsonl"], "skip"), BuildOptions()).tokens == 0
+    nothing = estimate(corpus([tmp_path / "none.jsonl"], "skip"), BuildOptions())
+    assert nothing.tokens == 0
+    assert nothing.lines() == [
+        "no estimate: the beginning of the input has no texts that are taken"
+    ]
 
 
 def test_options_are_read_as_people_write_them() -> None:

@@ -58,6 +58,8 @@ class Plan:
 
     def lines(self) -> list[str]:
         """For a person."""
+        if not self.tokens:
+            return ["no estimate: the beginning of the input has no texts that are taken"]
         segments = f"{self.segments:,} segment{'s' * (self.segments != 1)}"
         lines = [
             f"about {_count(self.documents, 'document')} and {_count(self.tokens, 'word')}, in "
