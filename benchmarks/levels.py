@@ -10,7 +10,8 @@ the mean over all splits, and in how many the test had p <= 0.05. `4.9 of 80 %`:
 five the test could find nothing and says so, since too few texts hold what is counted. Then the
 same of the test at equal length, where one source keeps whole texts and the other a part of each
 (whole sentences at a random place) that is so many times shorter. `--texts 30,90` draws sources of
-different size, the larger one longer. A share of N splits has a standard error of its own,
+different size, the larger one longer; `--texts 30 --within` draws 30 doc_ids and gives each source
+half of the texts of each. A share of N splits has a standard error of its own,
 sqrt(0.05 * 0.95 / N) for 5 %.
 
 Measures that hold texts against a corpus get the texts that --held keeps back; those that need a
@@ -60,16 +61,20 @@ class Pool:
     count: int
     ratios: tuple[int, ...]
 
-    def split(self, sizes: tuple[int, int], ratio: int, seed: int) -> Collected:
+    def split(self, sizes: tuple[int, int], ratio: int, seed: int, within: bool) -> Collected:
         """Two sources of different texts, those of the second whole."""
-        chosen = np.random.default_rng(seed).permutation(self.count)[: sum(sizes)]
+        rng = np.random.default_rng(seed)
+        if within:
+            prompts = self.collected.strata[: self.count]
+            names, counts = np.unique(prompts[prompts >= 0], return_counts=True)
+            drawn = rng.permutation(names[counts > 1])[: sizes[0]]
+            own = [rng.permutation(np.flatnonzero(prompts == name)) for name in drawn]
+            one = np.concatenate([texts[: len(texts) // 2] for texts in own])
+            other = np.concatenate([texts[len(texts) // 2 :] for texts in own])
+        else:
+            one, other = np.split(rng.permutation(self.count)[: sum(sizes)], [sizes[0]])
         part = self.count * self.ratios.index(ratio)
-        return self.collected.chosen(
-            {
-                "one": np.sort(chosen[: sizes[0]]) + part,
-                "other": np.sort(chosen[sizes[0] :]),
-            }
-        )
+        return self.collected.chosen({"one": np.sort(one) + part, "other": np.sort(other)})
 
 
 def pieces(document: Document, ratios: Sequence[int], most: int) -> list[str] | None:
@@ -111,6 +116,15 @@ def pool_of(metric: Metric, options: Any, documents: Sequence[Document], most: i
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """How sources are drawn, and how they are tested."""
+
+    sizes: tuple[int, int]
+    within: bool
+    permutations: int
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """By value of one split: estimates, whether an interval is there and which, and p-values."""
 
@@ -120,12 +134,12 @@ class Split:
     at_equal_size: dict[int, dict[str, float]]
 
 
-def split(
-    metric: Metric, options: Any, pool: Pool, sizes: tuple[int, int], permutations: int, seed: int
-) -> Split:
-    settings = Settings(reference="other", permutations=permutations, seed=seed, matched=False)
+def split(metric: Metric, options: Any, pool: Pool, asked: Asked, seed: int) -> Split:
+    settings = Settings(
+        reference="other", permutations=asked.permutations, seed=seed, matched=False
+    )
     needs = metric.needs(options)
-    part = pool.split(sizes, 1, seed)
+    part = pool.split(asked.sizes, 1, seed, asked.within)
     result, tests = measure_facets(
         metric,
         options,
@@ -137,8 +151,8 @@ def split(
     equal = {}
     if metric.match is not None:
         for ratio in pool.ratios:
-            part = pool.split(sizes, ratio, seed)
-            equal[ratio] = at_equal_size(metric, options, part, permutations, seed)
+            part = pool.split(asked.sizes, ratio, seed, asked.within)
+            equal[ratio] = at_equal_size(metric, options, part, asked.permutations, seed)
     return Split(
         [dict(source.values) for source in result.sources.values()],
         [dict(source.intervals) for source in result.sources.values()],
@@ -208,12 +222,14 @@ def main() -> None:
     parser.add_argument("--measures", default=",".join(sorted(plugins.members("measure"))))
     parser.add_argument("--splits", type=int, default=200)
     parser.add_argument("--texts", default="40", metavar="N[,M]")
+    parser.add_argument("--within", action="store_true")
     parser.add_argument("--permutations", type=int, default=99)
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--held", type=int, default=100)
     asked = parser.parse_args()
     first, *more = map(int, asked.texts.split(","))
     sizes = (first, more[0] if more else first)
+    how = Asked(sizes, asked.within, asked.permutations)
     documents = documents_of(asked.file, asked.where)
     # What texts are held against is none of them.
     kept = np.random.default_rng(0).permutation(len(documents))
@@ -232,10 +248,7 @@ def main() -> None:
             try:
                 options = metric.options(**dict.fromkeys(given, str(corpus)))
                 pool = pool_of(metric, options, drawn, asked.sentences)
-                found = [
-                    split(metric, options, pool, sizes, asked.permutations, seed)
-                    for seed in range(asked.splits)
-                ]
+                found = [split(metric, options, pool, how, seed) for seed in range(asked.splits)]
             except RoteError as error:
                 print(f"| {name} | left out: {error} |{' |' * 5}", flush=True)
                 continue

@@ -30,6 +30,21 @@ def test_one_row_per_source(tmp_path: Path) -> None:
     assert notes == []
 
 
+def test_the_values_of_any_measure_are_quality(tmp_path: Path) -> None:
+    found = made({"a": {"rouge_l": 0.5}, "b": {"rouge_l": 0.25}}, measure="rouge")
+    path = written(tmp_path / "rouge.json", found.to_json())
+    columns, notes = quality_columns(path, TABLE)
+    assert [(column.name, column.quality) for column in columns] == [("rouge.rouge_l", True)]
+    assert columns[0].values == {"a": 0.5, "b": 0.25}
+    assert notes == []
+    both = written(
+        tmp_path / "panel.json", f"[{found.to_json()}, {made({'a': {'x': 1}}).to_json()}]"
+    )
+    assert [c.name for c in quality_columns(both, TABLE)[0]] == ["rouge.rouge_l", "lexical.x"]
+    with pytest.raises(InputError, match="is no saved result of rote"):
+        quality_columns(written(tmp_path / "other.json", '{"a": 1}'), TABLE)
+
+
 def test_several_rows_of_a_source_are_averaged_and_that_is_said(tmp_path: Path) -> None:
     rows = [{"source": "a", "id": n, "rating": n, "ok": True} for n in (1, 2, 6)]
     rows += [{"source": "b", "id": 9, "rating": 4}, {"source": "z", "id": 9, "rating": 4}]
@@ -77,7 +92,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
         ("q.csv", "source,x\na,good\n", "has no column of numbers. It has: x"),
         ("q.jsonl", "oops\n", r"line 1: is not JSON"),
         ("q.jsonl", "[1]\n", "line 1: is not an object"),
-        ("q.xlsx", "", r"Give .csv, .tsv or .jsonl"),
+        ("q.xlsx", "", r"Give .csv, .tsv, .jsonl or .json"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_name_of_the_file(

@@ -17,7 +17,7 @@ import pytest
 import rote
 from rote.annotate import embeddings
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
-from rote.measure import _bertscore
+from rote.measure import _bertscore, _comet
 
 VECTORS = {
     "east": (1.0, 0.0),
@@ -267,3 +267,52 @@ def test_bertscore_by_the_package_itself_with_a_model_in_a_folder(tmp_path: Path
     expected = bert_score.score(texts, references, model_type=str(tmp_path), num_layers=2)
     for name, column in zip(found, expected):
         assert found[name] == pytest.approx(column.tolist(), abs=1e-5)
+
+
+# COMET, by a package that is not there
+
+
+@pytest.fixture
+def comet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A model whose score is the share of the source's letters in the text, and of the text's in
+    the reference."""
+
+    class Model:
+        def predict(self, triples: list[dict[str, str]], **how: Any) -> Any:
+            assert how["gpus"] == 0
+            found = [_held(t["src"], t["mt"]) + _held(t["mt"], t["ref"]) for t in triples]
+            return SimpleNamespace(scores=found)
+
+    def loaded(path: str) -> Model:
+        if path == "hub/broken":
+            raise KeyError("no such model\nand more")
+        return Model()
+
+    module: Any = ModuleType("comet")
+    module.load_from_checkpoint, module.download_model = loaded, lambda name: f"hub/{name}"
+    monkeypatch.setitem(sys.modules, "comet", module)
+    monkeypatch.setattr(_comet, "version", lambda name: "0")
+    _comet._scorer.cache_clear()
+    yield
+    _comet._scorer.cache_clear()
+
+
+@pytest.mark.usefixtures("comet")
+def test_comet_reads_what_was_translated_and_takes_the_best_reference() -> None:
+    texts = documents([("abc", ["abd", "abcd"]), ("xy", "xz"), ("q", "")], document="ab")
+    found = rote.similarity(texts, embedder="none", comet="wmt", per_text=True)
+    scores = [row["comet"] for row in found.tables["texts"]]
+    assert scores[:2] == pytest.approx([_held("ab", "abc") + 1, _held("ab", "xy") + 0.5])
+    assert np.isnan(scores[2])
+    assert "comet:wmt/unbabel-comet-0" in str(found.signature)
+    with pytest.raises(InputError, match="field 'input'"):
+        rote.similarity(texts, embedder="none", comet="wmt", comet_source="input")
+    with pytest.raises(OptionError, match="COMET cannot load 'broken'"):
+        rote.similarity(texts, embedder="none", comet="broken")
+
+
+def test_comet_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "comet", None)
+    _comet._scorer.cache_clear()
+    with pytest.raises(MissingExtra, match=r"rote-text\[comet\]"):
+        rote.similarity(documents([("east", "north")]), embedder="none", comet="wmt")

@@ -1,8 +1,10 @@
-"""How close a text is in meaning to its reference, or to any field beside it: cosine, BERTScore.
+"""How close a text is in meaning to its reference, or to any field beside it: cosine, BERTScore,
+COMET.
 
 The cosine of the embeddings of the text and of its `reference` (or `input`, `document`, any
 field), each embedded as a whole; with `--bertscore MODEL` also precision, recall and F of BERTScore
-(Zhang et al. 2020), as the package bert-score computes them. Values are means over the texts of a
+(Zhang et al. 2020), as the package bert-score computes them, and with `--comet MODEL` COMET (Rei et
+al. 2020), which also reads what was translated. Values are means over the texts of a
 source. Of several references the best counts.
 
 Direction: none. Closeness to a reference is usually read as quality, closeness to the input as
@@ -25,7 +27,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import Metric, Value, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.sample import SEVERAL, Need, Sample, Take
-from rote.measure import _bertscore
+from rote.measure import _bertscore, _comet
 from rote.measure import _meaning as meaning
 from rote.measure._means import per_text, reduce, said_of, standard_errors
 
@@ -63,13 +65,28 @@ class Options:
     bertscore_layer: int | None = option(
         None, "layer of that model; needed for a path", sign=lambda layer: layer, least=0
     )
+    comet: str | None = option(
+        None,
+        "also give COMET, by this model: a checkpoint's path, or a name such as "
+        "Unbabel/wmt22-comet-da (extra comet)",
+        metavar="MODEL",
+        sign=_comet.signed,
+    )
+    comet_source: str = option(
+        "document",
+        "field of the record that holds what was translated, for COMET",
+        metavar="FIELD",
+        sign=lambda field: None if field == "document" else field,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
         if not self.to:
             raise OptionError("to must name a field of the records")
-        if self.embedder == NONE and self.bertscore is None:
-            raise OptionError("nothing to measure: embedder is none, and bertscore names no model")
+        if self.embedder == NONE and self.bertscore is None and self.comet is None:
+            raise OptionError(
+                "nothing to measure: embedder is none, and bertscore and comet name no model"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +106,14 @@ def values(options: Options) -> tuple[Value, ...]:
         found.append(Value("cosine", "cosine of embeddings", "neither", "length"))
     if options.bertscore is not None:
         found += [Value(name, title, "neither", "length") for name, title in BERTSCORE.items()]
+    if options.comet is not None:
+        found.append(Value("comet", "COMET", "neither", "length"))
     return tuple(found)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    return (Need("text"), Need("text", field=options.to, several=True))
+    translated = () if options.comet is None else (Need("text", field=options.comet_source),)
+    return (Need("text"), Need("text", field=options.to, several=True), *translated)
 
 
 def check(options: Options, signature: str) -> None:
@@ -102,6 +122,8 @@ def check(options: Options, signature: str) -> None:
         meaning.check(options.embedder)
     if options.bertscore is not None:
         _bertscore.check(options.bertscore, options.bertscore_layer)
+    if options.comet is not None:
+        _comet.check(options.comet)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -133,6 +155,10 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         )
         for name, column in zip(BERTSCORE, columns.T):
             found.scores[name][chosen] = column
+    if options.comet is not None and chosen:
+        sources = sample.text(options.comet_source).strings()
+        translated = [sources[n] for n in chosen]
+        found.scores["comet"][chosen] = _comet.scores(translated, own, other, options.comet)
     work.progress(1.0)
     return found
 
@@ -182,7 +208,8 @@ METRIC = Metric(
     citation=(
         "Reimers and Gurevych (2019), Sentence-BERT: Sentence Embeddings using Siamese "
         "BERT-Networks; Zhang, Kishore, Wu, Weinberger and Artzi (2020), BERTScore: Evaluating "
-        "Text Generation with BERT"
+        "Text Generation with BERT; Rei, Stewart, Farinha and Lavie (2020), COMET: A Neural "
+        "Framework for MT Evaluation"
     ),
     match=None,
     whole="a text is scored beside its whole reference",

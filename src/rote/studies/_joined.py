@@ -4,7 +4,8 @@ the user brings: COMET, human ratings, perplexity, anything in numbers.
 Files may hold different measures of the same sources, the same measures of different sources, or
 both. What has the same name is the same thing; where two files disagree about it, that is an error.
 A table of quality (CSV, TSV or JSONL) has one row per source, or one per text; several rows of a
-source are averaged, which is said. From Python, the rows of one table may be given themselves.
+source are averaged, which is said. A saved result (JSON) of any measure is one, too. From Python,
+the rows of one table may be given themselves.
 """
 
 from __future__ import annotations
@@ -272,15 +273,32 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 for number, line in enumerate(lines, 1):
                     if line.strip():
                         yield number, _parsed(line, file, number)
+        elif path.suffix == ".json":
+            yield from enumerate(_of_results(path, file), 1)
         else:
             raise InputError(
-                "is no table that can be read", file=file, remedy="Give .csv, .tsv or .jsonl"
+                "is no table that can be read", file=file, remedy="Give .csv, .tsv, .jsonl or .json"
             )
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise InputError(f"cannot be read ({why})", file=file) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read ({error})", file=file) from None
+
+
+def _of_results(path: Path, file: str) -> list[Mapping[str, Any]]:
+    """The values of a saved result, or of a panel, by source."""
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        results = [Result.from_dict(one) for one in (held if isinstance(held, list) else [held])]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError("is no saved result of rote", file=file) from None
+    rows: dict[str, dict[str, Any]] = {}
+    for result in results:
+        for source, found in result.sources.items():
+            own = {f"{result.measure}.{name}": value for name, value in found.values.items()}
+            rows.setdefault(source, {SOURCE: source}).update(own)
+    return list(rows.values())
 
 
 def _parsed(line: str, file: str, number: int) -> Mapping[str, Any]:

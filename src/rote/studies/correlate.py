@@ -75,7 +75,10 @@ class Options(TableOptions):
     """What is correlated, over which sources, and how p-values are corrected."""
 
     quality: tuple[Path, ...] = handle(
-        (), "Tables (.csv, .tsv, .jsonl) with a column `source` and columns of numbers", "FILE,..."
+        (),
+        "Tables (.csv, .tsv, .jsonl) with a column `source` and columns of numbers, or a saved "
+        "result (.json) whose values are taken",
+        "FILE,...",
     )
     quality_columns: tuple[str, ...] = option(
         (), "Columns of these tables to take; default: all that hold numbers alone", sign=unsigned
