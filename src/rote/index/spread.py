@@ -18,6 +18,7 @@ import numpy as np
 from rote.core.errors import OptionError
 from rote.index.answers import Counts, Frequent, Held
 from rote.index.counting.frequent import frequent
+from rote.index.counting.top_all import likeliest, possible
 from rote.index.folders.manifest import Manifest
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Batch, Index
@@ -54,16 +55,19 @@ class Spread(Index):
         self.columns(layer)
         if n < 1 or (k is not None and k < 1):
             raise OptionError("an n-gram has at least one item, and at least one is asked for")
-        least = 1
+        least, reached = 1, 0
         if k is not None and layer in self.sorted_layers:
-            first = sorted({gram for found in self._each(_best, n, k, layer) for gram in found})
-            totals = np.sort(self.counts(first, layer) if first else np.empty(0, np.int64))
+            first, known, _ = _joined(self._each(_best, n, k, layer))
+            asked = [first[i] for i in likeliest(known, k).tolist()]
+            totals = np.sort(self.counts(asked, layer) if asked else np.empty(0, np.int64))
             if len(totals) >= k:
-                least = -(-int(totals[-k]) // len(self.segments))
+                reached = int(totals[-k])
+                least = -(-reached // len(self.segments))
         if least == 1:
             return self._all(n, k, layer, documents=documents)
-        each = self._each(_frequent, n, least, layer)
-        chosen = sorted({gram for found in each for gram in found})
+        found, known, seen = _joined(self._each(_frequent, n, least, layer))
+        wanted = possible(known, seen, len(self.segments), least, reached)
+        chosen = [gram for gram, one in zip(found, wanted.tolist()) if one]
         totals = self.counts(chosen, layer)
         order = np.lexsort((np.arange(len(chosen)), -totals))[:k]
         grams = Grams.of([chosen[i] for i in order.tolist()])
@@ -112,16 +116,30 @@ def _asked(index: Index, method: str, grams: Grams, layer: str) -> Counts:
     return found
 
 
-def _best(index: Index, n: int, k: int, layer: str) -> list[Items]:
-    grams = index.top(n, k, layer).grams
-    return [grams[i] for i in range(len(grams))]
+def _best(index: Index, n: int, k: int, layer: str) -> list[tuple[Items, int]]:
+    found = index.top(n, k, layer)
+    return [(found.grams[i], count) for i, count in enumerate(found.counts.tolist())]
 
 
-def _frequent(index: Index, n: int, least: int, layer: str) -> list[Items]:
+def _frequent(index: Index, n: int, least: int, layer: str) -> list[tuple[Items, int]]:
     (column,) = index.columns(layer)
-    places, _ = frequent(column, n, least=least)
+    places, counts = frequent(column, n, least=least)
     flat = column.ids.take((places[:, None] + np.arange(n)).reshape(-1)).reshape(-1, n)
-    return [tuple(column.vocabulary[i] for i in row) for row in flat.tolist()]
+    grams = (tuple(column.vocabulary[i] for i in row) for row in flat.tolist())
+    return list(zip(grams, counts.tolist()))
+
+
+def _joined(each: Iterator[list[tuple[Items, int]]]) -> tuple[list[Items], Counts, Counts]:
+    """Each n-gram once, in order, how often it is known to occur, and how many segments know it."""
+    totals: dict[Items, int] = {}
+    seen: dict[Items, int] = {}
+    for found in each:
+        for gram, count in found:
+            totals[gram] = totals.get(gram, 0) + count
+            seen[gram] = seen.get(gram, 0) + 1
+    grams = sorted(totals)
+    known, held = (np.array([of[gram] for gram in grams], np.int64) for of in (totals, seen))
+    return grams, known, held
 
 
 def _counted(

@@ -1,13 +1,15 @@
 """The most frequent n-grams over several segments, exactly, without holding all of them.
 
 An n-gram among the k most frequent has at least the k-th best total t; with S segments it has
-at least t / S in one of them. So: the k best of each segment give a first list whose exact
-totals give t; then all that reach t / S somewhere are counted everywhere.
+at least t / S in one of them. So: of the k best of each segment the likeliest are counted
+everywhere, which gives a total t that k of them reach; then those are counted that reach t / S
+somewhere and may reach t in all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,19 +70,34 @@ def _in_all(
 ) -> Frequent:
     """The same over the columns of several segments."""
     columns = [lookup.column for lookup in lookups]
-    least = 1
+    least, reached = 1, 0
     if k is not None:
-        first = _union(columns, shared, n, threads, most=k)
-        totals = np.sort(_totals(lookups, shared, first, threads))[::-1]
+        first, known, _, _ = _added(columns, shared, n, threads, most=k)
+        best = first[likeliest(known, k)]
+        totals = np.sort(_totals(lookups, shared, best, threads))[::-1]
         if len(totals) >= k:
-            least = -(-int(totals[k - 1]) // len(columns))
-    chosen = _union(columns, shared, n, threads, least=least)
-    totals = _totals(lookups, shared, chosen, threads)
+            reached = int(totals[k - 1])
+            least = -(-reached // len(columns))
+    chosen, totals, seen, _ = _added(columns, shared, n, threads, least=least)
+    if least > 1:
+        chosen = chosen[possible(totals, seen, len(columns), least, reached)]
+        totals = _totals(lookups, shared, chosen, threads)
     # Numbers are in the order of the strings; the last key is the first to be sorted by.
     order = np.lexsort((*chosen.T[::-1], -totals))[:k]
     chosen, totals = chosen[order], totals[order]
     held = _documents_with(lookups, shared, chosen, threads) if documents else None
     return Frequent(_grams(chosen, shared.strings), totals, held)
+
+
+def likeliest(known: Counts, k: int) -> NDArray[np.int64]:
+    """Which n-grams to count everywhere for a k-th best total, by what some segments have."""
+    return np.argsort(-known, kind="stable")[: 2 * k]
+
+
+def possible(known: Counts, seen: Counts, segments: int, least: int, reached: int) -> NDArray[Any]:
+    """What may reach the total: where an n-gram was not seen it occurs less than `least` times."""
+    found: NDArray[Any] = known + (segments - seen) * (least - 1) >= reached
+    return found
 
 
 def _by_adding(
@@ -94,28 +111,13 @@ def _by_adding(
 ) -> Frequent:
     """The same for a layer that is not sorted: all n-grams of every segment, added up."""
 
-    def count(number: int) -> tuple[Numbers, Counts, Counts]:
-        column = columns[number]
-        places, counts = frequent(column, n, memory=MEMORY // threads)
-        held = documents_with(column, places, n) if documents else np.empty(0, np.int64)
-        return shared.up[number][_items(column, places, n)], counts, held
-
-    each = list(in_each(count, range(len(columns)), threads))
-    rows = [part for part, _, _ in each]
-    chosen, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
-    totals = np.zeros(len(chosen), np.int64)
-    held = np.zeros(len(chosen), np.int64)
-    parts = np.split(which.reshape(-1), np.cumsum([len(part) for part in rows])[:-1])
-    for part, (_, counts, in_documents) in zip(parts, each):
-        totals[part] += counts
-        if documents:
-            held[part] += in_documents
+    chosen, totals, _, held = _added(columns, shared, n, threads, documents=documents)
     order = np.lexsort((*chosen.T[::-1], -totals))[:k]
     found = _grams(chosen[order], shared.strings)
     return Frequent(found, totals[order], held[order] if documents else None)
 
 
-def _union(
+def _added(
     columns: Sequence[Column],
     shared: Shared,
     n: int,
@@ -123,15 +125,27 @@ def _union(
     *,
     least: int = 1,
     most: int | None = None,
-) -> Numbers:
-    """The frequent n-grams of every column in shared numbers, each once."""
+    documents: bool = False,
+) -> tuple[Numbers, Counts, Counts, Counts]:
+    """The frequent n-grams of every column in shared numbers, each once; how often the columns
+    that give it have it, how many these are, and how many of their documents hold it."""
 
-    def find(number: int) -> Numbers:
-        places, _ = frequent(columns[number], n, least=least, most=most, memory=MEMORY // threads)
-        return shared.up[number][_items(columns[number], places, n)]
+    def count(number: int) -> tuple[Numbers, Counts, Counts]:
+        column = columns[number]
+        places, counts = frequent(column, n, least=least, most=most, memory=MEMORY // threads)
+        held = documents_with(column, places, n) if documents else np.zeros_like(counts)
+        return shared.up[number][_items(column, places, n)], counts, held
 
-    found = in_each(find, range(len(columns)), threads)
-    return np.unique(np.concatenate([np.empty((0, n), np.int32), *found]), axis=0)
+    each = list(in_each(count, range(len(columns)), threads))
+    rows = [part for part, _, _ in each]
+    chosen, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
+    totals, seen, held = np.zeros((3, len(chosen)), np.int64)
+    parts = np.split(which.reshape(-1), np.cumsum([len(part) for part in rows])[:-1])
+    for part, (_, counts, in_documents) in zip(parts, each):
+        totals[part] += counts
+        seen[part] += 1
+        held[part] += in_documents
+    return chosen, totals, seen, held
 
 
 def _totals(lookups: Sequence[Lookup], shared: Shared, chosen: Numbers, threads: int) -> Counts:
