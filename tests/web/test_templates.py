@@ -167,7 +167,7 @@ def test_a_wrong_setting_is_named_on_the_page(
 
 def test_an_address_holds_what_differs_from_the_usual() -> None:
     asked = TemplatesForm(("a b.jsonl", "c"), n=4, reference="plain")
-    assert asked.address == "/templates?file=a+b.jsonl&file=c&n=4&reference=plain"
+    assert asked.address == "/templates?file=a+b.jsonl&file=c&n=4&by=&reference=plain"
     assert from_json(TemplatesForm, json.loads(json.dumps(asdict(asked)))) == asked
     with pytest.raises(OptionError, match="no file"):
         TemplatesForm().perform(Workspace({}, {}, Path("store")), Silent())

@@ -66,8 +66,12 @@ class TemplatesForm:
     def address(self) -> str:
         """The page with these settings."""
         usual = asdict(TemplatesForm())
+        # Where an address says nothing of these, the page guesses.
+        said = {"by", "reference"}
         pairs = [("file", key) for key in self.files]
-        pairs += [(n, str(v)) for n, v in asdict(self).items() if n != "files" and v != usual[n]]
+        for name, value in asdict(self).items():
+            if name in said or (name != "files" and value != usual[name]):
+                pairs.append((name, str(value)))
         return "/templates?" + urlencode(pairs, errors="replace")
 
     def check(self, opened: Workspace) -> None:
