@@ -173,7 +173,7 @@ def _legend(results: Sequence[Result]) -> list[str]:
     cells = cells_of(results)
     if interval and any(not math.isnan(cell.low) for cell in cells):
         method = f": {interval.method}" if values_layout(results[0]) else ""
-        lines.append(f"± reach, or both ends, of the {interval.level:.0%} interval{method}")
+        lines.append(f"± half-width of the {interval.level:.0%} interval, or both ends{method}")
     shown = [result for result in results if not values_layout(result)]
     if any(result.comparisons for result in shown):
         lines.append(
