@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.serving import Running
-from tests.e2e.watching import LONG, Watch, expect, faults, overflow, watched
+from tests.e2e.watching import LONG, Watch, cut_labels, expect, faults, overflow, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -307,6 +307,7 @@ def test_the_first_page_and_the_history_show_what_was_measured(
     page.goto(app.at("/"))
     last = page.get_by_role("region", name=re.compile("^The last result: answers.jsonl"))
     expect(last.locator("figure svg").first).to_be_visible()
+    assert cut_labels(page) == []
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="History").click()
     entry = page.get_by_role("listitem").filter(has_text="lexical, templates")
     entry.get_by_text("Signatures").click()

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.e2e import written
-from tests.e2e.watching import Watch, expect, faults, focus_ring, overflow, paper
+from tests.e2e.watching import Watch, cut_labels, expect, faults, focus_ring, overflow, paper
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -115,6 +115,27 @@ def test_figures_of_the_report_are_saved(report: str, page: Page) -> None:
         with page.expect_download() as saving:
             page.get_by_role("button", name=f"Save {kind}:").first.click()
         assert Path(saving.value.path()).read_bytes().startswith(head)
+
+
+def test_no_label_of_a_figure_is_cut_whatever_the_font_and_marks_show_their_values(
+    report: str, page: Page
+) -> None:
+    page.goto(report)
+    unfold(page)
+    assert cut_labels(page) == []
+    titles = page.locator("figure svg path > title").all_text_contents()
+    assert any("source: human" in one and "value: " in one for one in titles)
+
+
+def test_after_printing_all_is_folded_as_it_was(report: str, page: Page) -> None:
+    page.goto(report)
+    folded = page.locator("details:not([open], [name])")
+    before = folded.count()
+    assert before
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    expect(folded).to_have_count(0)
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    expect(folded).to_have_count(before)
 
 
 def test_a_mark_in_a_text_leads_to_its_source(report: str, page: Page) -> None:

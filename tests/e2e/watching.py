@@ -161,3 +161,30 @@ def focus_ring(page: Page) -> str:
         "(getComputedStyle(document.activeElement))"
     )
     return found
+
+
+_CUT = """(fonts) => {
+  const found = [];
+  for (const svg of document.querySelectorAll("figure svg")) for (const font of fonts) {
+    const box = svg.viewBox.baseVal, own = svg.getScreenCTM().inverse();
+    for (const text of svg.querySelectorAll("text")) {
+      if (font) text.setAttribute("font-family", font);
+      const { x, y, width, height } = text.getBBox(), placed = own.multiply(text.getScreenCTM());
+      for (const [across, down] of [[0, 0], [width, 0], [0, height], [width, height]]) {
+        const at = new DOMPoint(x + across, y + down).matrixTransform(placed);
+        const over = Math.max(box.x - at.x, at.x - box.x - box.width,
+          box.y - at.y, at.y - box.y - box.height);
+        if (over > 0.5) { found.push(`${font}: ${text.textContent}: ${over}`); break; }
+      }
+    }
+  }
+  return found;
+}"""
+
+
+def cut_labels(page: Page) -> list[str]:
+    """Labels of figures that reach over its edge, in the font at hand and in others."""
+    assert page.locator("figure svg text").count()
+    fonts = ["", "DejaVu Sans", "Verdana", "Liberation Sans", "serif"]
+    found: list[str] = page.evaluate(_CUT, fonts)
+    return found

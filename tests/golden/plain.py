@@ -19,7 +19,7 @@ _ONE_LINE = 300
 _CHANGING = (
     (rf"(?<![\w.]){re.escape(rote.__version__)}(?![\w.]*\d)", "VERSION"),
     (r"\b\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(\+\d\d:\d\d|Z)?)?\b", "DATE"),
-    (r"\b\d\d? [A-Z][a-z]+ \d{4}(, \d\d:\d\d UTC)?", "DATE"),
+    (r"\b\d\d? [A-Z][a-z]+ \d{4}(, \d\d:\d\d( UTC)?)?", "DATE"),
     (r"\b\d+(\.\d+)? (s|ms|seconds|min)\b", "TIME"),
     (r'("seconds": |\bseconds )[\d.e-]+', r"\1TIME"),
     # How well texts are compressed depends on the version of a library.
@@ -192,7 +192,7 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.lines: list[str] = []
         self.line, self.mark = "", ""
-        self.unseen, self.rows, self.drawings = 0, 0, 0
+        self.unseen, self.rows, self.drawings, self.hovering = 0, 0, 0, 0
         self.links: list[str] = []
 
     def end_line(self) -> None:
@@ -204,6 +204,8 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {key: value or "" for key, value in attrs}
         self.unseen += tag in _UNSEEN
+        # Values on hover have no id; the title of a figure has one.
+        self.hovering += tag == "title" and self.drawings > 0 and "id" not in given
         if tag in ("td", "th"):
             self.line += " | "
         elif tag == "tr" or (tag in _BLOCKS and not self.rows and not self.drawings):
@@ -228,6 +230,7 @@ class _Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self.unseen -= tag in _UNSEEN
+        self.hovering -= tag == "title" and self.hovering > 0
         if tag == "a" and self.links:
             href = self.links.pop()
             self.line += "" if href.startswith(("#", "data:")) else f" <{href}>"
@@ -237,7 +240,7 @@ class _Page(HTMLParser):
             self.end_line()
 
     def handle_data(self, data: str) -> None:
-        if not self.unseen:
+        if not self.unseen and not self.hovering:
             self.line += data
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+import re
 from dataclasses import replace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from rote.core.table import Column
 from rote.report import _svg, fragments
+from rote.report._room import FONT, give_room, width
 from rote.report.report import Figure
 from rote.report.sections._figures import curves, drawable, panel_figure
 from rote.report.tables.sheet import Cell, Sheet, number_cell, text_cell
@@ -41,6 +45,46 @@ def test_of_a_drawing_only_known_elements_and_attributes_remain(
         '<defs><clipPath id="here-clip0"><rect x="0" width="9" height="9"/></clipPath></defs>'
         '<g clip-path="url(#here-clip0)"><path d="M0,0h1" stroke="#000"/></g></svg>'
     )
+
+
+def test_a_mark_that_is_pointed_at_shows_its_values() -> None:
+    (figure,) = panel_figure(made.panel())
+    assert isinstance(figure, Figure)
+    shown = _svg.svg(figure.spec, "here", "A", "b")
+    titles = re.findall("<title>([^<]*)</title>", shown)
+    points = [one for one in titles if one.startswith("value: ")]
+    assert any("source: human" in one and "role: reference" in one for one in points)
+    assert all(len(number) <= 6 for one in titles for number in re.findall(r"\.\d+", one))
+    assert "role: source" not in "".join(titles)
+
+
+WIDE = """<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40">
+<rect width="100" height="40" fill="white"/><g transform="translate(50,20)">
+<text text-anchor="end" font-family="sans-serif" font-size="10px">twenty letters at all</text>
+<g transform="translate(40,0)"><text font-family="monospace" font-size="10px">MMM</text></g>
+<text transform="translate(0,15) rotate(-90)" text-anchor="end" font-size="10px"><tspan>aa</tspan>
+<tspan x="0" dy="12">bbbb</tspan></text>
+<text display="none">not seen, however long it may be, whatever it says</text></g></svg>"""
+
+
+def test_a_drawing_has_room_for_the_letters_of_a_wide_font() -> None:
+    root = ElementTree.fromstring(WIDE)
+    give_room(root)
+    left, top, across, down = map(float, root.get("viewBox", "").split())
+    assert left == math.floor(50 - 10 * width("twenty letters at all"))
+    assert left + across == math.ceil(90 + 10 * width("MMM"))
+    assert (top, top + down) == (0, math.ceil(35 + 10 * width("bbbb")))
+    assert (float(root.get("width", "0")), float(root.get("height", "0"))) == (across, down)
+    paper, _ = root
+    assert [float(paper.get(name, "0")) for name in ("x", "y")] == [left, top]
+    fonts = [one.get("font-family") for one in root.iter() if one.tag.endswith("}text")]
+    assert fonts == [FONT, "monospace", None, None]
+
+
+def test_a_drawing_with_room_stays_as_it_is() -> None:
+    root = ElementTree.fromstring(WIDE.replace("10px", "1px"))
+    give_room(root)
+    assert root.get("viewBox") == "0 0 100 40"
 
 
 def test_a_figure_that_is_too_long_becomes_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:

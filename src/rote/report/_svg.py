@@ -1,17 +1,20 @@
 """Charts as SVG that may stand inside a page: nothing in it acts, nothing in it clashes.
 
 The drawing is taken apart and put together again from the elements and attributes that are known;
-so whatever a name holds, it is text. Backgrounds are left out, for the page has its own.
+so whatever a name holds, it is text. Backgrounds are left out, for the page has its own. Pointing
+at a mark shows its values.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
+from rote.report._room import give_room
 from rote.report.terminal import readable
 
 _ELEMENTS = frozenset(
@@ -27,6 +30,9 @@ _ATTRIBUTES = frozenset(
 )
 _POINTING = ("fill", "stroke", "clip-path")
 _SCALE = 2.0
+_HOVERED = ("point", "circle", "square", "bar", "tick", "rect mark", "rule mark", "symbol mark")
+"""Marks of one row each; a line or an area would tell of its first point alone."""
+_NUMBER = re.compile(r"-?\d+\.\d{5,}(?:e-?\d+)?")
 
 
 def spec(chart: Any) -> str:
@@ -39,13 +45,14 @@ def svg(spec: str, prefix: str, title: str, says: str) -> str:
     """The figure as an element of a page; `prefix` begins its ids."""
     root = ElementTree.fromstring(svg_file(spec))
     across, down = _size(root)
+    box = root.get("viewBox", f"0 0 {across} {down}")
     first = next(iter(root), None)
     if first is not None and _local(first) == "rect" and first.get("fill") in ("white", "#fff"):
         root.remove(first)
     inside = "".join(_written(child, prefix) for child in root)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{prefix}-t '
-        f'{prefix}-d" width="{across}" height="{down}" viewBox="0 0 {across} {down}">'
+        f'{prefix}-d" width="{across}" height="{down}" viewBox="{box}">'
         f'<title id="{prefix}-t">{_text(title)}</title>'
         f'<desc id="{prefix}-d">{_text(says)}</desc>{inside}</svg>'
     )
@@ -64,13 +71,22 @@ def png(spec: str) -> bytes:
     return made
 
 
+# Without these, names of elements would be written with a prefix.
+for _prefix, _space in (
+    ("", "http://www.w3.org/2000/svg"),
+    ("xlink", "http://www.w3.org/1999/xlink"),
+):
+    ElementTree.register_namespace(_prefix, _space)
+
+
 @lru_cache(maxsize=128)
 def svg_file(spec: str) -> str:
     """The figure as a file of its own, on white. A page that is opened again is not drawn again."""
     import vl_convert
 
-    made: str = vl_convert.vegalite_to_svg(json.loads(spec))
-    return made
+    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(json.loads(spec)))
+    give_room(root)
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def _size(root: ElementTree.Element) -> tuple[int, int]:
@@ -86,14 +102,29 @@ def _written(element: ElementTree.Element, prefix: str) -> str:
         for key, value in element.attrib.items()
         if key in _ATTRIBUTES and not (key == "opacity" and value == "1")
     )
-    inside = _text(element.text or "") + "".join(
-        _written(child, prefix) + _text(child.tail or "") for child in element
+    inside = (
+        _hover(element)
+        + _text(element.text or "")
+        + "".join(_written(child, prefix) + _text(child.tail or "") for child in element)
     )
     if name == "g" and not inside:
         return ""
     if name == "g" and not attributes:
         return inside
     return f"<{name}{attributes}>{inside}</{name}>" if inside else f"<{name}{attributes}/>"
+
+
+def _hover(element: ElementTree.Element) -> str:
+    """What a browser shows when somebody points at a mark: the values that it stands for."""
+    if element.get("aria-roledescription") not in _HOVERED:
+        return ""
+    parts = (element.get("aria-label") or "").split("; ")
+    told = [_NUMBER.sub(_shorter, part) for part in parts if part != "role: source"]
+    return f"<title>{_text(chr(10).join(told))}</title>"
+
+
+def _shorter(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.4g}"
 
 
 def _nothing(element: ElementTree.Element, name: str) -> bool:

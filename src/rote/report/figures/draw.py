@@ -6,7 +6,7 @@ Drawn from a result alone: one read from JSON will do.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from rote.core.record import Study
 from rote.core.result import Result
 from rote.core.table import Row, Rows, defined
 from rote.report._grid import grid, ordered_sources, split_panel
+from rote.report._svg import png, spec, svg_file
 from rote.report.figures.looks import LETTER
 from rote.report.figures.panel import panel_chart
 from rote.report.figures.shapes import ROLE, SHAPES, Panel
@@ -290,5 +291,9 @@ def save(chart: Any, path: Path) -> None:
     """Write a chart; the format follows from the file's ending."""
     if path.suffix not in FORMATS:
         raise OptionError(f"{path}: figures end in one of {', '.join(FORMATS)}")
-    keywords: Mapping[str, Any] = {"scale_factor": 2.0} if path.suffix == ".png" else {}
-    chart.save(str(path), **keywords)
+    if path.suffix == ".svg":
+        path.write_text(svg_file(spec(chart)), encoding="utf-8")
+    elif path.suffix == ".png":
+        path.write_bytes(png(spec(chart)))
+    else:
+        chart.save(str(path))

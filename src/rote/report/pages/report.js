@@ -149,8 +149,9 @@
   function whole(svg) {
     var made = svg.cloneNode(true);
     var paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    paper.setAttribute("width", "100%");
-    paper.setAttribute("height", "100%");
+    ["x", "y", "width", "height"].forEach(function (name) {
+      paper.setAttribute(name, svg.viewBox.baseVal[name]);
+    });
     paper.setAttribute("fill", "white");
     made.insertBefore(paper, made.querySelector("g"));
     return new XMLSerializer().serializeToString(made);
@@ -231,8 +232,15 @@
     var element = openFor(decodeURIComponent(location.hash.slice(1)));
     if (element) { element.scrollIntoView(); }
   });
+  // On paper nothing can be opened; on the screen all is afterwards as it was.
+  var opened = [];
   window.addEventListener("beforeprint", function () {
-    document.querySelectorAll("details:not([name])").forEach(function (e) { e.open = true; });
+    opened = opened.concat(Array.prototype.slice.call(document.querySelectorAll("details:not([name], [open])")));
+    opened.forEach(function (e) { e.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    opened.forEach(function (e) { e.open = false; });
+    opened = [];
   });
   reachable();
   follow();

@@ -38,7 +38,8 @@ def text_rows(
     """Rows of the table `texts`."""
     for place, result in enumerate(results):
         for row in result.to_dict()["tables"].get(TEXTS, ()):
-            numbers = {name: value for name, value in row.items() if name not in _OWN}
+            # What else a row says of its text, such as its doc_id, is no value of it.
+            numbers = {k: v for k, v in row.items() if k not in _OWN and not isinstance(v, str)}
             path = row.get("file", "")
             excerpt = excerpts.get((path, row["id"]), "")
             file = file_name(path, files) if path else ""
