@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import rote
 from rote.compare.intervals import (
     around,
     at_level,
@@ -170,3 +172,50 @@ def test_intervals_of_shares_cover_near_the_ceiling_too(
         covered.append(low <= share <= high)
     # 2,000 samples: a standard error of half a point.
     assert least <= np.mean(covered) <= 0.985
+
+
+def test_texts_that_answer_one_prompt_are_drawn_together() -> None:
+    # Prompts differ more than their answers: what texts say is what prompts say, thrice.
+    rng = np.random.default_rng(3)
+    prompts = np.repeat(np.arange(40), 3)
+    errors, alone, means = [], [], []
+    for seed in range(40):
+        values = rng.normal(size=40)[prompts] + 0.3 * rng.normal(size=120)
+        order = rng.permutation(120)
+        how: dict[str, Any] = {"seed": seed, "purpose": "x"}
+
+        def reduce(take: Any, _: Any, values: Any = values) -> dict[str, float]:
+            return {"mean": float(values[take].mean())}
+
+        errors.append(half_sample_errors(reduce, order, **how, clusters=prompts[order])["mean"])
+        alone.append(half_sample_errors(reduce, order, **how)["mean"])
+        means.append(values.mean())
+    true = math.sqrt((1 + 0.09 / 3) / 40)
+    assert np.mean(errors) == pytest.approx(true, rel=0.05)
+    assert np.mean(alone) < 0.65 * true
+    assert np.std(means) == pytest.approx(true, rel=0.3)
+
+
+def test_a_source_with_several_texts_of_a_prompt_has_intervals_over_prompts() -> None:
+    rng = np.random.default_rng(4)
+    rows = [
+        {"text": " ".join(f"w{n}" for n in rng.integers(0, 9 + prompt, 60)), "doc_id": str(prompt)}
+        for prompt in range(24)
+    ]
+    twice = [
+        rote.Document(f"{n} {k}", row["text"], row) for n, row in enumerate(rows) for k in "ab"
+    ]
+    once = [document for document in twice if document.id.endswith("a")]
+    single = [rote.Document(document.id, document.text, {}) for document in twice]
+
+    def width(texts: list[rote.Document]) -> float:
+        (source,) = rote.lexical(texts, matched=False).sources.values()
+        low, high = source.intervals["mtld"]
+        return high - low
+
+    # The second copy of every text adds nothing.
+    assert width(twice) == pytest.approx(width(once), rel=0.15)
+    assert width(single) == pytest.approx(width(once) / math.sqrt(2), rel=0.05)
+    found = rote.lexical(twice, matched=False).interval
+    assert found is not None
+    assert "of whole doc_ids where a source has several texts of one" in found.method

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rote.compare._resample import Many, draws, draws_of_groups
-from rote.core.array_types import Array, Floats
+from rote.core.array_types import Array, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
@@ -36,19 +36,25 @@ def half_sample_errors(
     jobs: int = 1,
     advance: Advance = lambda amount: None,
     many: Many | None = None,
+    clusters: Integers | None = None,
 ) -> Values:
     """Standard error of each value by the delete-half jackknife.
 
     The standard deviation over 200 half-samples without replacement; for an odd
     number of texts scaled by sqrt(m / (n - m)), which is 1 when n is even. `many` takes the place
-    of `reduce`, and many groups at once.
+    of `reduce`, and many groups at once. `clusters`: of each text which others it belongs to, such
+    as those that answer the same prompt; they are drawn or left out together.
     """
-    n, m = len(take), len(take) // 2
+    kinds = np.arange(len(take)) if clusters is None else np.unique(clusters)
+    n, m = len(kinds), len(kinds) // 2
     if m < 1:
         return {}
 
     def half(rng: np.random.Generator) -> Take:
-        return np.sort(rng.choice(take, m, replace=False))
+        if clusters is None:
+            return np.sort(rng.choice(take, m, replace=False))
+        drawn = rng.choice(kinds, m, replace=False)
+        return np.asarray(np.sort(take[np.isin(clusters, drawn)]))
 
     how: dict[str, Any] = {"count": HALF_SAMPLES, "seed": seed, "purpose": purpose, "jobs": jobs}
     if many is None:

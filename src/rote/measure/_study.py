@@ -209,9 +209,22 @@ class _Run:
             found = pool.map(lambda take: formula(self.rows, take, self.options), groups.values())
             return dict(zip(groups, found))
 
+    @cached_property
+    def clusters(self) -> dict[str, NDArray[np.int64] | None]:
+        """By source the doc_id of each of its texts, as `drawn_from` has them, where several share
+        one: they are not independent. None where each has its own, or doc_ids are too few."""
+        found = {}
+        for source, take in self.study.drawn_from.items():
+            doc_ids = self.study.strata[take]
+            own = np.where(doc_ids >= 0, doc_ids, -1 - np.arange(len(take)))
+            found[source] = own if _FEW_TEXTS <= len(np.unique(own)) < len(own) else None
+        return found
+
     def closed_form(self, source: str) -> set[str]:
-        """Names of the values whose standard error or interval has a formula."""
-        return set(self.formulas[source]) | set(self.own_intervals[source])
+        """Names of the values whose standard error or interval has a formula; one that takes texts
+        as independent does not count where they are not."""
+        formulas = {} if self.clusters[source] is not None else self.formulas[source]
+        return set(formulas) | set(self.own_intervals[source])
 
     @cached_property
     def own_intervals(self) -> dict[str, Mapping[str, tuple[float, float]]]:
@@ -229,6 +242,8 @@ class _Run:
         if min(map(len, every)) < len(self.values):
             by = f" by {self.metric.stand_in}" * bool(self.metric.stand_in)
             halves = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement{by}"
+            if any(own is not None for own in self.clusters.values()):
+                halves += ", of whole doc_ids where a source has several texts of one"
             method = f"{halves}; {method} for {', '.join(closed)}" if closed else halves
         for value in self.values:
             method += f"; Wilson for {value.title}" if self.counts_texts(value) else ""
@@ -257,6 +272,7 @@ class _Run:
                     jobs=self.settings.jobs,
                     advance=advance,
                     many=self.many(open_names[source]),
+                    clusters=self.clusters[source],
                 )
                 for name in open_names[source] & halves.keys():
                     errors[source][name] = scale[name] * halves[name]
@@ -269,7 +285,7 @@ class _Run:
         for value in self.values:
             number, texts = values[value.name], len(take) if value.share else 0
             ends = around(number, errors.get(value.name, math.nan), level, texts=texts)
-            if self.counts_texts(value):
+            if self.counts_texts(value) and self.clusters[source] is None:
                 ends = wilson(number * texts, texts, level)
             ends = own.get(value.name, ends)
             if not any(map(math.isnan, (number, *ends))):
