@@ -134,7 +134,8 @@ def test_what_a_new_layout_lost_is_told() -> None:
 PAGE = """<html><head><title>A page</title><style>p {}</style></head><body><h2>Words</h2>
 <p>Some <b>bold</b> words &amp; <a href="/history?id=1">a link</a>.<script>x()</script></p>
 <table><tr><th>source</th><th>ttr</th></tr><tr><td>human<br>x</td><td><p>0.21</p></td></tr></table>
-<svg><title>Figure</title><g><text>low</text><text>high</text></g></svg>
+<svg><title id="f">Figure</title><g><text>low</text><text>high</text></g>
+<path><title>value: 3</title></path></svg>
 <form action="/compare"><label>Seed <input name="seed" value="3"></label>
 <input type="checkbox" name="matched" value="yes" checked></form></body></html>"""
 
