@@ -312,7 +312,7 @@ def test_the_first_page_and_the_history_show_what_was_measured(
     entry = page.get_by_role("listitem").filter(has_text="lexical, templates")
     entry.get_by_text("Signatures").click()
     expect(entry.locator(".signature").first).to_contain_text("measure:lexical")
-    page.get_by_label("Search").fill("measure:templates")
+    page.get_by_label("Search", exact=True).fill("measure:templates")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("1 result")
     page.get_by_role("link", name="answers.jsonl, against human").click()
