@@ -156,7 +156,7 @@ def split(metric: Metric, options: Any, pool: Pool, asked: Asked, seed: int) -> 
     return Split(
         [dict(source.values) for source in result.sources.values()],
         [dict(source.intervals) for source in result.sources.values()],
-        {value: p_of(test) for (_, value, _), test in tests.items()},
+        {value: p_of(test) for (_, _, value, _), test in tests.items()},
         equal,
     )
 

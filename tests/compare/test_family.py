@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.compare.permutation import LEVEL, Outcome, PermutedTest, correct, holm, least_p
+from rote.compare.families import Outcome, correct
+from rote.compare.permutation import LEVEL, PermutedTest, holm, least_p
 from rote.core.result import Result
 from rote.core.signature import Signature
 from rote.measure._correct import corrected
@@ -140,7 +141,12 @@ def test_a_value_that_few_texts_hold_has_few_differences_and_may_not_be_tested()
     assert (some.least, some.p) == pytest.approx((0.01, 0.03))
     assert correct([some, tied])[0].tested
     (result,) = corrected(
-        [(_compared("few", "all"), {("a", "few", "p"): tied, ("a", "all", "p"): some})]
+        [
+            (
+                _compared("few", "all"),
+                {("a", "human", "few", "p"): tied, ("a", "human", "all", "p"): some},
+            )
+        ]
     )
     assert [row["tested"] for row in result.comparisons] == [False, True]
     assert any("human: few: too few texts hold what is counted" in note for note in result.notes)

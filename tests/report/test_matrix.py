@@ -15,6 +15,7 @@ from rote.report.terminal import console
 from tests.report.made_results import NAN, result, study
 
 SURE = {"p": 0.005, "p_corrected": 0.005}
+ALIKE = {"p": 0.6, "p_corrected": 0.6, "margin": 0.05, "equivalence_p_corrected": 0.01}
 LENGTH = {**SURE, "matched_difference": 0.002, "matched_p": 0.7, "matched_p_corrected": 0.7}
 
 
@@ -35,6 +36,7 @@ def every_state() -> Report:
             two("lexical", "unique", 0.6, SURE, higher="diverse"),
             two("templates", "per_token", 0.6, SURE),
             two("homogenization", "rouge_l", 0.501, {"p": 0.6, "p_corrected": 0.6}),
+            two("self-repetition", "self_repetition", 0.501, ALIKE),
             two("compression", "gzip", 0.6, {"p": 0.2, "p_corrected": 0.2, "tested": False}),
             two("style", "dimension_1", 0.6, SURE, higher="neither"),
             two(
@@ -218,4 +220,4 @@ def test_markdown_and_terminal_have_the_matrix_as_a_table() -> None:
     for written in (report.markdown(), out.getvalue()):
         assert "Templates of grammar" in written
         assert "■■■ +20 %" in written
-        assert "◆ more diverse; ■ more repetitive; ≈ no difference found; ? not tested" in written
+        assert "◆ more diverse; ■ more repetitive; ○ no difference found; ≈ alike" in written

@@ -23,7 +23,7 @@ from rote.core.progress import Advance
 from rote.core.sample import Take
 
 HALF_SAMPLES = 200
-_NO_ERROR = 1e-12
+NO_ERROR = 1e-12
 """Standard errors below that are rounding."""
 
 
@@ -117,8 +117,8 @@ def around(value: float, error: float, level: float, *, texts: int = 0) -> tuple
         # What rounding left beyond the ends is at them.
         share = min(max(value, 0.0), 1.0)
         room = share * (1 - share)
-        answers = room / error**2 if room and error > _NO_ERROR else float(texts)
-        if not room or error > _NO_ERROR:
+        answers = room / error**2 if room and error > NO_ERROR else float(texts)
+        if not room or error > NO_ERROR:
             low, high = wilson(share * answers, answers, level)
             return min(low, share), max(high, share)
     reach = quantile(level) * error
@@ -140,6 +140,13 @@ def at_level(
     stretch = quantile(level) / quantile(was)
     low, high = (value + stretch * (end - value) for end in ends)
     return (max(low, 0.0), min(high, 1.0)) if share else (low, high)
+
+
+def interval_error(value: float, ends: tuple[float, float] | None, level: float) -> float:
+    """The standard error behind an interval; a share's may have been cut off at 0 or 1."""
+    if ends is None:
+        return math.nan
+    return max(ends[1] - value, value - ends[0]) / quantile(level)
 
 
 def quantile(level: float) -> float:

@@ -1,13 +1,11 @@
-"""Does a source differ from the reference? Labels are permuted, and p-values corrected.
+"""Does a source differ from the reference? Labels are permuted.
 
 Where sources answer the same prompts (`doc_id`), labels are exchanged only among
 texts with the same doc_id, so that what the prompts themselves demand cannot look
 like a difference between sources. Texts whose prompt only one of the two has exchange
 labels among themselves.
 
-All tests of a panel are one family: the values of one source by a step-down maximum of their
-standardized differences (Westfall and Young 1993), sources by a factor as Holm's.
-docs/comparing.md says why both together hold the level.
+What becomes of many such tests is in `families`.
 """
 
 from __future__ import annotations
@@ -38,8 +36,10 @@ _MANY_WAYS = 10**10
 class PermutedTest:
     """One difference and the permuted ones, around their middle, until all of a panel are known.
 
+    `source` is whose values are tested together: a source, or a source beside another.
     `least` is the smallest p that exchanging labels can give, however often it is done: for want of
     ways to do it (`least_p`), or because so many of them make the same largest difference.
+    `widening` is how much a difference widens the permuted ones.
     """
 
     source: str
@@ -48,18 +48,21 @@ class PermutedTest:
     least: float = 0.0
     middle: float = 0.0
     """What was taken off both."""
+    widening: float = 0.0
 
     @classmethod
-    def of(cls, source: str, observed: float, permuted: Floats, least: float) -> PermutedTest:
+    def of(
+        cls, source: str, observed: float, permuted: Floats, least: float, widening: float = 0.0
+    ) -> PermutedTest:
         """A difference and permuted ones as they were found."""
         middle = expected_difference(permuted, observed)
-        tied = _largest_share(np.append(permuted, observed) - middle)
-        return cls(source, observed - middle, permuted - middle, max(least, tied), middle)
+        least = max(least, _largest_share(np.append(permuted, observed) - middle))
+        return cls(source, observed - middle, permuted - middle, least, middle, widening)
 
     @property
     def p(self) -> float:
         """Two-sided, not corrected."""
-        return _as_large(self.permuted[~np.isnan(self.permuted)], self.observed)
+        return as_large(self.permuted[~np.isnan(self.permuted)], self.observed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +88,15 @@ class Found:
         return scale
 
     def tests(
-        self, source: str, reference: str, permuted: Mapping[str, Floats], least: float
+        self,
+        source: str,
+        reference: str,
+        permuted: Mapping[str, Floats],
+        pair: Groups,
+        strata: Strata,
     ) -> dict[str, PermutedTest]:
-        """By value: the test of a source against the reference."""
+        """By value: the test of a source against the reference, whose texts are the `pair`."""
+        least, widening = least_p(*pair, strata), _widening(*pair, strata)
         scale, own, theirs = (
             self.scale(source, reference),
             self.drawn[source],
@@ -95,23 +104,14 @@ class Found:
         )
         return {
             name: PermutedTest.of(
-                source, scale[name] * (own[name] - theirs[name]), scale[name] * column, least
+                f"{source} {reference}",
+                scale[name] * (own[name] - theirs[name]),
+                scale[name] * column,
+                least,
+                widening,
             )
             for name, column in permuted.items()
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The corrected p of a test, and the smallest that it could have had."""
-
-    p: float
-    floor: float
-
-    @property
-    def tested(self) -> bool:
-        """Whether a difference could have been found at all."""
-        return not math.isnan(self.p) and self.floor < LEVEL
 
 
 def shared_strata(a: Take, b: Take, strata: Strata) -> int:
@@ -192,7 +192,7 @@ def p_value(permuted: Floats, observed: float) -> float:
     """
     permuted = permuted[~np.isnan(permuted)]
     middle = expected_difference(permuted, observed)
-    return _as_large(permuted - middle, observed - middle)
+    return as_large(permuted - middle, observed - middle)
 
 
 def expected_difference(permuted: Floats, observed: float) -> float:
@@ -207,9 +207,7 @@ def least_p(a: Take, b: Take, strata: Strata) -> float:
     Where both groups have as many texts in every stratum, each labeling has a twin with all labels
     turned round and the same difference, so that two of them are the least.
     """
-    labels, stratum = _labels(a, b), _exchanging(a, b, strata)
-    _, number = np.unique(stratum, return_inverse=True)
-    size, own = np.bincount(number), np.bincount(number, weights=labels).astype(np.int64)
+    size, own = _sizes(a, b, strata)
     twins = 2 if len(size) and bool(np.all(2 * own == size)) else 1
     ways = 1
     for n, k in zip(size.tolist(), own.tolist()):
@@ -220,63 +218,24 @@ def least_p(a: Take, b: Take, strata: Strata) -> float:
     return min(1.0, twins / ways)
 
 
-def correct(tests: Sequence[PermutedTest]) -> list[Outcome]:
-    """All tests of one family, over the values of each source and over the sources.
+def _widening(a: Take, b: Take, strata: Strata) -> float:
+    """The variance that a difference of 1 between the two groups gives to the permuted ones.
 
-    Only as many draws are used as every test has: differences of one draw belong together.
+    Means of n pairs: 1 / n; of N texts without pairs: 1 / (N - 1).
     """
-    defined = [number for number, test in enumerate(tests) if _defined(test)]
-    count = min((len(tests[number].permuted) for number in defined), default=0)
-    p, least = np.full(len(tests), np.nan), np.full(len(tests), np.nan)
-    for source in dict.fromkeys(tests[number].source for number in defined):
-        own = [number for number in defined if tests[number].source == source]
-        least[own] = [max(tests[number].least, 1 / (count + 1)) for number in own]
-        p[own] = np.maximum(_step_down([tests[number] for number in own], count), least[own])
-    sources = [test.source for test in tests]
-    return [
-        Outcome(found, floor)
-        for found, floor in zip(_over_sources(p, sources), _over_sources(least, sources))
-    ]
+    size, own = (counts.astype(np.float64) for counts in _sizes(a, b, strata))
+    moved = (own * (size - own) / size) ** 2 / np.maximum(size - 1, 1)
+    return float(moved.sum()) * (1 / len(a) + 1 / len(b)) ** 2 if len(a) and len(b) else 0.0
 
 
-def _defined(test: PermutedTest) -> bool:
-    return not math.isnan(test.observed) and not bool(np.isnan(test.permuted).all())
+def _sizes(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers]:
+    """By stratum: how many texts exchange labels, and how many of them are of `a`."""
+    _, number = np.unique(_exchanging(a, b, strata), return_inverse=True)
+    own = np.bincount(number, weights=_labels(a, b)).astype(np.int64)
+    return np.bincount(number), own
 
 
-def _step_down(tests: Sequence[PermutedTest], count: int) -> Floats:
-    """The values of one source: each is held against the largest of those not larger than it.
-
-    An undefined permuted difference is none at all, smaller than any other.
-    """
-    observed = np.array([abs(test.observed) / _spread(test, count) for test in tests])
-    permuted = np.array(
-        [
-            np.nan_to_num(np.abs(test.permuted[:count]) / _spread(test, count), nan=-1.0)
-            for test in tests
-        ]
-    )
-    order = np.argsort(-observed, kind="stable")
-    largest = np.maximum.accumulate(permuted[order][::-1], axis=0)[::-1]
-    # As in `_as_large`: equal up to rounding is equal.
-    at_least = largest >= observed[order, None] - 1e-9
-    stepped = np.maximum.accumulate((1 + at_least.sum(axis=1)) / (count + 1))
-    found = np.empty(len(tests))
-    found[order] = stepped
-    alone = [_as_large(test.permuted[~np.isnan(test.permuted)], test.observed) for test in tests]
-    return np.maximum(found, alone)
-
-
-def _spread(test: PermutedTest, count: int) -> float:
-    """The root mean square of a test's differences, the observed one among them.
-
-    Where all are 0 up to rounding, nothing is divided.
-    """
-    every = np.append(test.permuted[:count], test.observed)
-    spread = math.sqrt(float(np.nanmean(every**2)))
-    return spread if spread > 1e-12 else 1.0
-
-
-def _over_sources(p: Floats, sources: Sequence[object]) -> list[float]:
+def over_sources(p: Floats, sources: Sequence[object]) -> list[float]:
     """Step-down p-values times the number of sources that have some left, the smallest first.
 
     Holm's correction where every source has one value. A source counts until all its values are
@@ -295,7 +254,7 @@ def _over_sources(p: Floats, sources: Sequence[object]) -> list[float]:
     return corrected.tolist()
 
 
-def _as_large(permuted: Floats, observed: float) -> float:
+def as_large(permuted: Floats, observed: float) -> float:
     """How often a permuted difference is as large as the observed one, which counts as one."""
     if np.isnan(observed) or len(permuted) == 0:
         return float("nan")
@@ -316,7 +275,7 @@ def _largest_share(differences: Floats) -> float:
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's step-down correction; undefined p-values stay undefined and do not count."""
-    return _over_sources(np.asarray(p, np.float64), range(len(p)))
+    return over_sources(np.asarray(p, np.float64), range(len(p)))
 
 
 def _labels(a: Take, b: Take) -> Flags:

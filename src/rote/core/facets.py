@@ -2,7 +2,8 @@
 
 `--by task,source --reference human` compares the sources of a task with the human texts of the
 same task: every task is a facet. Where the reference is a group of its own, or there is none, all
-groups are one facet.
+groups are one facet. With `--reference each` the last field names what is compared, all pairs of
+it, within the others.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 JOINT = "|"
+EACH = "each"
+"""In place of a reference: every two sources are compared."""
 _DOCUMENTS, _OTHER = "input documents", "input: "
 
 
@@ -43,6 +46,8 @@ def facets(groups: Iterable[str], reference: str | None) -> list[Facet]:
     """The facets, in order of first appearance; no reference where no group bears its name."""
     names = list(groups)
     place = reference_place(names, reference)
+    if reference == EACH:
+        place = max((len(name.split(JOINT)) for name in names), default=1) - 1 or None
     if reference is None or place is None:
         whole = {name: name for name in names}
         return [Facet("", whole, reference if reference in whole else None)]

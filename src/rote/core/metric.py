@@ -42,8 +42,9 @@ class Work:
     `engine`, where one was chosen, does what is mapped over files, by `rote.run.get`.
 
     `groups` are the sources and `reference` one of them, for a measure that has to know them
-    beforehand; `ids` name the texts, so that what is drawn does not depend on their order, and
-    `strata` number their doc_ids (-1: none). `permutations` are those of a test.
+    beforehand (`each`: every two are compared); `ids` name the texts, so that what is drawn does
+    not depend on their order, and `strata` number their doc_ids (-1: none). `permutations` are
+    those of a test.
     """
 
     jobs: int = 1
@@ -56,6 +57,7 @@ class Work:
     permutations: int = 0
     reporter: Reporter = field(default_factory=Silent)
     engine: Any = None
+    each: bool = False
 
     def sources(self, texts: int) -> list[Take]:
         """The texts of each source; all of them where none are known."""

@@ -97,7 +97,7 @@ def compute(
         policy.reporter.say(line)
     with_inputs = settings.inputs and all(metric.inputs for metric, _ in chosen)
     take(chosen, texts, policy, inputs=settings.inputs if with_inputs else None)
-    first, *others = corrected(policy.results)
+    first, *others = corrected(policy.results, settings.correction)
     notes = (*first.notes, *policy.left_out, *remarks(policy.collected.seen))
     return [replace(_with_copies(first, policy.collected), notes=notes), *others]
 

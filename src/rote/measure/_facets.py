@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.errors import UnknownName
-from rote.core.facets import JOINT, Facet, facets, reference_place
+from rote.core.errors import OptionError, UnknownName
+from rote.core.facets import EACH, JOINT, Facet, facets, reference_place
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
 from rote.core.result import Result
@@ -28,10 +28,12 @@ def measure_facets(
     settings: Settings,
     tokenizers: Mapping[str | None, str],
     reporter: Reporter,
+    tests_of_source: int = 0,
 ) -> tuple[Result, Tests]:
     """Every facet is a study of its own: equal sizes, tests and tables stay within it.
 
-    p-values are not corrected yet: `_correct.corrected` does it for all measures of a panel.
+    p-values are not corrected yet: `_correct.corrected` does it for all measures of a panel, in
+    which a source has `tests_of_source`.
     """
     results, tests = [], Tests()
     grouping = collected.grouping
@@ -51,6 +53,7 @@ def measure_facets(
             grouping=grouping,
             reporter=reporter,
             order=part.order,
+            tests=tests_of_source,
         )
         own = metric
         if settings.within:
@@ -64,6 +67,15 @@ def measure_facets(
 def check_reference(collected: Collected, settings: Settings) -> list[Facet]:
     """The facets that have a reference; refuses a reference that no group bears."""
     found = facets(collected.groups, settings.reference)
+    if settings.reference == EACH:
+        if EACH in {part for name in collected.groups for part in name.split(JOINT)}:
+            raise OptionError(
+                "--reference each compares every two sources, and one of them is called 'each': "
+                "give it another name"
+            )
+        if all(len(facet.names) < 2 for facet in found):
+            raise OptionError("--reference each compares every two sources: there is only one")
+        return []
     having = [facet for facet in found if facet.reference is not None]
     if settings.reference is not None and not having:
         parts = {part for name in collected.groups for part in name.split(JOINT)}

@@ -17,7 +17,7 @@ from rote.annotate import annotators, words
 from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store, is_store, open_store
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
-from rote.core.facets import is_input
+from rote.core.facets import EACH, is_input
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
 from rote.core.result import Result
@@ -26,6 +26,7 @@ from rote.corpus import Corpus, Input, ReadOptions, open_corpus
 from rote.measure._collect import Collected, collect
 from rote.measure._correct import Tests
 from rote.measure._facets import check_reference, measure_facets
+from rote.measure._matched import compared_names
 from rote.measure._prepare import Fields, Words, own_layers
 from rote.measure._settings import Settings
 
@@ -85,6 +86,13 @@ def possible(chosen: Sequence[Chosen], texts: Corpus | Store, policy: Policy) ->
     """The measures that can work on these texts; a wrong name must not cost minutes of reading."""
     if not chosen:
         return []
+    if policy.settings.reference == EACH:
+        for metric, _ in chosen:
+            if not metric.tested:
+                raise OptionError(
+                    f"{metric.name} holds sources against one reference, which --reference names: "
+                    "'each' is for measures that test the values of every two sources"
+                )
     found = []
     signature = signatures_of(_needs(chosen), _words(policy.settings), texts)[None]
     for metric, options in chosen:
@@ -118,6 +126,7 @@ def take(
     )
     read = policy.seen(Read(collected, signatures))
     most = max(map(len, read.collected.groups.values()))
+    tested = sum(tests_of(metric, options, settings) for metric, options in chosen)
     for metric, options in chosen:
         count = policy.count(metric)
         part = read.part(count, inputs=metric.inputs, seed=settings.seed)
@@ -130,10 +139,20 @@ def take(
                 settings=replace(settings, sample=drawn),
                 tokenizers=read.signatures,
                 reporter=reporter,
+                tests_of_source=tested,
             )
             policy.found(result, tests, part)
         except RoteError as problem:
             policy.failed(metric, problem)
+
+
+def tests_of(metric: Metric, options: Any, settings: Settings) -> int:
+    """How many tests a source may have in a measure, with those at equal size."""
+    if not metric.tested:
+        return 0
+    tested = {value.name for value in metric.values(options) if value.tested}
+    matched = settings.matched and metric.match is not None
+    return len(tested) + (len(tested & set(compared_names(metric, options))) if matched else 0)
 
 
 def _needs(chosen: Sequence[Chosen]) -> list[Need]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rote.compare._resample import generator
 from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
-from rote.compare.permutation import Found, PermutedTest, least_p, permuted_differences
+from rote.compare.permutation import Found, PermutedTest, permuted_differences
 from rote.core.metric import Metric, Value, Values, Work
 from rote.core.progress import Advance, Silent
 from rote.core.sample import Sample, Take
@@ -51,6 +51,7 @@ class Source:
             strata=self.work.strata[texts],
             # Labels are exchanged with the reference's among the windows of the first draw alone.
             reference=None if draw else self.work.reference,
+            each=self.work.each and not draw,
             permutations=0,
             progress=lambda share: None,
             reporter=Silent(),
@@ -139,9 +140,8 @@ class Matched:
             many=self.many if self.source.metric.many else None,
             among=(canonical(work.groups[source]), canonical(work.groups[reference])),
         )
-        groups = self.plan.groups
-        least = least_p(groups[source], groups[reference], work.strata)
-        return found.tests(source, reference, permuted, least)
+        pair = self.plan.groups[source], self.plan.groups[reference]
+        return found.tests(source, reference, permuted, pair, work.strata)
 
     def table(self, found: Found) -> list[dict[str, Any]]:
         """The values of `by_source`, and how far those of other draws spread."""

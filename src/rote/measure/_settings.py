@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rote.compare.families import Correction, Margin
+from rote.core.errors import OptionError
 from rote.core.metric import check_options, engine_option, option
 
 
@@ -14,7 +16,9 @@ class Settings:
 
     SECTION: ClassVar[str] = "Comparison"
     by: tuple[str, ...] = option((), "Fields that tell sources apart; without it each file is one")
-    reference: str | None = option(None, "The source that the others are compared with")
+    reference: str | None = option(
+        None, "The source that the others are compared with; each: every two sources"
+    )
     within: str | None = option(
         None,
         "Measure the texts with the same value of this field (doc_id: the answers to one input) "
@@ -38,6 +42,18 @@ class Settings:
     permutations: int | None = option(
         None, "Permutations of each test against the reference; 0 leaves tests out", least=0
     )
+    correction: Correction = option(
+        "westfall-young",
+        "How p-values are corrected over all values and sources: by the largest differences of "
+        "each draw (Westfall and Young), by Holm, or by Benjamini and Hochberg (share of false "
+        "discoveries)",
+    )
+    equivalent: str | None = option(
+        None,
+        "Also test whether a difference is smaller than this: 5% (of the reference's value), or "
+        "a number in units of the value",
+        metavar="MARGIN",
+    )
     matched: bool = option(
         True,
         "Also give values at equal size (as many windows of equal length), and a curve over sizes",
@@ -49,3 +65,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.equivalent is not None:
+            Margin.of(self.equivalent)
+            if not self.interval:
+                raise OptionError("--equivalent rests on the intervals: leave out --interval 0")

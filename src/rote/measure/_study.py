@@ -18,20 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare._resample import Many, generator
-from rote.compare.intervals import HALF_SAMPLES, around, half_sample_errors, wilson
+from rote.compare.families import Margin, equivalence_p
+from rote.compare.intervals import (
+    HALF_SAMPLES,
+    around,
+    half_sample_errors,
+    interval_error,
+    wilson,
+)
 from rote.compare.permutation import (
     Found,
     PermutedTest,
-    least_p,
     permuted_differences,
     shared_strata,
 )
+from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
 from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
-from rote.measure._correct import Tests, enough
+from rote.measure._correct import Tests, permutations
 from rote.measure._matched import Matched, matched, tested_names
 from rote.measure._settings import Settings
 
@@ -62,6 +69,8 @@ class Study:
     files: Sequence[str] = ()
     doc_ids: Sequence[str] = ()
     """What `strata` number."""
+    tests: int = 0
+    """Of one source, of all measures together: p-values are corrected over them."""
 
     @property
     def drawn_from(self) -> dict[str, Take]:
@@ -71,6 +80,15 @@ class Study:
             source: take[np.argsort(self.order[take], kind="stable")]
             for source, take in self.groups.items()
         }
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """What is tested against what."""
+        names = list(self.groups)
+        if self.settings.reference == EACH:
+            return [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+        reference = self.reference
+        return [(a, reference) for a in names if a != reference] if reference is not None else []
 
     def work(self, progress: Progress, permutations: int = 0) -> Work:
         """What a measure is told before it counts."""
@@ -85,6 +103,7 @@ class Study:
             seed=self.settings.seed,
             permutations=permutations,
             reporter=self.reporter,
+            each=self.settings.reference == EACH,
         )
 
 
@@ -138,7 +157,12 @@ class _Run:
         found = Found(values, self.found_values(self.resample) if self.metric.stand_in else values)
         errors = self.standard_errors(found) if self.settings.interval else {}
         matched, equal, notes = self.at_equal_sizes()
+        sources = {
+            source: self.source_result(source, values, errors.get(source, {}))
+            for source, values in found.values.items()
+        }
         comparisons, said = self.comparisons(found, matched)
+        comparisons = [{**row, **self.equivalence(row, sources)} for row in comparisons]
         texts = self.text_table()
         if self.settings.per_text and not texts:
             said = [*said, f"{self.metric.name} has no values of single texts for --per-text"]
@@ -148,10 +172,7 @@ class _Run:
             by=self.settings.by,
             reference=self.settings.reference,
             interval=self.interval() if self.settings.interval else None,
-            sources={
-                source: self.source_result(source, values, errors.get(source, {}))
-                for source, values in found.values.items()
-            },
+            sources=sources,
             comparisons=comparisons,
             tables={
                 "values": self.value_table(),
@@ -195,6 +216,10 @@ class _Run:
         settings["groups"] = self.study.grouping
         if self.settings.reference:
             settings["reference"] = self.settings.reference
+        if self.settings.correction != "westfall-young":
+            settings["correction"] = self.settings.correction
+        if self.settings.equivalent:
+            settings["equivalent"] = self.settings.equivalent
         return Signature.of(settings)
 
     # Intervals
@@ -309,27 +334,29 @@ class _Run:
         """As asked for; else enough that the smallest corrected p-value is 0.025."""
         if self.settings.permutations is not None:
             return self.settings.permutations
-        return max(self.metric.permutations, enough(len(self.study.groups) - 1))
+        others = len(self.study.pairs) or len(self.study.groups) - 1
+        tests = others * self.study.tests
+        return permutations(self.metric.permutations, self.settings.correction, tests, others)
 
     def comparisons(
         self, found: Found, matched: Found | None
     ) -> tuple[list[dict[str, Any]], list[str]]:
         """One row per source and value, and what has to be said about the tests."""
-        reference, count = self.study.reference, self.permutations()
-        if not self.metric.tested or reference is None or count == 0 or len(self.study.groups) < 2:
+        pairs, count = self.study.pairs, self.permutations()
+        if not self.metric.tested or not pairs or count == 0:
             return [], []
         if not getattr(self.rows, "resamplable", True):
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
-        others = [source for source in self.study.groups if source != reference]
         tested = tested_names(self.metric, self.options, self.rows)
         rows = []
-        total = count * len(others) * (2 if matched else 1)
+        total = count * len(pairs) * (2 if matched else 1)
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
-            for source in others:
-                pair = self.study.groups[source], self.study.groups[reference], self.study.strata
+            for source, reference in pairs:
+                pair = self.study.groups[source], self.study.groups[reference]
                 permuted = self.permuted(source, reference, advance)
-                tests = found.tests(source, reference, permuted, least_p(*pair))
-                shared, windows = shared_strata(*pair), dict[str, PermutedTest]()
+                tests = found.tests(source, reference, permuted, pair, self.study.strata)
+                shared = shared_strata(*pair, self.study.strata)
+                windows = dict[str, PermutedTest]()
                 if matched and self.equal:
                     windows = self.equal.test(source, reference, matched, count, advance)
                 for name in (v.name for v in self.values if v.name in tested & set(tests)):
@@ -342,13 +369,31 @@ class _Run:
                         "shared_doc_ids": shared,
                     }
                     row["expected"], row["p"] = tests[name].middle, tests[name].p
-                    self.tests[source, name, "p"] = tests[name]
+                    self.tests[source, reference, name, "p"] = tests[name]
                     if matched and name in windows:
                         row["matched_difference"] = matched.difference(name, source, reference)
                         row["matched_p"] = windows[name].p
-                        self.tests[source, name, "matched_p"] = windows[name]
+                        self.tests[source, reference, name, "matched_p"] = windows[name]
                     rows.append(row)
         return rows, []
+
+    def equivalence(
+        self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
+    ) -> dict[str, float]:
+        """Whether a difference, beyond what numbers of texts make of it, is within the margin."""
+        if self.settings.equivalent is None:
+            return {}
+        value = next(value for value in self.values if value.name == row["value"])
+        own, theirs = sources[row["source"]], sources[row["reference"]]
+        ends = [source.intervals.get(value.name) for source in (own, theirs)]
+        errors = [
+            interval_error(source.values[value.name], both, self.settings.interval)
+            for source, both in zip((own, theirs), ends)
+        ]
+        margin = Margin.of(self.settings.equivalent).at(theirs.values[value.name])
+        beyond = row["difference"] - (row["expected"] if value.moves_with_texts else 0.0)
+        p = equivalence_p(beyond, margin, errors, (own.texts, theirs.texts))
+        return {"margin": margin, "equivalence_p": p}
 
     def permuted(
         self, source: str, reference: str, advance: Advance

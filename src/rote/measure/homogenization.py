@@ -93,8 +93,8 @@ class Texts:
 class Rows:
     """The scores of the pairs that groups may hold, or what is needed to score those of a group.
 
-    `sources`: by text the number of its source. A group holds texts of one source, or of one and
-    of the `reference`; no other pairs are scored.
+    `sources`: by text the number of its source, 0 for all where every two are compared. A group
+    holds texts of one source, or of one and of the `reference`; no other pairs are scored.
     """
 
     texts: Texts
@@ -133,7 +133,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     ngrams = _ngrams(layer.ids, starts, ends, kinds) if "bleu" in names else ()
     texts = Texts(layer.ids, starts, ends, kinds, ngrams)
     count = len(layer)
-    sources = owners(work.sources(count), count)
+    # Where labels are exchanged between any two sources, all pairs are scored.
+    sources = np.zeros(count, np.int64) if work.each else owners(work.sources(count), count)
     reference = -1 if work.reference is None else list(work.groups).index(work.reference)
     if count > KEPT_TEXTS:
         work.progress(1.0)

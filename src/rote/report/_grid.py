@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rote.compare.permutation import LEVEL
-from rote.core.facets import Facet
+from rote.core.facets import EACH, Facet
 from rote.core.result import Result, Row
 
 SIGNIFICANT = LEVEL
@@ -24,9 +24,12 @@ Verdict = Literal["differs", "not found", "not tested"]
 UNTESTED = "?"
 """The mark of a value that no test could tell apart from the reference, whatever there is."""
 _LOPSIDED = 0.1
+EQUIVALENT = "≈"
+"""The mark of a value that was shown to differ by less than the margin."""
 _TESTED = (
-    *("difference", "expected", "p", "p_corrected"),
-    *("matched_difference", "matched_p_corrected"),
+    *("difference", "expected", "p", "p_corrected", "detectable"),
+    *("matched_difference", "matched_p_corrected", "matched_detectable"),
+    *("margin", "equivalence_p_corrected"),
 )
 
 
@@ -51,6 +54,16 @@ class Cell:
     matched_difference: float = math.nan
     matched_p_corrected: float = math.nan
     matched_tested: bool = False
+    detectable: float = math.nan
+    """The smallest difference that the test would have found in four of five cases."""
+    matched_detectable: float = math.nan
+    margin: float = math.nan
+    equivalence_p_corrected: float = math.nan
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether a difference beyond the margin was ruled out."""
+        return self.equivalence_p_corrected < SIGNIFICANT
 
     @property
     def verdict(self) -> Verdict:
@@ -74,9 +87,11 @@ class Cell:
 
     @property
     def mark(self) -> str:
-        """An arrow where the source differs from the reference, a sign where no test can say."""
+        """An arrow where the source differs from the reference, a sign where no test can say, and
+        one where the difference is within the margin."""
         beyond = self.difference - (0.0 if math.isnan(self.expected) else self.expected)
-        return _mark(beyond, self.verdict, self.asked)
+        mark = _mark(beyond, self.verdict, self.asked)
+        return mark.replace(UNTESTED, "") + EQUIVALENT if self.equivalent else mark
 
     @property
     def matched_mark(self) -> str:
@@ -100,7 +115,7 @@ class GridRow:
 
 def grid(result: Result) -> list[GridRow]:
     """The values of a result, each with its intervals, tests and matched values."""
-    tests = {(row["source"], row["value"]): row for row in _judged(result.comparisons)}
+    tests = {} if result.reference == EACH else _tests(result, "{source}")
     matched = {(row["source"], row["value"]): row for row in result.tables.get("matched", ())}
     rows = []
     for value in result.tables["values"]:
@@ -127,6 +142,37 @@ def grid(result: Result) -> list[GridRow]:
             )
         )
     return rows
+
+
+def pair_grid(result: Result) -> list[GridRow]:
+    """Where every two sources were tested: a column for each pair, the difference in its cells."""
+    if result.reference != EACH:
+        return []
+    tests = _tests(result, "{source} − {reference}")
+    names = dict.fromkeys(pair for pair, _ in tests)
+    return [
+        GridRow(
+            measure=result.measure,
+            value=value["value"],
+            title=value["title"],
+            higher=value["higher"],
+            length_sensitive=value["length_sensitive"],
+            matched_at="",
+            cells={
+                pair: _cell(math.nan, None, tests[pair, value["value"]], {})
+                for pair in names
+                if (pair, value["value"]) in tests
+            },
+        )
+        for value in result.tables["values"]
+        if any(name == value["value"] for _, name in tests)
+    ]
+
+
+def _tests(result: Result, named: str) -> dict[tuple[str, str], Row]:
+    """The rows of tests by the name of what is tested and the value."""
+    judged = _judged(result.comparisons)
+    return {(named.format(**row), row["value"]): row for row in judged}
 
 
 def _judged(rows: Sequence[Row]) -> list[Row]:
@@ -235,9 +281,11 @@ def split_panel(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
 
 def _part(result: Result, facet: Facet) -> Result:
     names = facet.names
+    # Every two sources are compared in a part as well.
+    whole = result.reference if result.reference == EACH else None
     return replace(
         result,
-        reference=None if facet.reference is None else names[facet.reference],
+        reference=whole if facet.reference is None else names[facet.reference],
         sources={name: result.sources[group] for group, name in names.items()},
         comparisons=_rows(result.comparisons, names),
         tables={

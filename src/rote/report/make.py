@@ -15,6 +15,7 @@ from typing import Any
 
 from rote.core.distribution import version
 from rote.core.errors import OptionError, RoteError
+from rote.core.facets import EACH
 from rote.core.metric import Metric
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
@@ -142,6 +143,11 @@ def make_report(
         settings or Settings(),
         read or ReadOptions(),
     )
+    if settings.reference == EACH:
+        raise OptionError(
+            "a report holds all sources against one of them: name it with --reference; `rote "
+            "diversity --reference each` tests every two sources"
+        )
     call = _Policy(inputs, options, settings, reporter or Silent())
     check_names(options.measures)
     check_given(options)
@@ -160,7 +166,7 @@ def make_report(
     for role, name in (("corpus", options.corpus), ("train", options.train)):
         if name and (role == "corpus" or not benchmark):
             call.materials.append(_held_against(role, name))
-    results = corrected(call.results)
+    results = corrected(call.results, settings.correction)
     of, reference = named(inputs), settings.reference
     return Report(
         title=options.title or (f"{of}, compared with {reference}" if reference else of),

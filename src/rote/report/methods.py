@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rote.core.record import SECTIONS
 from rote.core.registry import of_result
 from rote.core.result import Result
+from rote.report.family import corrected, families
 from rote.report.report import Material, Report
 from rote.report.summary.contrast import listed, percent
 
@@ -17,6 +18,14 @@ _HOLM = "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure"
 _WESTFALL = (
     "Westfall and Young (1993), Resampling-Based Multiple Testing: Examples and Methods for "
     "p-Value Adjustment"
+)
+_BENJAMINI = (
+    "Benjamini and Hochberg (1995), Controlling the False Discovery Rate: A Practical and Powerful "
+    "Approach to Multiple Testing"
+)
+_SCHUIRMANN = (
+    "Schuirmann (1987), A Comparison of the Two One-Sided Tests Procedure and the Power Approach "
+    "for Assessing the Equivalence of Average Bioavailability"
 )
 _MANY = 6
 
@@ -33,7 +42,7 @@ def methods(study: Report) -> Methods:
     """What was done, in the words of a paper."""
     citations = [citation(result) for result in study.results]
     tested = any(result.comparisons for result in study.results)
-    books = Bibliography([*citations, *([_HOLM, _WESTFALL] if tested else [])])
+    books = Bibliography([*citations, *(_cited(study.results) if tested else [])])
     paragraphs = [
         _texts(study),
         _makers(study),
@@ -154,6 +163,31 @@ def _measure(result: Result, books: Bibliography) -> str:
 # How sure
 
 
+_WORKS = {"westfall-young": [_HOLM, _WESTFALL], "holm": [_HOLM], "bh": [_BENJAMINI]}
+
+
+def _corrections(results: Sequence[Result]) -> list[str]:
+    return list(dict.fromkeys(row["correction"] for row in families(results))) or ["westfall-young"]
+
+
+def _cited(results: Sequence[Result]) -> list[str]:
+    """The works on many tests, and on equivalence, that were made use of."""
+    found = [work for name in _corrections(results) for work in _WORKS[name]]
+    margin = any("margin" in row for result in results for row in result.comparisons)
+    return [*found, *([_SCHUIRMANN] if margin else [])]
+
+
+def _how(correction: str, books: Bibliography) -> str:
+    if correction == "holm":
+        return f"over all of them {books.cite(_HOLM)}"
+    if correction == "bh":
+        return f"over all of them for the share of false discoveries {books.cite(_BENJAMINI)}"
+    return (
+        f"over all values of a source by step-down maxima of the permuted differences "
+        f"{books.cite(_WESTFALL)} and over sources {books.cite(_HOLM)}"
+    )
+
+
 def _sureness(study: Report, books: Bibliography) -> str:
     said = [*_intervals(study.results), *_tests(study.results, books)]
     seeds = {_settings(result).get("seed") for result in study.results} - {None}
@@ -182,13 +216,20 @@ def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
     counts = sorted({int(row["permutations"]) for row in rows})
     number = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     shared = any(row.get("shared_doc_ids") for row in rows)
+    how = " or ".join(_how(name, books) for name in _corrections(results))
     where = ", within texts of the same doc_id where both sources have them" if shared else ""
     yield (
         "Each source is tested against the reference by permuting the labels of their texts "
-        f"({number} permutations, two-sided{where}); p-values are corrected over all values of a "
-        f"source by step-down maxima of the permuted differences {books.cite(_WESTFALL)} and over "
-        f"sources {books.cite(_HOLM)}."
+        f"({number} permutations, two-sided{where}); p-values are corrected {how} "
+        f"({corrected(results)})."
     )
+    if margin := next(filter(None, (_settings(r).get("equivalent") for r in results)), None):
+        yield (
+            f"A difference is called smaller than the margin ({margin}) where two one-sided tests "
+            f"say so {books.cite(_SCHUIRMANN)}, by Welch's t on the standard errors of the "
+            "intervals, corrected in the same way over as many tests, by Holm unless it is "
+            "Benjamini and Hochberg."
+        )
     rows = [row for result in results for row in result.tables.get("matched", ())]
     if any("window" in row for row in rows):
         yield (

@@ -250,6 +250,7 @@ State: TypeAlias = Literal[
     "diverse",
     "repetitive",
     "same",
+    "alike",
     "untested",
     "differs",
     "length",
@@ -259,7 +260,8 @@ State: TypeAlias = Literal[
 STATES: Mapping[State, tuple[str, str]] = {
     "diverse": ("◆", "more diverse"),
     "repetitive": ("■", "more repetitive"),
-    "same": ("≈", "no difference found"),
+    "same": ("○", "no difference found"),
+    "alike": ("≈", "alike: the difference is within the margin"),
     "untested": ("?", "not tested"),
     "differs": ("≠", "differs, neither of the two"),
     "length": ("↔", "differs, but not at equal length"),
@@ -305,6 +307,8 @@ class Matrix:
     sources: Sequence[str]
     cells: Mapping[str, Mapping[str, Judged]]
     """By respect and source."""
+    correction: str = ""
+    """Over which tests p-values are corrected, in words."""
 
     @property
     def key(self) -> list[tuple[str, str, str]]:
@@ -327,7 +331,12 @@ class Matrix:
             *(Column(f"difference of {one}", one, "number") for one in self.sources),
         ]
         said = "; ".join(f"{mark} {words}" for _, mark, words in self.key)
-        return of_rows(self.id, self.title, columns, rows, said=f"{said}. {STRENGTH}", terminal=99)
+        said = f"{said}. {STRENGTH} {self.corrected}".strip()
+        return of_rows(self.id, self.title, columns, rows, said=said, terminal=99)
+
+    @property
+    def corrected(self) -> str:
+        return f"Corrected: {self.correction}." if self.correction else ""
 
 
 STRENGTH = "Two signs: the difference is at least twice half its interval; three: four times."

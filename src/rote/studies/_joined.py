@@ -27,7 +27,17 @@ from rote.core.result import Result
 from rote.corpus.memory import rows_of
 from rote.studies._source_table import Column, SourceTable, TableOptions, chosen
 
-_NO_SETTING = ("texts", "groups", "reference", "items", "rote", "seed", "sample")
+_NO_SETTING = (
+    "texts",
+    "groups",
+    "reference",
+    "items",
+    "rote",
+    "seed",
+    "sample",
+    "correction",
+    "equivalent",
+)
 """What a signature says of the data, or of the version."""
 _SAME = 1e-9
 

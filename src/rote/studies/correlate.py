@@ -34,8 +34,7 @@ from rote.compare.correlation import (
     pairs,
     smallest_p,
 )
-from rote.compare.log_odds import benjamini_hochberg
-from rote.compare.permutation import holm
+from rote.compare.families import CORRECTIONS, adjusted
 from rote.core.array_types import Floats
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
@@ -53,7 +52,6 @@ from rote.studies._source_table import (
 )
 
 Correction = Literal["holm", "bh"]
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 METHOD = "Fisher's z for Pearson, with the error of Bonett and Wright (2000) for Spearman"
 _NOISY = 0.5
 _SIGNIFICANT = 0.05
@@ -197,7 +195,7 @@ def _rows(
     ]
     for name in ("pearson", "spearman"):
         p = [row[f"{name}_p"] for row in rows]
-        corrected = holm(p) if correction == "holm" else benjamini_hochberg(np.array(p)).tolist()
+        corrected = adjusted(p, correction)
         for row, value in zip(rows, corrected):
             row[f"{name}_p_corrected"] = value
     return rows

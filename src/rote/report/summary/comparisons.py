@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from rote.core.facets import Facet, is_input
 from rote.core.result import Result
 from rote.report._grid import split
+from rote.report.family import span
 from rote.report.report import Statement
 from rote.report.summary import contrast as wording
 from rote.report.summary.contrast import Contrast
@@ -23,6 +24,8 @@ class Scene:
 
     facet: Facet
     results: tuple[Result, ...]
+    whole: tuple[Result, ...] = ()
+    """The same with all facets."""
 
     @property
     def reference(self) -> str | None:
@@ -63,7 +66,7 @@ def scenes(results: Sequence[Result]) -> list[Scene]:
     for result in results:
         for facet, part in split(result):
             parts.setdefault(facet.title, (facet, []))[1].append(part)
-    return [Scene(facet, tuple(own)) for facet, own in parts.values()]
+    return [Scene(facet, tuple(own), tuple(results)) for facet, own in parts.values()]
 
 
 def of_source(
@@ -149,14 +152,14 @@ def _overall(
             text += " in variety or repetition"
         elif len(defined) > 1:
             text += f" in any of {len(defined)} values"
-        text += "."
+        text += f"{_could_show(defined)}."
         return Statement(text, "overall", sure="not")
     first, *others = (way for way in sorted(counts, key=lambda w: -counts[w]) if counts[way])
     text = f"{source} is more {first} than {reference} in {counts[first]} of {len(ways)} respects"
     text += "".join(f" and more {way} in {counts[way]}" for way in others)
-    same = len(ways) - sum(counts.values()) - gone
+    same = [one for one in ways if not differs(one) and one not in by_length]
     text += f"; in {gone} a difference was found, but not at equal length" if gone else ""
-    text += f"; in {same} no difference was found." if same else "."
+    text += f"; in {len(same)} no difference was found{_could_show(same)}." if same else "."
     main = "repetitive" if counts["repetitive"] >= counts["diverse"] else "diverse"
     mixed = counts["repetitive"] and counts["diverse"]
     certain = all(one.sure == "sure" for one in differing)
@@ -165,6 +168,17 @@ def _overall(
         "overall",
         direction="" if mixed else f"more {main}",
         sure="sure" if certain else "likely",
+    )
+
+
+def _could_show(contrasts: Sequence[Contrast]) -> str:
+    """What the tests that found nothing would have found, and in how many that was little."""
+    missed = [one for one in contrasts if one.own.verdict == "not found"]
+    shares = [one.own.detectable / abs(one.other) for one in missed if one.relative == one.relative]
+    alike = sum(one.own.equivalent for one in contrasts)
+    shown = span(shares)
+    return (f" ({shown} would have shown)" if shown else "") + (
+        f", {'all' if alike == len(contrasts) else alike} within the margin" if alike else ""
     )
 
 

@@ -234,6 +234,25 @@ def at_most(contrast: Contrast) -> str:
     return f"could be up to {'any size' if math.isnan(far) else size(far, contrast).lstrip('+')}"
 
 
+def could_show(contrast: Contrast) -> str:
+    """How large a difference the test would have found, and whether one beyond the margin is ruled
+    out."""
+    said, cell = "", contrast.own
+    if cell.verdict == "not found" and not math.isnan(cell.detectable):
+        said = f"; the test finds {_size_of(cell.detectable, contrast)} four times in five"
+    if cell.equivalent:
+        said += f"; within {_size_of(cell.margin, contrast)}, p of equivalence "
+        said += p_value(cell.equivalence_p_corrected).removeprefix("p ").removeprefix("= ")
+    return said
+
+
+def _size_of(amount: float, contrast: Contrast) -> str:
+    """Without a sign: a share of the reference's value where that means something."""
+    if math.isnan(contrast.relative):
+        return size(amount, contrast).lstrip("+")
+    return percent(amount / abs(contrast.other))
+
+
 def _between(low: float, high: float, level: float) -> str:
     decimals = 0 if max(abs(low), abs(high)) >= 0.1 else 1
     first, last = (f"{100 * end:+.{decimals}f}".replace("-", "−") for end in (low, high))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from rote.core.result import Result
+from rote.report.family import families, in_words
 from rote.report.report import Judged, Matrix, State
 from rote.report.summary import contrast as wording
 from rote.report.summary.comparisons import (
@@ -81,7 +82,8 @@ def matrix(scene: Scene, own: Compared, few: int) -> Matrix | None:
         return None
     title = f"Differences from {reference}"
     title += f": {scene.facet.title}" if scene.facet.title else ""
-    return Matrix("matrix", title, list(own), cells)
+    family = [one for one in families(scene.whole) if one["facet"] == scene.facet.title]
+    return Matrix("matrix", title, list(own), cells, "; ".join(map(in_words, family)))
 
 
 def judged(one: Contrast, state: State | None = None) -> Judged:
@@ -93,8 +95,8 @@ def judged(one: Contrast, state: State | None = None) -> Judged:
         at_all = math.isnan(one.relative) or only_equal(one)
         size = wording.size(value - other, one) if at_all else wording.percent(one.relative, True)
     said = f"{wording.pair(value, other, one.headline)}"
-    if state == "same":
-        said += f": {wording.at_most(one)} ({wording.how_much(one)})"
+    if state in ("same", "alike"):
+        said += f": {wording.at_most(one)} ({wording.how_much(one)}){wording.could_show(one)}"
     elif state == "length":
         mine, theirs = (wording.number(v, one.headline) for v in equal_values(one))
         said += f"; at equal length {mine} against {theirs}, {wording.p_value(equal_p(one))}"
@@ -114,7 +116,7 @@ def _state(one: Contrast) -> State:
     if is_length(one):
         return "length"
     if not differs(one):
-        return "same"
+        return "alike" if one.own.equivalent else "same"
     way = direction(one)
     return "diverse" if way == "more diverse" else "repetitive" if way else "differs"
 

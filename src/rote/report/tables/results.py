@@ -7,20 +7,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rote.core.facets import EACH
 from rote.core.result import Result
 from rote.core.table import Column
 from rote.report._grid import (
+    EQUIVALENT,
     SIGNIFICANT,
     UNTESTED,
     Cell,
+    GridRow,
     cells_of,
     grid,
     ordered_sources,
+    pair_grid,
     rounded,
     rounded_like,
     split,
     split_panel,
 )
+from rote.report.family import SHOWN, corrected, span
 from rote.report.notes import gathered
 from rote.report.tables.screen import Line, grid_lines, heading, plain_text, print_sheet
 from rote.report.tables.sheet import sheets
@@ -86,9 +91,7 @@ def print_tables(result: Result, console: Any) -> None:
 def _print_values(results: Sequence[Result], console: Any) -> None:
     for title, parts in split_panel(results):
         if title:
-            against = (
-                f"against {parts[0].reference}" if parts[0].reference else "without a reference"
-            )
+            against = f"against {_named(parts[0])}" if parts[0].reference else "without a reference"
             console.print(heading(title, against))
         sources = ordered_sources(parts)
         shown, reference = sources[:_SHOWN], parts[0].reference
@@ -105,6 +108,78 @@ def _print_values(results: Sequence[Result], console: Any) -> None:
         if (left := len(sources) - _SHOWN) > 0:
             line = f"{left:,} more sources are not printed: --csv and --json give them all"
             console.print(line, highlight=False)
+        _print_pairs(parts, console)
+        _print_not_found(parts, console)
+
+
+def _named(result: Result) -> str:
+    return "each other" if result.reference == EACH else str(result.reference)
+
+
+def _print_pairs(parts: Sequence[Result], console: Any) -> None:
+    """Every two sources: the difference of each value, and which way it goes."""
+    rows = [row for part in parts for row in pair_grid(part)]
+    if not rows:
+        return
+    pairs = list(dict.fromkeys(pair for row in rows for pair in row.cells))
+    lines: dict[str, list[Line]] = {}
+    for row in rows:
+        own, cells = lines.setdefault(row.measure, []), [row.cells.get(pair) for pair in pairs]
+        own.append(Line([f"  {row.title}", *(_shown_difference(cell) for cell in cells)]))
+        if any(cell and not math.isnan(cell.matched_difference) for cell in cells):
+            equal = [_shown_difference(cell, matched=True) for cell in cells]
+            own.append(Line(["    at equal size", *equal], "dim"))
+    console.print(heading("Pairs of sources", "the difference of the first and the second"))
+    columns = [Column("", " "), *(Column(pair, pair, "number") for pair in pairs)]
+    for text in grid_lines(columns, lines, console.width, keys=1):
+        console.print(text, highlight=False)
+
+
+def _shown_difference(cell: Cell | None, *, matched: bool = False) -> str:
+    if cell is None:
+        return ""
+    number = cell.matched_difference if matched else cell.difference
+    mark = cell.matched_mark if matched else cell.mark
+    return ("+" if number > 0 else "") + rounded(number) + (mark or " ")
+
+
+def _print_not_found(parts: Sequence[Result], console: Any) -> None:
+    """Where no difference was found: how large one would have had to be."""
+    lines = []
+    for part in parts:
+        paired = pair_grid(part)
+        for row, whole in ((one, not paired) for one in paired or grid(part)):
+            reference = row.cells.get(str(part.reference)) if whole else None
+            for field in ("", "matched_"):
+                line = _could_show(row, field, reference)
+                lines += [Line(line)] if line else []
+    if not lines:
+        return
+    console.print(heading("No difference found", f"smallest difference that would be {SHOWN}"))
+    what = "pairs" if parts[0].reference == EACH else "sources"
+    columns = [Column("value"), Column(what), Column("smallest", "smallest difference")]
+    columns += [Column("share", f"of {_named(parts[0])}")] if what == "sources" else []
+    for text in grid_lines(columns, {"": lines}, console.width):
+        console.print(text, highlight=False)
+
+
+def _could_show(row: GridRow, field: str, reference: Cell | None) -> list[str]:
+    """One line: in how many sources, from the smallest to the largest that it takes."""
+    verdicts = {name: getattr(cell, f"{field}verdict") for name, cell in row.cells.items()}
+    tested = [name for name, verdict in verdicts.items() if verdict != "not tested"]
+    names = [name for name in tested if verdicts[name] == "not found"]
+    sizes = [getattr(row.cells[name], f"{field}detectable") for name in names]
+    known = [size for size in sizes if not math.isnan(size)]
+    if not known:
+        return []
+    who = ", ".join(names) if len(names) <= 2 else f"{len(names)} of {len(tested)}"
+    title = f"{row.title} at equal size" if field else row.title
+    ends = list(dict.fromkeys(rounded(end) for end in (min(known), max(known))))
+    line = [title, who, " to ".join(ends)]
+    if reference is None:
+        return line
+    whole = abs(reference.matched if field else reference.estimate)
+    return [*line, span([size / whole for size in known]) if whole else ""]
 
 
 def _groups(parts: Sequence[Result], sources: Sequence[str]) -> Iterator[tuple[str, list[Line]]]:
@@ -176,9 +251,15 @@ def _legend(results: Sequence[Result]) -> list[str]:
         lines.append(f"± half-width of the {interval.level:.0%} interval, or both ends{method}")
     shown = [result for result in results if not values_layout(result)]
     if any(result.comparisons for result in shown):
+        other = "the second source of a pair" if results[0].reference == EACH else _named(shown[0])
+        lines.append(f"▲ ▼ above or below {other}: permutation test, corrected p < {SIGNIFICANT}")
+        lines.append(f"corrected: {corrected(shown)}")
+    if margin := next(
+        (m for r in shown if (m := dict(r.signature.settings).get("equivalent"))), ""
+    ):
         lines.append(
-            f"▲ ▼ above or below {results[0].reference}: permutation test, p < {SIGNIFICANT}, "
-            "corrected over sources and values"
+            f"{EQUIVALENT} within {margin} of {_named(shown[0])}: two one-sided tests, corrected "
+            f"p < {SIGNIFICANT}"
         )
     if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells):
         lines.append(f"{UNTESTED} not tested: a difference could not have been found")

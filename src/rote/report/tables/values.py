@@ -11,19 +11,23 @@ from rote.core.errors import UnknownName
 from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table
+from rote.measure._correct import FAMILY
 from rote.report._grid import (
+    EQUIVALENT,
     SIGNIFICANT,
     UNTESTED,
     GridRow,
     Verdict,
     grid,
     ordered_sources,
+    pair_grid,
     rounded,
     rounded_like,
     split,
     split_panel,
 )
 from rote.report._grid import Cell as Value
+from rote.report.family import corrected
 from rote.report.tables.sheet import (
     Cell,
     Sheet,
@@ -36,7 +40,7 @@ from rote.report.tables.sheet import (
     text_cell,
 )
 
-_MACHINERY = (VALUES, "matched", "curve", "highlight")
+_MACHINERY = (VALUES, "matched", "curve", "highlight", FAMILY)
 """Tables that are part of others, or are no tables for the eye."""
 TEXTS, SWEEP = "texts", "sweep"
 _EVERY = 100
@@ -219,12 +223,18 @@ def comparisons_table(
         return None
     faceted = any(row["facet"] for row in data)
     matched = any(not math.isnan(row["value"].matched_difference) for row in data)
+    margins = any(not math.isnan(row["value"].margin) for row in data)
 
     def make(row: Mapping[str, Any]) -> list[Cell]:
         value: Value = row["value"]
         equal = [
             _signed(value.matched_difference, value.matched_mark),
             _p(value.matched_p_corrected, value.matched_verdict),
+            number_cell(value.matched_detectable),
+        ]
+        alike = [
+            number_cell(value.margin),
+            _p(value.equivalence_p_corrected, "not found"),
         ]
         return [
             *([text_cell(row["facet"])] if faceted else []),
@@ -233,7 +243,9 @@ def comparisons_table(
             text_cell(row["title"]),
             _signed(value.difference, value.mark),
             _p(value.p_corrected, value.verdict),
+            number_cell(value.detectable),
             *(equal if matched else []),
+            *(alike if margins else []),
         ]
 
     columns = [
@@ -241,11 +253,18 @@ def comparisons_table(
         *(Column("source"), Column("measure"), Column("value")),
         Column("difference", kind="number", said="source - reference"),
         Column("p", kind="p", said="corrected"),
+        Column("detectable", kind="number", said="smallest, 80% power"),
     ]
     if matched:
         columns += [
             Column("at equal size", kind="number", said="difference"),
             Column("p at equal size", kind="p", said="corrected"),
+            Column("detectable at equal size", kind="number", said="smallest, 80% power"),
+        ]
+    if margins:
+        columns += [
+            Column("margin", kind="number"),
+            Column("p of equivalence", kind="p", said="corrected"),
         ]
     return Sheet(
         id,
@@ -253,7 +272,8 @@ def comparisons_table(
         columns,
         data,
         make,
-        said=f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected over sources and values."
+        said=f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {corrected(results)}."
+        + f" {EQUIVALENT} the difference is within the margin." * margins
         + _untested([row["value"] for row in data]),
         limit=_MANY,
     )
@@ -262,7 +282,7 @@ def comparisons_table(
 def _tests(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for result in results:
         for facet, part in split(result):
-            for row in grid(part):
+            for row in pair_grid(part) or grid(part):
                 for source, value in row.cells.items():
                     if not math.isnan(value.difference):
                         yield {
@@ -337,11 +357,13 @@ def _legend(
     if level and any(not math.isnan(value.low) for value in shown):
         said.append(f"[ ] {level:.0%} interval.")
     said += filter(None, [_untested(shown).strip()])
-    if any({"▲", "▼"} & {value.mark, value.matched_mark} for value in shown):
+    if any({"▲", "▼"} & {*value.mark, value.matched_mark} for value in shown):
         said.append(
             f"▲ ▼ above or below {shown_name(results[0].reference or '')}, p < {SIGNIFICANT}, "
-            "corrected over sources and values."
+            f"corrected: {corrected(results)}."
         )
+    if any(value.equivalent for value in shown):
+        said.append(f"{EQUIVALENT} the difference is within the margin.")
     if any(row.length_sensitive for row in rows):
         said.append("~ moves with the number of texts or their length.")
     if any(not math.isnan(value.matched) for value in shown):

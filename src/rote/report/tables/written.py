@@ -22,9 +22,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
+from rote.core.facets import EACH
 from rote.core.result import Result
 from rote.core.table import Column, Rows
+from rote.measure._correct import FAMILY
 from rote.report._grid import (
+    EQUIVALENT,
+    SIGNIFICANT,
     UNTESTED,
     cells_of,
     grid,
@@ -35,6 +39,7 @@ from rote.report._grid import (
     split_panel,
 )
 from rote.report._grid import Cell as Value
+from rote.report.family import corrected
 from rote.report.tables.sheet import LIMIT, Cell, Sheet, columns_of, of_rows, sheets
 from rote.report.tables.values import (
     comparisons_table,
@@ -53,8 +58,10 @@ VALUE_COLUMNS = (
     *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
     *("verdict", "matched_verdict"),
 )
-IN_VALUES = (VALUES, "matched")
-"""Tables of a result that the rows of its values hold already."""
+TESTED_COLUMNS = ("detectable", "matched_detectable", "margin", "equivalence_p_corrected")
+"""Of values that were tested."""
+IN_VALUES = (VALUES, "matched", FAMILY)
+"""Tables of a result that the rows of its values hold already, or that are for programs."""
 
 
 def as_csv(results: Sequence[Result]) -> str:
@@ -72,9 +79,10 @@ def as_csv(results: Sequence[Result]) -> str:
 
 def values_as_csv(results: Sequence[Result]) -> str:
     """The values alone: one line per measure, source and value, unrounded."""
-    rows = (row for result in results for row in value_rows(result))
-    cells = ([unrounded(row[name]) for name in VALUE_COLUMNS] for row in rows)
-    return rows_as_csv([VALUE_COLUMNS, *cells])
+    rows = [row for result in results for row in value_rows(result)]
+    columns = list(dict.fromkeys((*VALUE_COLUMNS, *(name for row in rows for name in row))))
+    cells = ([unrounded(row.get(name)) for name in columns] for row in rows)
+    return rows_as_csv([columns, *cells])
 
 
 def sheet_as_csv(sheet: Sheet) -> str:
@@ -92,8 +100,10 @@ def _lines(sheet: Sheet) -> Iterator[list[Any]]:
 
 
 def tables_of(result: Result) -> Iterator[tuple[str, Rows]]:
-    """The values in long form, then every other table under its name."""
+    """The values in long form, tests of pairs, then every other table under its name."""
     yield VALUES, list(value_rows(result))
+    if result.reference == EACH and result.comparisons:
+        yield "pairs", result.comparisons
     for name, rows in result.tables.items():
         if name not in IN_VALUES and rows:
             yield name, rows
@@ -101,6 +111,7 @@ def tables_of(result: Result) -> Iterator[tuple[str, Rows]]:
 
 def value_rows(result: Result) -> Iterator[dict[str, Any]]:
     """One row per source and value, with its interval, its test and its value at equal size."""
+    columns = (*VALUE_COLUMNS, *(TESTED_COLUMNS if result.comparisons else ()))
     for facet, part in split(result):
         groups = {name: group for group, name in facet.names.items()}
         for row in grid(part):
@@ -119,7 +130,7 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
                 }
                 if math.isnan(cell.matched_difference):
                     held["matched_verdict"] = ""
-                yield {n: held[n] if n in held else getattr(cell, n) for n in VALUE_COLUMNS}
+                yield {n: held[n] if n in held else getattr(cell, n) for n in columns}
 
 
 def as_polars(result: Result, table: str = VALUES) -> Any:
@@ -191,7 +202,7 @@ _ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
 }
 _SIGNS = {"▲": r"$\uparrow$", "▼": r"$\downarrow$", "–": "--", "±": r"$\pm$", "…": r"\ldots{}"}
 _SIGNS |= {"∞": r"$\infty$", "<": r"$<$", ">": r"$>$"}
-_MARKS = {"▲": r"^{\uparrow}", "▼": r"^{\downarrow}", UNTESTED: "^{?}", "": ""}
+_MARKS = {"▲": r"\uparrow", "▼": r"\downarrow", UNTESTED: "?", EQUIVALENT: r"\approx"}
 
 
 def as_latex(results: Sequence[Result]) -> str:
@@ -236,6 +247,8 @@ def values_as_latex(results: Sequence[Result]) -> str:
             lines.append(_line([escaped(row.title), *cells]))
     untested = any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells_of(results))
     said = [f"?: not tested against {results[0].reference}"] if untested else []
+    tested = any(result.comparisons for result in results)
+    said += [f"arrows: p < {SIGNIFICANT}, corrected: {corrected(results)}"] if tested else []
     return _tabular("l" + "r" * len(sources), ["", *heads], lines, said) + _end(results)
 
 
@@ -307,7 +320,9 @@ def _value(cell: Value) -> str:
     reach = rounded_like(cell.reach, cell.estimate)
     if math.isnan(cell.estimate):
         return "--"
-    shown = rounded(cell.estimate).replace(",", "{,}") + _MARKS[cell.mark]
+    shown = rounded(cell.estimate).replace(",", "{,}") + (
+        f"^{{{' '.join(_MARKS[sign] for sign in cell.mark)}}}" if cell.mark else ""
+    )
     if cell.ends:
         return f"${shown}$ [{' to '.join(cell.ends)}]"
     return f"${shown}" + (rf" \pm {reach}$" if reach else "$")

@@ -1,0 +1,250 @@
+"""Corrections, equivalence and tests of every two sources, over all measures."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rote
+from rote.compare.families import CORRECTIONS, Correction, adjusted
+from rote.core.document import Document
+from rote.core.errors import OptionError
+from rote.core.result import Result
+from rote.measure import Settings
+from rote.measure._compute import compute
+from rote.measure.lexical import Options
+from rote.report.family import corrected
+from rote.report.tables.results import as_text
+from rote.report.tables.written import as_csv, as_latex, as_markdown
+
+from .test_contract import NAMES, REPEATED, VARIED, metric_of, no_weights, run
+
+__all__ = ["no_weights"]  # embeddings without weights
+TEXTS = {"a": VARIED, "b": [f"{text} b" for text in VARIED[:5]], "c": REPEATED}
+WORDS = "heron water letter clock uncle rain cellar train coast orange lamp loaf".split()
+
+
+def documents(sources: str = "abc", tasks: tuple[str, ...] = ("news",), texts: int = 12) -> Any:
+    """Texts on shared prompts; `a` has few words, all others many."""
+    rng = np.random.default_rng(3)
+    return [
+        Document(
+            f"{task}-{source}-{n}",
+            " ".join(rng.choice(WORDS[:3] if source == "a" else WORDS, 30)),
+            {"source": source, "task": task, "doc_id": f"{task}{n}"},
+        )
+        for task in tasks
+        for source in sources
+        for n in range(texts)
+    ]
+
+
+def lexical(texts: Any, **settings: Any) -> Result:
+    given = {"by": ("source",), "permutations": 99, **settings}
+    return compute({"lexical": Options()}, texts, settings=Settings(**given))[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_every_measure_corrects_over_all_its_values(name: str, correction: Correction) -> None:
+    settings = Settings(reference="a", permutations=19, correction=correction)
+    result = run(name, TEXTS, settings)
+    if not metric_of(name).tested:
+        assert not result.comparisons
+        return
+    every = [row for row in result.comparisons if not math.isnan(row["p"])]
+    equal = [r for r in result.comparisons if not math.isnan(r.get("matched_p", math.nan))]
+    p = [row["p"] for row in every] + [row["matched_p"] for row in equal]
+    found = [row["p_corrected"] for row in every] + [row["matched_p_corrected"] for row in equal]
+    # Six texts can be exchanged in few ways: no p is below that.
+    assert all(a >= b - 1e-9 for a, b in zip(found, adjusted(p, correction), strict=True))
+    if len(p) > 1:
+        (family,) = result.tables["family"]
+        assert family["correction"] == correction
+        assert family["tests"] >= len(p)
+        assert f"{CORRECTIONS[correction]} over {family['tests']} tests" in as_text([result])
+
+
+def test_a_panel_is_one_family_with_a_name() -> None:
+    chosen = {name: metric_of(name).options() for name in ("compression", "self-repetition")}
+    settings = Settings(by=("source",), reference="a", matched=False, correction="holm")
+    found = compute(chosen, documents(), settings=settings, panel=True)
+    rows = [row for result in found for row in result.comparisons]
+    assert [row["p_corrected"] for row in rows] == pytest.approx(
+        adjusted([row["p"] for row in rows], "holm")
+    )
+    values = {(result.signature, row["value"]) for result in found for row in result.comparisons}
+    assert len(rows) == 2 * len(values)
+    said = f"Holm over {len(rows)} tests: {len(values)} values × 2 sources"
+    assert corrected(found) == said
+    assert f"corrected: {said}" in as_text(found)
+    # Enough permutations that something can be found.
+    assert all(row["permutations"] >= 40 * len(rows) - 1 for row in rows)
+    assert all(row["tested"] for row in rows)
+
+
+def test_facets_are_families_of_their_own() -> None:
+    texts = documents(tasks=("news", "story"))
+    result = lexical(texts, by=("task", "source"), reference="a", matched=False)
+    assert [row["facet"] for row in result.tables["family"]] == ["news", "story"]
+    assert (
+        corrected([result]) == "Westfall-Young over 20 tests: 10 values × 2 sources, in each facet"
+    )
+
+
+def test_too_few_permutations_for_holm_are_said_to_be_too_few() -> None:
+    result = lexical(documents(), reference="a", correction="holm", matched=False)
+    assert not any(row["tested"] for row in result.comparisons)
+    assert any("with 99 permutations and 20 tests" in note for note in result.notes)
+    assert any("--permutations 799 would do" in note for note in result.notes)
+
+
+def test_the_correction_is_signed_where_it_is_not_the_usual_one() -> None:
+    usual = lexical(documents(), reference="a", permutations=0)
+    other = lexical(documents(), reference="a", permutations=0, correction="bh", equivalent="5%")
+    assert "correction" not in dict(usual.signature.settings)
+    assert dict(other.signature.settings)["correction"] == "bh"
+    assert dict(other.signature.settings)["equivalent"] == "5%"
+
+
+# Equivalence
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_measure_tests_equivalence(name: str) -> None:
+    settings = Settings(reference="a", permutations=19, matched=False, equivalent="20%")
+    result = run(name, TEXTS, settings)
+    for row in result.comparisons:
+        own, other = (result.sources[row[who]] for who in ("source", "reference"))
+        assert row["margin"] == pytest.approx(0.2 * abs(other.values[row["value"]]), nan_ok=True)
+        known = all(row["value"] in source.intervals for source in (own, other))
+        assert known or math.isnan(row["equivalence_p"])
+        assert row["equivalent"] is (row["equivalence_p_corrected"] < 0.05)
+    again = Result.from_json(result.to_json())
+    assert again == result
+
+
+def test_alike_is_said_only_where_it_was_tested() -> None:
+    texts = documents("bcd", texts=40)
+    plain = lexical(texts, reference="b", matched=False)
+    assert "≈" not in as_text([plain])
+    assert "No difference found" in as_text([plain])
+    wide = lexical(texts, reference="b", matched=False, equivalent="50%")
+    known = [row for row in wide.comparisons if not math.isnan(row["equivalence_p"])]
+    assert {row["equivalent"] for row in known} == {True}
+    for shown in (as_text([wide]), as_markdown([wide])):
+        assert "≈" in shown
+    assert r"\approx" in as_latex([wide])
+    assert "≈ within 50% of b: two one-sided tests" in as_text([wide])
+    tight = lexical(texts, reference="b", matched=False, equivalent="0.001%")
+    assert {row["equivalent"] for row in tight.comparisons} == {False}
+    far = lexical(documents("ab", texts=40), reference="b", matched=False, equivalent="5%")
+    assert not any(row["equivalent"] for row in far.comparisons if row["value"] != "mattr")
+
+
+def test_equivalence_needs_intervals_and_a_margin() -> None:
+    with pytest.raises(OptionError, match="rests on the intervals"):
+        Settings(equivalent="5%", interval=0)
+    with pytest.raises(OptionError, match="a margin is a share"):
+        Settings(equivalent="much")
+
+
+def test_the_smallest_difference_is_smaller_with_more_texts() -> None:
+    few, many = (
+        {
+            row["value"]: row["detectable"]
+            for row in lexical(documents("bc", texts=n), reference="b", matched=False).comparisons
+        }
+        for n in (20, 80)
+    )
+    # Means over texts: half as large with four times as many.
+    for name in ("mattr", "mtld", "hdd"):
+        if few[name] == few[name]:
+            assert many[name] < 0.75 * few[name]
+
+
+# Every two sources
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_measure_tests_every_two_sources_or_says_that_it_does_not(name: str) -> None:
+    settings = Settings(reference="each", permutations=19)
+    if not metric_of(name).tested:
+        with pytest.raises(OptionError, match=f"{name} holds sources against one reference"):
+            run(name, TEXTS, settings)
+        return
+    result = run(name, TEXTS, settings)
+    assert result.reference == "each"
+    pairs = list(dict.fromkeys((row["source"], row["reference"]) for row in result.comparisons))
+    assert pairs == list(combinations(TEXTS, 2))
+    # What is written comes from the JSON as well.
+    again = Result.from_json(result.to_json())
+    assert again == result
+    assert "a − b" in as_text([again])
+    assert "\npairs," in as_csv([again])
+    if any(not math.isnan(row["difference"]) for row in result.comparisons):
+        assert " − " in as_markdown([again])
+
+
+def test_a_pair_is_tested_as_against_one_reference() -> None:
+    every = lexical(documents(), reference="each")
+    for reference in "bc":
+        one = lexical(documents(), reference=reference)
+        theirs = {(row["source"], row["value"]): row for row in one.comparisons}
+        mine = [row for row in every.comparisons if row["reference"] == reference]
+        assert mine
+        for row in mine:
+            other = theirs[row["source"], row["value"]]
+            for field in ("difference", "p", "expected", "matched_p", "matched_difference"):
+                assert repr(row.get(field)) == repr(other.get(field)), field
+    alone = {row["value"]: row["p"] for row in every.comparisons}
+    assert alone
+    for row in every.comparisons:
+        assert not row["p_corrected"] < row["p"]
+    (family,) = every.tables["family"]
+    assert family["pairs"] == 3
+    assert "× 3 pairs" in corrected([every])
+
+
+def test_pairs_stay_within_the_values_of_the_other_fields() -> None:
+    texts = documents("abc", tasks=("news", "story"), texts=6)
+    result = lexical(texts, by=("task", "source"), reference="each", matched=False)
+    pairs = {(row["source"], row["reference"]) for row in result.comparisons}
+    assert pairs == {
+        (f"{task}|{a}", f"{task}|{b}")
+        for task in ("news", "story")
+        for a, b in combinations("abc", 2)
+    }
+    shown = as_text([result])
+    assert "story" in shown
+    assert "a − b" in shown
+
+
+def test_each_is_refused_where_it_makes_no_sense() -> None:
+    with pytest.raises(OptionError, match="there is only one"):
+        lexical(documents("a"), reference="each")
+    with pytest.raises(OptionError, match="is called 'each'"):
+        lexical({"each": VARIED, "b": VARIED}, by=(), reference="each")
+    with pytest.raises(OptionError, match="a report holds all sources against one"):
+        rote.report({"a": VARIED, "b": VARIED}, reference="each")
+
+
+def test_what_a_saved_result_says_of_its_tests_stays(tmp_path: Any) -> None:
+    saved = lexical(documents(), reference="a", matched=False)
+    path = tmp_path / "lexical.json"
+    path.write_text(saved.to_json())
+    made = rote.report(
+        documents(),
+        by=("source",),
+        reference="a",
+        measures=("compression",),
+        results=(path,),
+        permutations=99,
+    )
+    kept = next(one for one in made.results if one.measure == "lexical")
+    assert json.loads(kept.to_json())["comparisons"] == json.loads(saved.to_json())["comparisons"]
