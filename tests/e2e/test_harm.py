@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -83,6 +83,8 @@ def places(result: str) -> dict[str, str]:
         "run": "/run",
         "run form": "/run/templates",
         "indexes": "/indexes",
+        "side": asked(result.replace("/result/", "/side/"), key=written.SCRIPT, n="3"),
+        "file": f"/files/{quote(_HARM, safe='')}",
         "api": "/api",
     }
 

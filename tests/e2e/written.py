@@ -70,7 +70,7 @@ def hostile_answers() -> list[dict[str, str]]:
         for source in ("human", HARMFUL_SOURCE):
             text = f"It was said that {harm} is here. It was said that {harm} is there."
             own = f"{number} {harm} of {source[:5]}"
-            made.append({"id": own, "source": source, "text": text, "note": harm})
+            made.append({"id": own, "source": source, "text": text, "prompt": harm})
     made.append({"id": "long", "source": "human", "text": f"A word {LONG_WORD} of one text."})
     return made
 
