@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -86,7 +87,9 @@ def drawn(*words: str, one: bool = False) -> Sections:
     shutil.rmtree("figures", ignore_errors=True)
     Path("figures").mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vl_convert.vegalite_to_svg", lambda spec, **_: plain.of_figure(spec))
+        patch.setattr(
+            "rote.report.figures.draw.svg_file", lambda spec: plain.of_figure(json.loads(spec))
+        )
         printed = plain.of_text(done(*words, *to))
     found = {f"text rote {shlex.join(words)}": printed}
     for file in sorted(Path("figures").glob("*.svg")):
