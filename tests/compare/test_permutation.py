@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rote.compare.permutation import (
     exchanges,
     holm,
+    least_p,
     p_value,
     permuted_differences,
     shared_strata,
@@ -189,3 +190,37 @@ def test_a_difference_is_held_against_the_middle_of_all() -> None:
     permuted = np.array([4.9, 5.0, 5.1, 5.0])
     # Around the mean of all five, 5.01: deviations 0.11, 0.01, 0.09, 0.01, and 0.04 observed.
     assert p_value(permuted, 5.05) == 3 / 5
+
+
+def test_texts_of_a_prompt_that_one_source_has_keep_together() -> None:
+    # a: prompts 0 (twice), 1 (twice), 2, 3; b: prompts 4 (twice), 5, 6, and 3 too.
+    strata = np.array([0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 3])
+    a, b = np.arange(6), np.arange(6, 11)
+    exchange, seen = exchanges(a, b, strata), set()
+    for seed in range(300):
+        ours, theirs = exchange(np.random.default_rng(seed))
+        assert (len(ours), len(theirs)) == (6, 5)
+        for pair in ((0, 1), (2, 3), (6, 7)):
+            assert len(set(pair) & set(ours.tolist())) in (0, 2)
+        assert len({5, 10} & set(ours.tolist())) == 1
+        seen.add(tuple(ours.tolist()))
+    # 3 ways for the pairs, 3 for the single ones, 2 for the prompt that both have.
+    assert len(seen) == 18
+    assert least_p(a, b, strata) == pytest.approx(1 / 18)
+
+
+def test_prompts_that_one_source_has_several_texts_of_raise_no_false_alarms() -> None:
+    rng = np.random.default_rng(6)
+    prompts = np.repeat(np.arange(30), 3)
+    a, b = np.arange(45), np.arange(45, 90)
+    wrong = 0
+    for seed in range(400):
+        values = rng.normal(size=30)[prompts] + 0.5 * rng.normal(size=90)
+
+        def mean(take: Any, _: Any, values: Any = values) -> dict[str, float]:
+            return {"x": float(values[take].mean())}
+
+        how: dict[str, Any] = {"strata": prompts, "count": 19, "seed": seed, "purpose": "x"}
+        found = permuted_differences(mean, a, b, **how)["x"]
+        wrong += p_value(found, values[a].mean() - values[b].mean()) <= 0.05
+    assert 0.03 <= wrong / 400 <= 0.07

@@ -3,7 +3,8 @@
 Where sources answer the same prompts (`doc_id`), labels are exchanged only among
 texts with the same doc_id, so that what the prompts themselves demand cannot look
 like a difference between sources. Texts whose prompt only one of the two has exchange
-labels among themselves.
+labels among themselves; where several have the same prompt, with as many of another one, so that
+what they share stays in one source, as it was.
 
 What becomes of many such tests is in `families`.
 """
@@ -162,15 +163,15 @@ def exchanges(
     whole and of a part belong together draw by draw.
     """
     pooled, labels = np.concatenate((a, b)), _labels(a, b)
-    stratum = _exchanging(a, b, strata)
+    stratum, leader = _exchanging(a, b, strata)
     whole = pooled if among is None else np.concatenate(among)
     place = np.argsort(whole)[np.searchsorted(np.sort(whole), pooled)]
     ascending = np.argsort(pooled)
-    texts, by_stratum = pooled[ascending], np.argsort(stratum, kind="stable")
+    texts, by_stratum = pooled[ascending], np.lexsort((leader, stratum))
 
     def exchange(rng: np.random.Generator) -> Groups:
         """Labels permuted among the texts of each stratum; those without one are a stratum too."""
-        by_key = np.lexsort((rng.random(len(whole))[place], stratum))
+        by_key = np.lexsort((rng.random(len(whole))[place][leader], stratum))
         shuffled = np.empty_like(labels)
         shuffled[by_stratum] = labels[by_key]
         ours = shuffled[ascending]
@@ -207,7 +208,7 @@ def least_p(a: Take, b: Take, strata: Strata) -> float:
     Where both groups have as many texts in every stratum, each labeling has a twin with all labels
     turned round and the same difference, so that two of them are the least.
     """
-    size, own = _sizes(a, b, strata)
+    size, own, _ = _sizes(a, b, strata)
     twins = 2 if len(size) and bool(np.all(2 * own == size)) else 1
     ways = 1
     for n, k in zip(size.tolist(), own.tolist()):
@@ -223,16 +224,19 @@ def _widening(a: Take, b: Take, strata: Strata) -> float:
 
     Means of n pairs: 1 / n; of N texts without pairs: 1 / (N - 1).
     """
-    size, own = (counts.astype(np.float64) for counts in _sizes(a, b, strata))
-    moved = (own * (size - own) / size) ** 2 / np.maximum(size - 1, 1)
+    size, own, texts = (counts.astype(np.float64) for counts in _sizes(a, b, strata))
+    moved = (texts * own * (size - own) / size) ** 2 / np.maximum(size - 1, 1)
     return float(moved.sum()) * (1 / len(a) + 1 / len(b)) ** 2 if len(a) and len(b) else 0.0
 
 
-def _sizes(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers]:
-    """By stratum: how many texts exchange labels, and how many of them are of `a`."""
-    _, number = np.unique(_exchanging(a, b, strata), return_inverse=True)
-    own = np.bincount(number, weights=_labels(a, b)).astype(np.int64)
-    return np.bincount(number), own
+def _sizes(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers, Integers]:
+    """By stratum: how many exchange labels, how many of them are of `a`, and of how many texts
+    each consists that keep together."""
+    stratum, leader = _exchanging(a, b, strata)
+    leads = np.flatnonzero(leader == np.arange(len(leader)))
+    _, first, number = np.unique(stratum[leads], return_index=True, return_inverse=True)
+    own = np.bincount(number, weights=_labels(a, b)[leads]).astype(np.int64)
+    return np.bincount(number), own, np.bincount(leader)[leads[first]]
 
 
 def over_sources(p: Floats, sources: Sequence[object]) -> list[float]:
@@ -282,8 +286,24 @@ def _labels(a: Take, b: Take) -> Flags:
     return np.concatenate((np.ones(len(a), bool), np.zeros(len(b), bool)))
 
 
-def _exchanging(a: Take, b: Take, strata: Strata) -> Integers:
-    """For the texts of both groups, those of `a` first: among which of them labels move."""
+def _exchanging(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers]:
+    """For the texts of both groups, those of `a` first: among which of them labels move, and the
+    text that each goes with (itself, where it goes alone).
+
+    Texts of a doc_id that one group alone has keep together. They exchange labels with those of
+    doc_ids that have as many texts, first with first, second with second.
+    """
     own = strata[np.concatenate((a, b))]
     common = np.intersect1d(strata[a], strata[b])
-    return np.where(np.isin(own, common[common >= 0]), own, -1)
+    shared = np.isin(own, common[common >= 0])
+    stratum, leader = np.where(shared, own, -1), np.arange(len(own))
+    _, number, count = np.unique(own, return_inverse=True, return_counts=True)
+    several = np.flatnonzero(~shared & (own >= 0) & (count[number] > 1))
+    if len(several):
+        by_doc_id = several[np.argsort(own[several], kind="stable")]
+        begins = np.append(True, np.diff(own[by_doc_id]) != 0)
+        first = np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        leader[by_doc_id] = by_doc_id[first]
+        turn = np.arange(len(by_doc_id)) - first
+        stratum[by_doc_id] = -2 - (count[number[by_doc_id]] * (count.max() + 1) + turn)
+    return stratum, leader
