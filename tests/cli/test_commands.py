@@ -16,6 +16,7 @@ from rote.cli.main import rote
 from rote.core import plugins
 from rote.core.distribution import version
 from rote.core.errors import RoteError
+from rote.core.progress import Silent
 from rote.measure import panel
 
 FAST = ["--permutations", "9", "--no-matched", "-q"]
@@ -249,6 +250,18 @@ def test_a_sample_keeps_parallel_texts_together(answers: str) -> None:
     data = json.loads(found.stdout)
     assert {source["texts"] for source in data["sources"].values()} == {3}
     assert {row["shared_doc_ids"] for row in data["comparisons"]} == {3}
+
+
+def test_the_demo_has_a_model_answer_the_bundled_prompts(tmp_path: Path) -> None:
+    from rote.cli.commands.demo import _answered
+
+    table = tmp_path / "table.json"
+    table.write_text('{"<|im_start|>assistant": {"Yes.": 1.0}, "Yes.": {"": 1.0}}')
+    documents = _answered(f"fake:{table}", Silent())
+    plain = [one for one in documents if one.meta["source"] == "plain"]
+    written = [one for one in documents if one.meta["source"] == "table.json"]
+    assert [one.meta["doc_id"] for one in written] == [one.meta["doc_id"] for one in plain]
+    assert all(one.text for one in written)
 
 
 def test_the_demo_names_a_command_that_can_be_typed(

