@@ -17,7 +17,7 @@ from tests.cli.calls import commands, make_once
 
 READ = {
     "authors",
-    *("files", "idx", "inputs", "join", "prompts", "result", "results"),
+    *("files", "ids", "idx", "inputs", "join", "prompts", "result", "results"),
     *("about", "against", "bertscore", "comet", "corpus", "deciles", "judge", "key", "model"),
     *("passages", "perturbed", "phrases_from", "placebo", "quality", "subset", "tokenizer"),
     "train",
