@@ -126,6 +126,10 @@ def test_every_ending_holds_every_table(name: str, world: World, tmp_path: Path)
     assert Counter(row["table"] for row in rows) == +Counter(
         {table: len(own) for table, own in tables.items()}
     )
+    # Over which tests p-values are corrected is said in words where it is no table.
+    for family in tables.pop("family", []):
+        if family["tests"] > 1:
+            assert all(f"over {family['tests']:,} tests" in held[e] for e in (".tex", ".md"))
     tex = held[".tex"]
     assert tex.count(r"\begin{tabular}") == tex.count(r"\end{tabular}") > 0
     headed = {line.rpartition(": ")[2] for line in tex.splitlines() if line.startswith("% ")}

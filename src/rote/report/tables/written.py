@@ -105,7 +105,7 @@ def tables_of(result: Result) -> Iterator[tuple[str, Rows]]:
     if result.reference == EACH and result.comparisons:
         yield "pairs", result.comparisons
     for name, rows in result.tables.items():
-        if name not in IN_VALUES and rows:
+        if (name not in IN_VALUES or name == FAMILY) and rows:
             yield name, rows
 
 
