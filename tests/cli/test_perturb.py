@@ -137,6 +137,17 @@ def test_a_judge_that_never_changes_its_mind_is_mentioned(files: dict[str, str])
     assert (row["judged"], row["same"]) == (2, 1.0)  # equally unlikely: same comes first
     assert found["sources"]["lambada"]["values"]["judged_same"] == 1
     assert any("may not be able to judge" in note for note in found["notes"])
+    assert "the judge says that 2 of 2 items keep their meaning" in found["notes"]
+
+
+def test_a_note_says_what_is_known_of_the_meaning(files: dict[str, str]) -> None:
+    """Without a judge, how it was with items that people read."""
+    for variant, read in (("careful", "of 98"), ("exact", "of 99"), ("paper", None)):
+        asked = (files["words"], "--variant", variant, "--json")
+        [note] = [n for n in json.loads(done(*asked))["notes"] if "meaning" in n]
+        assert note.startswith("nobody judged whether the")
+        assert ("read by hand" in note) == (read is not None)
+        assert read is None or read in note
 
 
 def test_what_makes_no_sense_is_refused_before_the_work(files: dict[str, str]) -> None:

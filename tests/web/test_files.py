@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError
-from rote.web.files import glimpse
+from rote.web.files import glimpse, in_words
 from rote.web.forms.compare import CompareForm
 from rote.web.forms.reading import Reading
+from rote.web.jobs.worker import named
 from rote.web.workspace import Workspace
 from tests.web.asked import harmless
 
@@ -135,3 +137,18 @@ def test_nothing_in_a_record_acts(client: TestClient) -> None:
     harmless(client.get(place).text)
     (key,) = chosen(place).files
     harmless(client.get(f"/files/{key}").text)
+
+
+def test_remarks_name_fields_of_forms_in_place_of_flags(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    assert in_words(f"{path}: try --text-field, --id-field", path) == (
+        "a.jsonl: try “Field with the text”, “Field with the id”"
+    )
+    assert in_words("about 4 minutes (--jobs, --sample, --min-count change that)") == (
+        "about 4 minutes (“Sample”, “Min count” change that)"
+    )
+    assert in_words("--by source; --on-error skip") == "“By field” source; “Skip bad records”"
+    kept = "raise --upload-limit, or `rote index add-layer IDX --jobs 2 --layers pos`"
+    assert in_words(kept) == kept, "what is said to the shell stays"
+    files = {"a.jsonl~12": path, "bible:kjv": "bible:kjv"}
+    assert named(f"{path}: --sample of bible:kjv", files) == "a.jsonl: “Sample” of bible:kjv"

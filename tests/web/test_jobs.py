@@ -42,7 +42,7 @@ def test_a_job_runs_to_its_end(jobs: Jobs) -> None:
     assert job.result == "/history"
     assert job.remarks == ("asked to finish",)
     assert job.progress.stage == "counting"
-    assert job.progress.share == 1
+    assert job.progress.share is None, "the steps of this work are not known"
 
 
 def test_an_error_for_the_user_is_shown_in_its_own_words(jobs: Jobs) -> None:
@@ -306,9 +306,36 @@ def test_one_bar_and_one_time_left_are_those_of_the_whole_job() -> None:
     assert lefts[-1] < max(lefts)
     assert steps_of("run", {"name": "popularity"}) == []
     assert steps_of("run", {"name": "lexical"})[1] == "lexical"
-    with PipeReporter(lambda one: told.append(one["progress"])).stage("alone", 2) as advance:
-        advance(1)
-    assert told[-1]["share"] == 1.0, "without a plan, that of the stage"
+
+
+def test_a_job_without_known_steps_goes_by_how_it_went_before() -> None:
+    told: list[dict[str, Any]] = []
+    clock = count(0.0, 0.5)
+    reporter = PipeReporter(lambda one: told.append(one["progress"]), lambda: next(clock))
+
+    def work() -> None:
+        for title in ("loading", "asking", "loading", "asking"):
+            with reporter.stage(title, 4) as advance, reporter.stage("inside", 2) as own:
+                own(1)
+                for _ in range(4):
+                    advance(1)
+
+    first = reporter.recall(())
+    work()
+    assert {one["share"] for one in told} == {None}, "a bar of one stage is none of the job"
+    assert {one["left"] for one in told} == {None}
+    assert "asking, 50 %" in [one["stage"] for one in told]
+    assert [stage for stage, _ in first.taken] == ["loading", "asking", "loading", "asking"]
+    told.clear()
+    reporter.recall(first.taken)
+    work()
+    shares = [one["share"] for one in told]
+    assert shares == sorted(shares), "a bar does not go back"
+    assert shares[0] == 0.0
+    assert shares[-1] == 1.0
+    assert len(set(shares)) > 8
+    lefts = [one["left"] for one in told if one["left"] is not None]
+    assert lefts[-1] == 0.0 < lefts[0]
 
 
 def test_progress_is_told_now_and_then() -> None:

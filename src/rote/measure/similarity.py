@@ -1,5 +1,4 @@
-"""How close a text is in meaning to its reference, or to any field beside it: cosine, BERTScore,
-COMET.
+"""How close a text is in meaning to its reference or any field beside it: cosine, BERTScore, COMET.
 
 The cosine of the embeddings of the text and of its `reference` (or `input`, `document`, any
 field), each embedded as a whole; with `--bertscore MODEL` also precision, recall and F of BERTScore

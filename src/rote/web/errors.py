@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from rote.core.errors import MissingExtra, RoteError, UnknownName
 from rote.core.result import plain
+from rote.web.files import in_words
 from rote.web.pages.render import page
 from rote.web.store.database import NotKept, full_disk
 
@@ -76,7 +77,8 @@ def _known(request: Request, error: Any) -> Response:
     maker = request.app.state.jobs.maker(request.url.path) if isinstance(error, NotKept) else None
     if maker:
         return RedirectResponse(maker.address, 303)
-    return answer(request, status_of(error), type(error).__name__, str(error))
+    told = str(error) if request.url.path.startswith("/api/") else in_words(error)
+    return answer(request, status_of(error), type(error).__name__, told)
 
 
 def _http(request: Request, error: Any) -> Response:

@@ -89,19 +89,28 @@ _FLAGS = {
     "--on-error skip": "Skip bad records",
     "--text-field": "Field with the text",
     "--id-field": "Field with the id",
-    "--format": "Format",
-    "--encoding": "Encoding",
     "--plain": "Plain text: one text per",
+    "--by": "By field",
 }
+_SERVING = "host|port|token|store|jobs|at-once|upload-limit|model"
+"""Flags of `rote serve` itself: no form has them."""
+_FLAG = re.compile(rf"`[^`]*`|{'|'.join(_FLAGS)}|--(?!(?:{_SERVING})\b)[a-z][a-z-]+")
 
 
 def in_words(error: object, path: Path | None = None) -> str:
-    """What is wrong, by the names that the form of reading has for the shell's flags; the file is
-    called by its name alone."""
+    """What is wrong, by the names that forms have for the shell's flags; the file is called by its
+    name alone. Whole commands, `in such quotes`, are for the shell and stay."""
     told = str(error)
     if path is not None:
         told = told.replace(str(path), path.name)
-    return re.sub("|".join(_FLAGS), lambda found: f"“{_FLAGS[found[0]]}”", told)
+    return _FLAG.sub(_label, told.replace("(--jobs, ", "("))
+
+
+def _label(found: re.Match[str]) -> str:
+    flag = found[0]
+    if flag.startswith("`"):
+        return flag
+    return f"“{_FLAGS.get(flag) or flag[2:].replace('-', ' ').capitalize()}”"
 
 
 def batches(path: Path, read: ReadOptions | None = None) -> Iterator[Batch]:

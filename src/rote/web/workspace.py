@@ -132,7 +132,10 @@ class Workspace:
     def grounds(self) -> dict[str, str]:
         """What texts can be held against: its place -> how it is called."""
         indexes = {_INDEX + key: f"index {key}" for key in self.indexes}
-        return {**indexes, **{_FILE + key: f"texts of {key}" for key in self.all_files()}}
+        return {
+            **indexes,
+            **{_FILE + key: f"texts of {key.split('~')[0]}" for key in self.all_files()},
+        }
 
     def ground(self, place: str) -> str | None:
         """The path of such a place; None if none is named."""

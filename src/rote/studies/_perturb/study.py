@@ -151,7 +151,7 @@ def compared(
         sources=sources,
         values=described(held, shares=_SHARES),
         tables=rows,
-        notes=tuple(_notes(spoken)),
+        notes=(*_notes(spoken), *_meaning(spoken, columns["changed"], done)),
     )
 
 
@@ -183,6 +183,25 @@ def _notes(spoken: Spoken) -> Iterator[str]:
     if len(told) > 1 and len(set(told.tolist())) == 1:
         said = "same" if told[0] else "different"
         yield f"the judge says '{said}' of all {len(told):,} items: it may not be able to judge"
+
+
+_READ = {"careful": (87, 98), "exact": (17, 99)}
+"""Items that kept their meaning, of those that were read by hand (docs/perturb.md)."""
+
+
+def _meaning(spoken: Spoken, changed: Floats, done: Perturbed | None) -> Iterator[str]:
+    """How many of the items that changed keep their meaning, as far as anybody knows."""
+    number = int(np.nansum(changed))
+    if not number:
+        return
+    if spoken.same is not None:
+        told = spoken.same[np.isfinite(spoken.same)]
+        yield f"the judge says that {int(told.sum()):,} of {len(told):,} items keep their meaning"
+        return
+    line = f"nobody judged whether the {number:,} items that changed keep their meaning: --judge"
+    kept, read = _READ.get(done.settings["variant"], (0, 0)) if done else (0, 0)
+    known = f"; of {read} that were made so and read by hand, {kept} do" if read else ""
+    yield f"{line} asks a model{known}"
 
 
 def _columns(

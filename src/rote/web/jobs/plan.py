@@ -78,6 +78,9 @@ class Whole:
     def begin(self, stage: str) -> None:
         self._readings += self._step(stage) == READING
 
+    def end(self, stage: str) -> None:
+        """Stages lie inside each other as they may: what is done is what was said."""
+
     def share(self, stage: str, inside: float | None) -> float | None:
         """How much of everything is done, `inside` the stage that much; None without a plan."""
         if not self._places:
@@ -109,3 +112,57 @@ class Whole:
             return inside
         start, end = _PARTS.get(part, (1.0, 1.0))
         return start + (end - start) * inside
+
+
+class Before:
+    """A job whose steps nobody knows, but as they were the last time: its outermost stages in
+    their order, and how many seconds each took with what came before it."""
+
+    def __init__(
+        self,
+        stages: Sequence[tuple[str, float]] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stages = list(stages)
+        self._total = sum(seconds for _, seconds in self._stages)
+        self._clock = clock
+        self._begun = self._ended = clock()
+        self._open: list[str] = []
+        self._next = 0
+        self._place: tuple[float, float] | None = None
+        self._done = 0.0
+        self.taken: list[tuple[str, float]] = []
+        """How it went this time."""
+
+    def begin(self, stage: str) -> None:
+        self._open.append(stage)
+        if len(self._open) > 1:
+            return
+        names = [name for name, _ in self._stages]
+        self._place = None
+        if stage in names[self._next :]:
+            at = names.index(stage, self._next)
+            before = sum(seconds for _, seconds in self._stages[:at])
+            self._place, self._next = (before, self._stages[at][1]), at + 1
+
+    def end(self, stage: str) -> None:
+        self._open.remove(stage)
+        if not self._open:
+            at = self._clock()
+            self.taken.append((stage, at - self._ended))
+            self._ended = at
+
+    def share(self, stage: str, inside: float | None) -> float | None:
+        if not self._total:
+            return None
+        if self._place and self._open[:1] == [stage]:
+            start, width = self._place
+            self._done = max(self._done, (start + width * (inside or 0.0)) / self._total)
+        return self._done
+
+    def left(self) -> float | None:
+        """Seconds."""
+        spent = self._clock() - self._begun
+        if not self._total or spent < _SURE[0] or self._done < _SURE[1]:
+            return None
+        return spent * (1 - self._done) / self._done

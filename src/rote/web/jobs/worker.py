@@ -20,13 +20,15 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rote.core.errors import RoteError
+from rote.core.files import write_atomically
 from rote.core.progress import Advance, Reporter
 from rote.web.files import in_words
-from rote.web.jobs.plan import Whole, steps_of
-from rote.web.store.database import full_disk
+from rote.web.jobs.plan import Before, Whole, steps_of
+from rote.web.store.database import full_disk, own_folder
 from rote.web.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -45,15 +47,26 @@ Tell = Callable[[Mapping[str, Any]], None]
 class PipeReporter:
     """A Reporter that writes to the pipe; stages may lie inside each other.
 
-    Where the steps of the work are known (`expect`), share and time left are those of all of it.
+    Share and time left are those of the whole work: by its steps where they are known (`expect`),
+    else by how it went before (`recall`). The first time nobody knows: there is neither, and the
+    stage says how far it is itself.
     """
 
-    def __init__(self, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
-        self._tell, self._clock = tell, clock
-        self._whole = Whole((), clock)
+    def __init__(
+        self,
+        tell: Tell,
+        clock: Callable[[], float] = time.monotonic,
+        files: Mapping[str, Path | str] = MappingProxyType({}),
+    ) -> None:
+        self._tell, self._clock, self._files = tell, clock, files
+        self._whole: Whole | Before = Before((), clock)
 
     def expect(self, steps: Sequence[str]) -> None:
         self._whole = Whole(steps, self._clock)
+
+    def recall(self, stages: Sequence[tuple[str, float]]) -> Before:
+        self._whole = before = Before(stages, self._clock)
+        return before
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
@@ -72,15 +85,27 @@ class PipeReporter:
 
         yield advance
         self._report(progress(title, total or done, total, unit, self._clock() - begun))
+        self._whole.end(title)
 
     def _report(self, told: Mapping[str, Any]) -> None:
-        share = self._whole.share(told["stage"], told["share"])
-        if share is not None:
-            told = {**told, "share": share, "left": self._whole.left()}
+        stage, inside = told["stage"], told["share"]
+        share = self._whole.share(stage, inside)
+        if share is None and inside and inside < 1:
+            stage = f"{stage}, {100 * inside:.0f} %"
+        told = {**told, "stage": stage, "share": share, "left": self._whole.left()}
         self._tell({"progress": told})
 
     def say(self, line: str) -> None:
-        self._tell({"say": in_words(line)})
+        self._tell({"say": named(line, self._files)})
+
+
+def named(told: object, files: Mapping[str, Path | str]) -> str:
+    """What the shell would say, with files and fields called as the app's pages call them."""
+    line = str(told)
+    for key, path in files.items():
+        if os.sep in str(path):
+            line = line.replace(str(path), key.split("~")[0])
+    return in_words(line)
 
 
 def progress(
@@ -126,11 +151,11 @@ def main() -> None:
                 jobs=opened["jobs"],
                 models=opened.get("models", {}),
             ),
-            PipeReporter(tell),
+            PipeReporter(tell, files=opened["files"]),
         )
         tell({"result": address})
     except RoteError as error:
-        tell({"error": in_words(error)})
+        tell({"error": named(error, opened["files"])})
     except MemoryError:
         tell({"error": "there is not enough memory: take a sample of the texts, or fewer measures"})
     except Exception as error:
@@ -170,9 +195,8 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
 
     form = form_of(kind, settings)
     form.check(opened)
-    if isinstance(reporter, PipeReporter):
-        reporter.expect(steps_of(kind, settings))
-    found = form.perform(opened, reporter)
+    with _planned(kind, settings, opened.store, reporter):
+        found = form.perform(opened, reporter)
     if isinstance(found, str):
         return found
     results = found.results if isinstance(found, Report) else found
@@ -190,6 +214,25 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
     if form.page == RESULT:
         _draw(history, id, reporter)
     return form.page.format(id=id)
+
+
+@contextmanager
+def _planned(
+    kind: str, settings: Mapping[str, Any], store: Path, reporter: Reporter
+) -> Iterator[None]:
+    """What is known of the steps to come; of those that were not, how they went is kept."""
+    steps = steps_of(kind, settings)
+    if not isinstance(reporter, PipeReporter):
+        yield
+    elif steps:
+        reporter.expect(steps)
+        yield
+    else:
+        path = store / "steps" / f"{kind}-{settings.get('name', '')}.json"
+        before = reporter.recall(json.loads(path.read_bytes()) if path.exists() else ())
+        yield
+        own_folder(path.parent)
+        write_atomically(path, json.dumps(before.taken))
 
 
 def _draw(history: History, id: str, reporter: Reporter) -> None:

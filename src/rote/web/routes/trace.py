@@ -238,8 +238,9 @@ def _chosen(given: Mapping[str, str]) -> dict[str, Any]:
 def _possible(opened: OpenIndex, options: TraceOptions) -> tuple[TraceOptions, list[str]]:
     """The kinds that the index can match: in the form all are ticked at first, so a kind that
     stayed ticked was not asked for by name."""
-    rest = tuple(kind for kind in options.kinds if kind != LEMMA)
-    if LEMMA not in options.kinds or not rest or LEMMA_LAYER in opened.index.sorted_layers:
+    asked = options.kinds or KINDS
+    rest = tuple(kind for kind in asked if kind != LEMMA)
+    if LEMMA not in asked or not rest or LEMMA_LAYER in opened.index.sorted_layers:
         return options, []
     return replace(options, kinds=rest), ["no lemma matches: the index has no layer 'lemma'"]
 
