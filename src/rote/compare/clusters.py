@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rote.compare.intervals import wilson
+from rote.compare.intervals import left_out_error, shares, wilson
 from rote.core.array_types import Floats, Integers
 
 
@@ -84,6 +84,20 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
 def mean_error(values: Floats, clusters: Integers) -> float:
     """Standard error of a mean; nan entries are left out."""
     return mean(values, numbered(clusters), len(values)).error
+
+
+def share_error(found: Integers, every: Integers, clusters: Integers) -> float:
+    """Jackknife standard error of a share of all that texts hold, leaving out whole clusters."""
+    number = numbered(clusters)
+    found, every = (np.bincount(number, column) for column in (found, every))
+    return left_out_error(shares(found.sum() - found, every.sum() - every))
+
+
+def together(strata: Integers, least: int) -> Integers | None:
+    """The cluster of each text from its number, which is -1 where it has none; None where each is
+    its own, or where there are fewer than `least`."""
+    own = np.where(strata >= 0, strata, -1 - np.arange(len(strata)))
+    return own if least <= len(np.unique(own)) < len(own) else None
 
 
 def share_interval(right: Floats, clusters: Integers, level: float) -> tuple[float, float]:

@@ -100,6 +100,12 @@ class Comparison:
     permutations: int = 0
     files: Sequence[str] = ()
     """The file of each text, where several were read: an id is unique within its file only."""
+    clusters: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """Which texts of a source belong together, where some do: they are no independent evidence."""
+
+    def together(self, source: str) -> NDArray[np.int64]:
+        """Of each text of a source the number of those that it belongs to."""
+        return self.clusters.get(source, np.arange(len(self.groups[source])))
 
     def named(self, text: int) -> dict[str, str]:
         """What tells a text from all others."""

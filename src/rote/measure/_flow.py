@@ -120,7 +120,7 @@ def take(
         texts,
         needs,
         words=source,
-        fields=Fields(settings.by, inputs, settings.within),
+        fields=Fields(settings.by, inputs, settings.within, settings.cluster),
         engine=run.get(settings.engine, settings.jobs),
         reporter=reporter,
     )

@@ -23,10 +23,10 @@ from rote.core.facets import input_name
 from rote.core.layer import Layer
 from rote.core.sample import SEVERAL, Need, RawText, Sample
 from rote.corpus import Batch, Shard, digest
+from rote.measure._settings import DOC_ID
 
 RAW = "text"
 _FROM_WORDS = frozenset({"word", *layers.DERIVED})
-_PARALLEL = "doc_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,13 @@ def own_layers(needs: Sequence[Need]) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class Fields:
     """Which fields of a record are looked at: those that tell sources apart, the one whose texts
-    are a source too, and the one that puts texts into sets."""
+    are a source too, the one that puts texts into sets, and the one that says which texts belong
+    together."""
 
     by: tuple[str, ...] = ()
     inputs: str | None = None
     within: str | None = None
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        return (*self.by, *([self.within] if self.within else []))
+    cluster: str = DOC_ID
 
     def as_source(self, document: Document) -> dict[str, object]:
         """The fields by which what a text was made from is grouped: not who wrote the text."""
@@ -125,7 +123,7 @@ class Preparation:
             size=size,
             sample=self._sample(documents, annotation),
             groups=[_group(document, self.fields.by, batch.label) for document in documents],
-            doc_ids=[_written(document.meta.get(_PARALLEL)) for document in documents],
+            doc_ids=[_written(document.meta.get(self.fields.cluster)) for document in documents],
             sets=[_written(document.meta.get(self.fields.within or "")) for document in documents],
             digests=[self._digest(document) for document in documents],
             texts=[hashed(document.text, 0) for document in documents],
@@ -143,10 +141,10 @@ class Preparation:
         for document, line in zip(batch.documents, batch.lines):
             text = document.meta.get(fields.inputs)
             if isinstance(text, str) and text.strip():
-                doc_id = _written(document.meta.get(_PARALLEL))
+                doc_id = _written(document.meta.get(DOC_ID))
                 meta = fields.as_source(document)
-                if doc_id is not None:
-                    meta[_PARALLEL] = doc_id
+                if document.meta.get(fields.cluster) is not None:
+                    meta.setdefault(fields.cluster, _written(document.meta[fields.cluster]))
                 # Named by what it is, not by who answered it, so that it is known again.
                 own = [str(meta[name]) for name in fields.by if meta[name] != fields.inputs_name]
                 name = " ".join([*own, fields.inputs, doc_id or hashed(text, 0).hex()])
@@ -161,7 +159,7 @@ class Preparation:
             label=fields.inputs_name,
             problems=[],
         )
-        return replace(self, fields=Fields(fields.by)).piece(inputs, 0)
+        return replace(self, fields=Fields(fields.by, cluster=fields.cluster)).piece(inputs, 0)
 
     def _sample(self, documents: Sequence[Document], annotation: Annotation | None) -> Sample:
         texts = [document.text for document in documents]
@@ -233,6 +231,8 @@ class Preparation:
         asked = dict.fromkeys(self.fields.by, "--by")
         if self.fields.within:
             asked.setdefault(self.fields.within, "--within")
+        if self.fields.cluster != DOC_ID:
+            asked.setdefault(self.fields.cluster, "--cluster")
         for field, flag in asked.items():
             if document.meta.get(field) is None:
                 yield field, f"{flag} names", "is missing"

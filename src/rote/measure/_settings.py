@@ -9,6 +9,9 @@ from rote.compare.families import Correction, Margin
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, engine_option, option
 
+DOC_ID = "doc_id"
+"""Texts with the same one answer the same prompt."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -23,6 +26,12 @@ class Settings:
         None,
         "Measure the texts with the same value of this field (doc_id: the answers to one input) "
         "as one set each, and average over the sets",
+        metavar="FIELD",
+    )
+    cluster: str = option(
+        DOC_ID,
+        "Field that says which texts belong together (answers to one prompt, texts of one author) "
+        "and are drawn and exchanged together",
         metavar="FIELD",
     )
     inputs: str = option(
@@ -65,6 +74,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.within and self.cluster != DOC_ID:
+            raise OptionError("--within puts texts into sets, which are drawn: leave out --cluster")
         if self.equivalent is not None:
             Margin.of(self.equivalent)
             if not self.interval:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare._resample import Many, generator
+from rote.compare.clusters import together
 from rote.compare.families import Margin, equivalence_p
 from rote.compare.intervals import (
     HALF_SAMPLES,
@@ -40,10 +41,12 @@ from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
 from rote.measure._correct import Tests, permutations
 from rote.measure._matched import Matched, matched, tested_names
-from rote.measure._settings import Settings
+from rote.measure._settings import DOC_ID, Settings
 
 Reduce = Callable[[Take, np.random.Generator], Values]
 _FEW_TEXTS = 10
+_FEWEST_NAMED = 2
+"""Clusters that are drawn where the user names their field."""
 _MOVES = ("moves_with_texts", "moves_with_length")
 
 
@@ -208,6 +211,8 @@ class _Run:
             settings["tokenizer"] = tuple(used)
         if self.settings.within:
             settings["within"] = self.settings.within
+        if self.settings.cluster != DOC_ID:
+            settings["cluster"] = self.settings.cluster
         settings["sample"] = self.settings.sample or "all"
         settings["seed"] = self.settings.seed
         if self.metric.stand_in:
@@ -238,12 +243,16 @@ class _Run:
     def clusters(self) -> dict[str, NDArray[np.int64] | None]:
         """By source the doc_id of each of its texts, as `drawn_from` has them, where several share
         one: they are not independent. None where each has its own, or doc_ids are too few."""
-        found = {}
-        for source, take in self.study.drawn_from.items():
-            doc_ids = self.study.strata[take]
-            own = np.where(doc_ids >= 0, doc_ids, -1 - np.arange(len(take)))
-            found[source] = own if _FEW_TEXTS <= len(np.unique(own)) < len(own) else None
-        return found
+        return self.clusters_of(self.study.drawn_from)
+
+    def clusters_of(self, groups: Mapping[str, Take]) -> dict[str, NDArray[np.int64] | None]:
+        least = _FEW_TEXTS if self.settings.cluster == DOC_ID else _FEWEST_NAMED
+        return {s: together(self.study.strata[take], least) for s, take in groups.items()}
+
+    def independent(self, source: str) -> int:
+        """How many texts of a source, or clusters of them, are evidence of their own."""
+        own = self.clusters[source]
+        return len(self.study.groups[source]) if own is None else len(np.unique(own))
 
     def closed_form(self, source: str) -> set[str]:
         """Names of the values whose standard error or interval has a formula; one that takes texts
@@ -268,7 +277,8 @@ class _Run:
             by = f" by {self.metric.stand_in}" * bool(self.metric.stand_in)
             halves = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement{by}"
             if any(own is not None for own in self.clusters.values()):
-                halves += ", of whole doc_ids where a source has several texts of one"
+                field = self.settings.cluster
+                halves += f", of whole {field}s where a source has several texts of one"
             method = f"{halves}; {method} for {', '.join(closed)}" if closed else halves
         for value in self.values:
             method += f"; Wilson for {value.title}" if self.counts_texts(value) else ""
@@ -308,7 +318,8 @@ class _Run:
         level, own = self.settings.interval, self.own_intervals[source]
         intervals = {}
         for value in self.values:
-            number, texts = values[value.name], len(take) if value.share else 0
+            number = values[value.name]
+            texts = self.independent(source) if value.share else 0
             ends = around(number, errors.get(value.name, math.nan), level, texts=texts)
             if self.counts_texts(value) and self.clusters[source] is None:
                 ends = wilson(number * texts, texts, level)
@@ -320,6 +331,8 @@ class _Run:
             how = "no interval" if len(take) < 2 else "the interval is rough"
             unit = "set" if self.settings.within else "text"
             notes.append(f"{len(take)} {unit}{'s' * (len(take) != 1)} only: {how}")
+        elif self.settings.interval and self.settings.cluster != DOC_ID:
+            notes += self.few_clusters(take)
         return SourceResult(
             texts=len(take),
             words=int(self.study.sample.words[take].sum()),
@@ -327,6 +340,13 @@ class _Run:
             intervals=intervals,
             notes=tuple(notes),
         )
+
+    def few_clusters(self, take: Take) -> list[str]:
+        field, values = self.settings.cluster, len(np.unique(self.study.strata[take]))
+        if values < _FEWEST_NAMED:
+            return [f"all texts have one {field}: the interval says nothing about others"]
+        few = f"{values} values of {field} only: the interval is rough"
+        return [few] if values < _FEW_TEXTS else []
 
     # Tests against the reference
 
@@ -392,7 +412,8 @@ class _Run:
         ]
         margin = Margin.of(self.settings.equivalent).at(theirs.values[value.name])
         beyond = row["difference"] - (row["expected"] if value.moves_with_texts else 0.0)
-        p = equivalence_p(beyond, margin, errors, (own.texts, theirs.texts))
+        texts = self.independent(row["source"]), self.independent(row["reference"])
+        p = equivalence_p(beyond, margin, errors, texts)
         return {"margin": margin, "equivalence_p": p}
 
     def permuted(
@@ -466,7 +487,7 @@ class _Run:
         return self.metric.tables(self.rows, self.comparison(), self.options)
 
     def comparison(self) -> Comparison:
-        study = self.study
+        study, clusters = self.study, self.clusters_of(self.study.groups)
         return Comparison(
             groups=study.groups,
             reference=study.reference,
@@ -478,4 +499,5 @@ class _Run:
             strata=study.strata,
             permutations=self.permutations(),
             files=study.files,
+            clusters={s: own for s, own in clusters.items() if own is not None},
         )

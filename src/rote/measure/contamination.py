@@ -97,6 +97,8 @@ class Rows:
     instances: Instances
     passages: Mapping[int, Passage]
     index: Index | None
+    together: Integers
+    """Items with the same number belong together."""
 
     @property
     def layer(self) -> Layer:
@@ -134,7 +136,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         nothing = np.zeros(count, np.int64)
         own = lengths[np.searchsorted(put.item, np.arange(count))]
         found = dict.fromkeys(options.n, np.full(count, np.nan))
-        return Rows(own, nothing, nothing, found, nothing, nothing, put, {}, None)
+        return Rows(own, nothing, nothing, found, nothing, nothing, put, {}, None, nothing)
     from rote.measure._against import longest_in, open_against
 
     index = open_against(options.against, (options.layer,), work.reporter)
@@ -163,6 +165,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     rank = np.select([held >= options.share, np.nan_to_num(long) > 0, held < 0], [3, 2, 1], 0)
     order = np.lexsort((longest, held, rank, whole, put.item))
     best = order[np.searchsorted(put.item[order], np.arange(count), side="right") - 1]
+    strata = work.strata if len(work.strata) else np.full(count, -1, np.int64)
     return Rows(
         lengths[best],
         longest[best],
@@ -173,6 +176,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         put,
         passages,
         index,
+        np.where(strata >= 0, strata, -1 - np.arange(count)),
     )
 
 
@@ -203,7 +207,7 @@ def intervals(
 
     columns = per_text(rows, options)
     return {
-        name: share_interval(columns[name][take], take, level)
+        name: share_interval(columns[name][take], rows.together[take], level)
         for name in (CONTAMINATED, NEAR, TOUCHED)
     }
 

@@ -18,7 +18,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from rote.compare.intervals import mean, mean_error, shares
+from rote.compare import clusters
+from rote.compare.intervals import mean, shares
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
@@ -116,7 +117,10 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                 "texts": int((tokens[take] > 0).sum()),
                 "tokens": int(tokens[take].sum()),
                 **{name: mean(column[take]) for name, column in scores.items()},
-                **{f"{name}_error": mean_error(column[take]) for name, column in scores.items()},
+                **{
+                    f"{name}_error": clusters.mean_error(column[take], comparison.together(source))
+                    for name, column in scores.items()
+                },
             }
             for source, take in comparison.groups.items()
             for type, tokens, scores in by_type

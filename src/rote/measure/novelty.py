@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rote.compare.intervals import around, left_out_error, mean, mean_error, shares
+from rote.compare import clusters
+from rote.compare.intervals import around, mean, mean_error, shares
 from rote.core.array_types import Floats, Integers
 from rote.core.layer import layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
@@ -233,17 +234,20 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     coverage = _coverage(rows)
     curve, covering, copied = [], [], []
     for source, take in comparison.groups.items():
+        together = comparison.together(source)
+        texts = len(np.unique(together))
         for layer in options.layers:
             for n in range(1, MOST + 1):
-                share, error = _share(rows, take, layer, n)
-                low, high = around(share, error, comparison.level, texts=len(take))
+                share, error = _share(rows, take, layer, n, together)
+                low, high = around(share, error, comparison.level, texts=texts)
                 every = int(np.maximum(rows.lengths[take] - n + 1, 0).sum())
                 row = {"source": source, "layer": layer, "n": n, "n_grams": every}
                 curve.append({**row, "novel": share, "low": low, "high": high})
         for column, least in enumerate(COVERING):
             each = coverage[take, column]
-            level, texts = comparison.level, int((~np.isnan(each)).sum())
-            low, high = around(mean(each), mean_error(each), level, texts=texts)
+            level, known = comparison.level, len(np.unique(together[~np.isnan(each)]))
+            error = clusters.mean_error(each, together)
+            low, high = around(mean(each), error, level, texts=known)
             row = {"source": source, "length": least, "coverage": mean(each)}
             covering.append({**row, "low": low, "high": high})
         copied += _copied(rows, rows.index, source, take, comparison)
@@ -281,14 +285,17 @@ def _coverage(rows: Rows) -> Floats:
     return shares(rows.covered[:, : len(COVERING)], np.where(enough, rows.lengths[:, None], 0))
 
 
-def _share(rows: Rows, take: Take, layer: str, n: int) -> tuple[float, float]:
+def _share(
+    rows: Rows, take: Take, layer: str, n: int, together: Integers | None = None
+) -> tuple[float, float]:
     """The share of all n-grams of a group that are new, and its jackknife standard error."""
     every = np.maximum(rows.lengths[take] - n + 1, 0)
     held = rows.held[layer][take, n - 1]
     total, known = int(every.sum()), int(held.sum())
     if rows.index is None or not total:
         return math.nan, math.nan
-    return 1 - known / total, left_out_error(shares(known - held, total - every))
+    own = np.arange(len(take)) if together is None else together
+    return 1 - known / total, clusters.share_error(held, every, own)
 
 
 def _per_text(function: Any, column: Integers, text_ends: Integers) -> Integers:

@@ -26,7 +26,8 @@ from typing import Literal
 
 import numpy as np
 
-from rote.compare.intervals import around, mean, mean_error
+from rote.compare.clusters import mean_error, stretched
+from rote.compare.intervals import around, mean
 from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.metric import (
@@ -136,12 +137,14 @@ def tables(
         for one in FEATURES:
             own = rows.scores[one.name][take]
             rate = mean(own)
-            low, high = around(rate, mean_error(own), level)
+            together = comparison.together(source)
+            low, high = around(rate, mean_error(own, together), level)
             row = {"source": source, "feature": one.name, "number": one.number}
             row |= {"title": one.title, "example": one.example}
             features.append(row | {"rate": rate, "low": low, "high": high})
             if reference is not None and source != reference:
                 theirs = rows.scores[one.name][comparison.groups[reference]]
+                their = comparison.together(reference)
                 apart.append(
                     {
                         "source": source,
@@ -149,16 +152,23 @@ def tables(
                         "title": one.title,
                         "rate": rate,
                         "reference_rate": mean(theirs),
-                        **_difference(own, theirs, level),
+                        **_difference((own, together), (theirs, their), level),
                     }
                 )
     return {"features": features, **({"apart": apart} if apart else {})}
 
 
-def _difference(ours: Floats, theirs: Floats, level: float) -> dict[str, float | bool]:
+Clustered = tuple[Floats, Integers]
+"""Values of texts, and which texts belong together."""
+
+
+def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, float | bool]:
     """The difference of two means in standard deviations of texts, and whether it holds when all
     features are looked at."""
-    ours, theirs = ours[~np.isnan(ours)], theirs[~np.isnan(theirs)]
+    (ours, own), (theirs, other) = (
+        (values[~np.isnan(values)], clusters[~np.isnan(values)])
+        for values, clusters in (our, their)
+    )
     n, m = len(ours), len(theirs)
     found = {"difference": np.nan, "low": np.nan, "high": np.nan}
     if min(n, m) < 2:
@@ -167,7 +177,9 @@ def _difference(ours: Floats, theirs: Floats, level: float) -> dict[str, float |
     if not spread:
         return {**found, "unsure": True}
     d = float((ours.mean() - theirs.mean()) / spread)
-    error = float(np.sqrt((n + m) / (n * m) + d * d / (2 * (n + m))))
+    # As many independent texts as would be as sure.
+    sure, surer = n / stretched(ours, own) ** 2, m / stretched(theirs, other) ** 2
+    error = float(np.sqrt((sure + surer) / (sure * surer) + d * d / (2 * (sure + surer))))
     low, high = around(d, error, level)
     wide = NormalDist().inv_cdf(1 - (1 - (level or 0.95)) / 2 / len(FEATURES))
     return {"difference": d, "low": low, "high": high, "unsure": abs(d) < wide * error}

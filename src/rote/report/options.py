@@ -158,6 +158,8 @@ def of_items() -> list[Study]:
 
 def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str] = ()) -> Asked:
     """What a report has to offer its measures."""
+    if settings.cluster in fields:
+        fields = {*fields, "doc_id"}  # whose place it takes
     return Asked(
         fields,
         settings.reference,

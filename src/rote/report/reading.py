@@ -55,7 +55,7 @@ def counted(texts: Corpus | Store, settings: Settings, reporter: Reporter) -> Co
         texts,
         [_WORD],
         words=replace(words, annotator="rote"),
-        fields=Fields(settings.by, None, settings.within),
+        fields=Fields(settings.by, None, settings.within, settings.cluster),
         engine=run.get(settings.engine, settings.jobs),
         reporter=reporter,
     )

@@ -130,12 +130,15 @@ def scores_of_texts(pair: Pair, ours: Take, theirs: Take, rng: np.random.Generat
 def matching_half(theirs: Take, ours: Take, strata: Integers, rng: np.random.Generator) -> Take:
     """One half of the reference's texts: first those with the same inputs as `ours`.
 
-    So inputs are what is resampled where all answer the same ones; else it is any half.
+    So inputs are what is resampled where all answer the same ones; else it is any half, with the
+    texts of one input together.
     """
     inputs = strata[ours]
     shared = np.isin(strata[theirs], inputs[inputs >= 0])
     shuffled = rng.permutation(len(theirs))
-    first = shuffled[np.argsort(~shared[shuffled], kind="stable")]
+    own = np.where(strata[theirs] >= 0, strata[theirs], -1 - np.arange(len(theirs)))[shuffled]
+    _, begins, input = np.unique(own, return_index=True, return_inverse=True)
+    first = shuffled[np.lexsort((begins[input], ~shared[shuffled]))]
     return theirs[first[: len(theirs) // 2]]
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rote.compare.intervals import around, left_out_error, shares
+from rote.compare.clusters import share_error
+from rote.compare.intervals import around, shares
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
@@ -21,7 +22,6 @@ from rote.core.sample import RawText
 from rote.measure._sentences import Sentences, drawn
 
 if TYPE_CHECKING:
-    from rote.core.sample import Take
     from rote.search.originality.edges import Rule
     from rote.search.originality.generated import Spans, Verdicts
     from rote.search.originality.reach import GroundTruth
@@ -218,20 +218,21 @@ def _lengths(rows: Rows, longest: Integers, comparison: Comparison) -> list[Row]
     Two words that one source alone has are often chance, five hardly ever.
     """
     return [
-        {"source": source, "words": words, **_share(rows, take, longest >= words, comparison.level)}
-        for source, take in comparison.groups.items()
+        {"source": source, "words": words, **_share(rows, source, longest >= words, comparison)}
+        for source in comparison.groups
         for words in _LENGTHS
     ]
 
 
-def _share(rows: Rows, take: Take, holds: Flags, level: float) -> dict[str, float]:
+def _share(rows: Rows, source: str, holds: Flags, comparison: Comparison) -> dict[str, float]:
     """The share of a source's sentences, and its interval by leaving out each text."""
+    take, together = comparison.groups[source], comparison.together(source)
     texts = len(rows.layer)
     counts = np.bincount(rows.sentences.texts, minlength=texts)[take]
     having = np.bincount(rows.sentences.texts[holds], minlength=texts)[take]
     share = float(shares(having.sum(), counts.sum()))
-    without = shares(having.sum() - having, counts.sum() - counts)
-    low, high = around(share, left_out_error(without), level, texts=len(take))
+    error, known = share_error(having, counts, together), len(np.unique(together))
+    low, high = around(share, error, comparison.level, texts=known)
     return {"failing": share, "low": low, "high": high}
 
 

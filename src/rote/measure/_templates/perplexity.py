@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from rote.compare.clusters import mean_error
 from rote.compare.exact_tests import signed_ranks
-from rote.compare.intervals import around, mean, mean_error
+from rote.compare.intervals import around, mean
 from rote.core.array_types import Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison
 from rote.core.model import Continuation, Model, Scored
-from rote.core.sample import Take
 from rote.measure._ngram_kernels import ONCE
 from rote.measure._templates.core import Options, Rows, templates_of
 from rote.measure._templates.matches import spans
@@ -34,6 +34,8 @@ class Stretches:
     """Stretches of one text: character offsets, those of templates and others."""
 
     text: str
+    cluster: int
+    """Texts with the same number belong together."""
     template: list[tuple[int, int]]
     other: list[tuple[int, int]]
 
@@ -45,8 +47,7 @@ def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> li
 
     models = open_models(options.model, how_to_run(options), comparison.reporter)
     held = {
-        source: list(_stretches(rows, take, options, np.random.default_rng(comparison.seed)))
-        for source, take in comparison.groups.items()
+        source: list(_stretches(rows, source, comparison, options)) for source in comparison.groups
     }
     return [
         row
@@ -57,12 +58,13 @@ def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> li
 
 
 def _stretches(
-    rows: Rows, take: Take, options: Options, random: np.random.Generator
+    rows: Rows, source: str, comparison: Comparison, options: Options
 ) -> Iterator[Stretches]:
     """The texts that hold a template, and where; for each template another stretch, if there is."""
+    take, random = comparison.groups[source], np.random.default_rng(comparison.seed)
     chosen = templates_of(rows, take, options)
     windows, layer = rows.windows, rows.layer
-    for number in take.tolist():
+    for number, cluster in zip(take.tolist(), comparison.together(source).tolist()):
         places, _ = windows.places(layer, np.array([number]), chosen)
         if not len(places):
             continue
@@ -74,6 +76,7 @@ def _stretches(
         drawn = np.sort(random.choice(free, min(len(free), len(places)), replace=False))
         yield Stretches(
             rows.raw.string(number),
+            cluster,
             _spans(layer, places, windows.n),
             _spans(layer, drawn, windows.n),
         )
@@ -97,10 +100,11 @@ def _rows(
     means = {kind: np.array([_mean(2**own) for own in bits[kind]]) for kind in bits}
     # Logarithms are compared, since a few rare words would decide about means.
     logs = {kind: np.array([_mean(own) for own in bits[kind]]) for kind in bits}
-    test = signed_ranks(logs[OTHER], logs[TEMPLATE])
+    together = np.array([one.cluster for one in found], np.int64)
+    test = signed_ranks(logs[OTHER], logs[TEMPLATE], together)
     for kind, values in means.items():
         value = mean(values)
-        low, high = around(value, mean_error(values), comparison.level)
+        low, high = around(value, mean_error(values, together), comparison.level)
         yield {
             "source": source,
             "model": name,

@@ -23,7 +23,10 @@ from rote.web.forms import options as forms
 from rote.web.store.history import RESULT
 from rote.web.workspace import Workspace, keys_of
 
-SHARED = ("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within")
+SHARED = (
+    *("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within"),
+    "cluster",
+)
 """The settings that the form offers, in its order."""
 USUAL = (*dict.fromkeys(name for name, _ in panel()), "templates")
 _REFERENCES = ("human", "humans", "plain", "reference", "original", "gold", "kjv")

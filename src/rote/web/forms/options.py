@@ -18,7 +18,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import bare, hints_of
 
 _NAMES = frozenset(
-    "by reference within inputs layer tags to on codecs scores control normalize_to "
+    "by reference within cluster inputs layer tags to on codecs scores control normalize_to "
     "document_field reference_field".split()
 )
 """Strings that name something inside the texts. Others (a file, a package) are left out, unless

@@ -34,6 +34,7 @@ _LABELS = {
     "by": "Sources by field",
     "reference": "Reference source",
     "within": "Sets by field",
+    "cluster": "Texts that belong together by field",
     "matched": "Equal sizes",
     "interval": "Level of intervals",
 }
@@ -108,7 +109,11 @@ def _taken(request: Request, form: FormData, *, start: bool) -> Response:
 
 def _chosen(comparison: CompareForm, new: Sequence[str], opened: Workspace) -> CompareForm:
     """These files alone; what was said of the fields of others does not hold for them."""
-    kept = {n: v for n, v in comparison.settings.items() if n not in ("by", "reference", "within")}
+    kept = {
+        n: v
+        for n, v in comparison.settings.items()
+        if n not in ("by", "reference", "within", "cluster")
+    }
     return replace(comparison, files=tuple(new), settings={**guessed(new, opened), **kept})
 
 

@@ -1,0 +1,182 @@
+"""Texts that belong together (answers to one prompt, texts of one author) are no independent
+evidence: over the registry, copies of texts make no measure surer."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rote.core import plugins
+from rote.core.document import Document
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import Metric
+from rote.core.result import Result
+from rote.measure import Settings
+from rote.measure._compute import compute
+
+from .test_contract import NAMES, StandIn, bounds, fields_beside, metric_of
+
+COPIES = 4
+PROMPTS = 12
+WHO = ["The heron", "My uncle", "Nobody", "The old captain", "A letter", "She", "Rain"]
+DID = ["waited for", "repaired", "had opened", "remembered", "never found", "slowly carried"]
+WHAT = ["the shallow water", "two clocks", "the wrong train", "a loaf of bread", "the cellar"]
+
+OVER_PROMPTS = {"distinct", "sameness"}
+"""Their units are prompts, and a prompt without a second text has no value."""
+WITHOUT = {
+    *("compression", "favoured", "homogenization", "keyness"),
+    *("perplexity", "precision-recall", "self-repetition"),
+}
+"""No interval, no model, or values that copies themselves change."""
+
+
+@pytest.fixture(autouse=True)
+def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
+
+
+def written(source: str, copies: int, beside: dict[str, str], field: str) -> list[Document]:
+    """Texts of many prompts, each as often as asked."""
+    chance, found = random.Random(source), []
+    for prompt in range(PROMPTS):
+        text = " ".join(
+            " ".join(map(chance.choice, (WHO, DID, WHAT))) + "."
+            for _ in range(chance.randint(3, 6))
+        )
+        meta = {**beside, field: f"{source}{prompt}"}
+        found += [Document(f"{source}{prompt}:{n}", text, meta) for n in range(copies)]
+    return found
+
+
+def run(name: str, copies: int, corpus: Path, field: str = "doc_id", **settings: Any) -> Result:
+    own = {"against", "train"} & {field.name for field in fields(metric_of(name).options)}
+    options = dict.fromkeys(own, str(corpus))
+    beside = fields_beside(name, **options)
+    texts = {source: written(source, copies, beside, field) for source in "ab"}
+    asked = Settings(**{"reference": "a", "permutations": 0, "matched": False, **settings})
+    return compute({name: metric_of(name).options(**options)}, texts, settings=asked)[0]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text("The heron waited for the shallow water. My uncle repaired two clocks.")
+    return path
+
+
+def watched(metric: Metric, seen: list[Any]) -> Metric:
+    """The same measure, which keeps what groups it was asked for."""
+
+    def reduce(rows: Any, take: Any, *rest: Any) -> Any:
+        seen.append(take)
+        return (metric.resample or metric.reduce)(rows, take, *rest)
+
+    def many(rows: Any, takes: Sequence[Any], *rest: Any) -> Any:
+        seen.extend(takes)
+        assert metric.many is not None
+        return metric.many(rows, takes, *rest)
+
+    return replace(metric, resample=reduce, many=many if metric.many else None)
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - OVER_PROMPTS))
+def test_copies_of_texts_make_no_value_surer(
+    name: str, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once, seen = run(name, 1, corpus), list[Any]()
+    monkeypatch.setattr(plugins.load("measure", name), "METRIC", watched(metric_of(name), seen))
+    often = run(name, COPIES, corpus, permutations=9)
+    # Half-samples and permuted groups hold all copies of a text, or none.
+    for take in seen:
+        assert set(np.bincount(np.asarray(take) // COPIES).tolist()) <= {0, COPIES}
+    own, copied = once.sources["b"], often.sources["b"]
+    compared = 0
+    for value, (low, high) in own.intervals.items():
+        if high > low and copied.values[value] == pytest.approx(own.values[value], rel=0.1):
+            least, most = copied.intervals[value]
+            # Texts taken as independent would have about half the width.
+            assert most - least >= 0.8 * (high - low), value
+            compared += 1
+    assert bool(compared) is (name not in WITHOUT)
+    if metric_of(name).tested and often.comparisons:
+        assert seen
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        *(("style", table) for table in ("features", "apart")),
+        *(("novelty", table) for table in ("novelty", "coverage")),
+        ("originality", "lengths"),
+    ],
+)
+def test_copies_of_texts_make_no_table_surer(name: str, table: str, corpus: Path) -> None:
+    once, often = (run(name, copies, corpus).tables[table] for copies in (1, COPIES))
+    pairs = list(zip(bounds(once), bounds(often), strict=True))
+    wide = [(high - low, most - least) for (low, high), (least, most) in pairs if high > low]
+    assert wide
+    for own, copied in wide:
+        assert copied >= 0.8 * own
+
+
+def test_errors_by_type_of_entity_are_over_prompts(corpus: Path) -> None:
+    once, often = (run("entity-scores", copies, corpus).tables["types"] for copies in (1, COPIES))
+    errors = [
+        (a["entity_precision_error"], b["entity_precision_error"]) for a, b in zip(once, often)
+    ]
+    known = [pair for pair in errors if not math.isnan(pair[0])]
+    assert known
+    for own, copied in known:
+        assert copied == pytest.approx(own)
+
+
+def test_another_field_says_which_texts_belong_together(corpus: Path) -> None:
+    by_prompt = run("lexical", COPIES, corpus, permutations=19)
+    by_author = run("lexical", COPIES, corpus, "author", permutations=19, cluster="author")
+    assert by_author.sources == by_prompt.sources
+    assert repr(by_author.comparisons) == repr(by_prompt.comparisons)
+    assert by_author.interval is not None
+    assert "of whole authors where a source has several texts" in by_author.interval.method
+    assert dict(by_author.signature.settings)["cluster"] == "author"
+    assert "cluster" not in dict(by_prompt.signature.settings)
+    alone = run("lexical", COPIES, corpus, "author")
+    low, high = by_author.sources["b"].intervals["mtld"]
+    least, most = alone.sources["b"].intervals["mtld"]
+    assert most - least < 0.6 * (high - low)
+
+
+def test_few_authors_are_drawn_too_and_said_to_be_few() -> None:
+    def widths(authors: int, **settings: Any) -> tuple[float, tuple[str, ...]]:
+        texts = [
+            Document(str(n), text.text, {"author": str(n % authors)})
+            for n, text in enumerate(written("a", 1, {}, "x"))
+        ]
+        asked = Settings(permutations=0, matched=False, **settings)
+        (source,) = compute({"lexical": metric_of("lexical").options()}, texts, settings=asked)[
+            0
+        ].sources.values()
+        low, high = source.intervals["mtld"]
+        return high - low, source.notes
+
+    width, notes = widths(4, cluster="author")
+    assert "4 values of author only: the interval is rough" in notes
+    plain, without = widths(4)
+    assert width != plain
+    assert not any("author" in note for note in without)
+    _, one = widths(1, cluster="author")
+    assert "all texts have one author: the interval says nothing about others" in one
+
+
+def test_a_field_that_is_missing_or_of_no_use_is_an_error(corpus: Path) -> None:
+    with pytest.raises(InputError, match="the field that --cluster names is missing"):
+        run("lexical", 1, corpus, cluster="author")
+    with pytest.raises(OptionError, match="leave out --cluster"):
+        Settings(within="doc_id", cluster="author")
