@@ -387,6 +387,17 @@ def test_only_documents_with_a_field_are_searched(
     assert (found["matches"], found["matched_documents"]) == (len(plain), len(names))
 
 
+def test_a_filter_that_does_not_see_all_matches_says_so(
+    app: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"q": "gate", "where": "author=Ada"}
+    assert "were looked at" not in app.get("/search", params=asked).text
+    for module in ("asking", "search"):
+        monkeypatch.setattr(f"rote.web.pages.{module}.MOST_EXPORTED", 2)
+    assert "Of 5 matches in all documents the first" in app.get("/search", params=asked).text
+    assert "were looked at" not in app.get("/search", params={"q": "gate"}).text
+
+
 def test_a_condition_is_filled_in_shown_and_left_out_again(app: TestClient) -> None:
     given = {"q": "gate", "field": "author", "relation": "=", "value": " Ada "}
     answer = app.get("/search", params=given, follow_redirects=False)

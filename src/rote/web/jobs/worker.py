@@ -189,14 +189,21 @@ _EXCERPT = 160
 
 def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
     """The address of the page that shows what came out."""
-    from rote.report.report import Report
     from rote.web.forms.run import form_of
-    from rote.web.store.history import RESULT, History
 
     form = form_of(kind, settings)
     form.check(opened)
     with _planned(kind, settings, opened.store, reporter):
-        found = form.perform(opened, reporter)
+        return _done(form, kind, settings, opened, reporter)
+
+
+def _done(
+    form: Any, kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter
+) -> str:
+    from rote.report.report import Report
+    from rote.web.store.history import RESULT, History
+
+    found = form.perform(opened, reporter)
     if isinstance(found, str):
         return found
     results = found.results if isinstance(found, Report) else found
@@ -213,7 +220,7 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
     )
     if form.page == RESULT:
         _draw(history, id, reporter)
-    return form.page.format(id=id)
+    return str(form.page.format(id=id))
 
 
 @contextmanager

@@ -104,8 +104,10 @@ def search_view(opened: OpenIndex, asked: View) -> dict[str, Any]:
     found = find(opened, question, needed(question, asked.view))
     kept = kept_documents(opened, question.where)
     held = index.items_held(found.matches.layer) if kept is None else words_in(index, kept)
+    every = 0 if kept is None else index.matches(question.q, question.layer)
     shown: dict[str, Any] = {
         "query": str(found.parsed),
+        "unfiltered": every if every > MOST_EXPORTED else 0,
         "matches": found.total,
         "matched_documents": found.documents,
         "per_million": per_million(found.total, held),
