@@ -3,10 +3,10 @@
     python benchmarks/engines.py [--megabytes 100] [--jobs 2] [--layers lower] [--times 2] [FILE]
 
 Each core gets so many megabytes of text: verses of the Bible, or the texts of FILE, again and again
-until there is enough. Seconds are the least of several runs, on the wall and of the processors:
-of all processes at work (on Linux), which a busy machine does not change. The start of Java
-is told apart and left out. What is lost to Spark is told against processes that start with the
-command, as they do in use, and against processes that are there already, as Spark's are.
+until there is enough. Seconds are the least of several runs on the wall, taken in turn, and the
+median of the processors: of all processes at work (on Linux), which a busy machine does not
+change. The start of Java is left out. What is lost to Spark is told against processes that start
+with the command, as they do in use, and against processes that are there already, as Spark's are.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
+from statistics import median
 
 from rote.annotate import annotators, store
 from rote.core.errors import RoteError
@@ -91,9 +92,7 @@ def main() -> None:
         path, small = Path(folder) / "corpus.jsonl", Path(folder) / "small.jsonl"
         write_corpus(path, given.source, round(given.megabytes * 1e6 * given.jobs))
         write_corpus(small, given.source, 9_000_000 * given.jobs)
-        wall: dict[str, float] = {}
-        processors: dict[str, float] = {}
-        for way, engine in ways.items():
+        for engine in ways.values():
             start = time.perf_counter()
             try:
                 get(engine, given.jobs)
@@ -102,18 +101,24 @@ def main() -> None:
                 return
             if engine == spark:
                 print(f"Java and its executors start in {time.perf_counter() - start:.1f} s")
-            with kept(given.jobs) if way == WARM else nullcontext():
-                seconds(small, engine, layers, given.jobs)  # kernels and Spark's workers start
-                runs = [seconds(path, engine, layers, given.jobs) for _ in range(given.times)]
-            wall[way] = min(spent for spent, _, _ in runs)
-            processors[way] = min(spent for _, spent, _ in runs)
-            words = runs[0][2]
-            print(
-                f"{way:32} {words / wall[way]:10,.0f} words/s on the wall, "
-                f"{words / processors[way]:10,.0f} a processor second "
-                f"({wall[way]:.1f} s, {processors[way]:.1f} s; {words / 1e6:.1f} M words)",
-                flush=True,
-            )
+        runs: dict[str, list[tuple[float, float, int]]] = {way: [] for way in ways}
+        # In turn: a machine may be slower for a while.
+        for _ in range(given.times):
+            for way, engine in ways.items():
+                with kept(given.jobs) if way == WARM else nullcontext():
+                    seconds(small, engine, layers, given.jobs)  # kernels and Spark's workers start
+                    runs[way].append(seconds(path, engine, layers, given.jobs))
+    wall = {way: min(spent for spent, _, _ in own) for way, own in runs.items()}
+    # A process that ends while it is counted makes one run say too little.
+    processors = {way: median(spent for _, spent, _ in own) for way, own in runs.items()}
+    for way, own in runs.items():
+        words = own[0][2]
+        print(
+            f"{way:32} {words / wall[way]:10,.0f} words/s on the wall, "
+            f"{words / processors[way]:10,.0f} a processor second "
+            f"({wall[way]:.1f} s, {processors[way]:.1f} s; {words / 1e6:.1f} M words)",
+            flush=True,
+        )
     print("lost to Spark, the start of Java left out:")
     for kind, spent in (("wall", wall), ("processor", processors)):
         for other in ("processes", WARM):
