@@ -60,8 +60,8 @@ VALUE_COLUMNS = (
 )
 TESTED_COLUMNS = ("detectable", "matched_detectable", "margin", "equivalence_p_corrected")
 """Of values that were tested."""
-IN_VALUES = (VALUES, "matched", FAMILY)
-"""Tables of a result that the rows of its values hold already, or that are for programs."""
+IN_VALUES = (VALUES, "matched")
+"""Tables of a result that the rows of its values hold already."""
 
 
 def as_csv(results: Sequence[Result]) -> str:
@@ -105,7 +105,7 @@ def tables_of(result: Result) -> Iterator[tuple[str, Rows]]:
     if result.reference == EACH and result.comparisons:
         yield "pairs", result.comparisons
     for name, rows in result.tables.items():
-        if (name not in IN_VALUES or name == FAMILY) and rows:
+        if name not in IN_VALUES and rows:
             yield name, rows
 
 
@@ -225,7 +225,7 @@ def further(result: Result) -> Iterator[tuple[str, Sheet]]:
     """Every table beside the values, those that are declared and those that are not."""
     declared = layout(result)
     named = {table.name for table in declared}
-    others = [name for name in result.tables if name not in (*IN_VALUES, *named)]
+    others = [name for name in result.tables if name not in (*IN_VALUES, FAMILY, *named)]
     for table in (*declared, *map(undeclared, others)):
         yield from ((table.name, one) for one in sheets(table, result) if one.data)
 
