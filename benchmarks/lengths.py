@@ -19,6 +19,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -73,17 +74,22 @@ def random_texts(
         ids.append(rng.choice(kinds, length, p=weights / weights.sum()).astype(np.int32))
     column, ends = np.concatenate(ids), np.cumsum(lengths)
     nothing = np.empty(0, np.int32)
-    words = tuple(np.base_repr(number + 36, 36) for number in range(kinds))
+    words = _spelled(kinds)
     layers = {
         need: Layer(need.layer, column, words, nothing, nothing, ends.astype(np.int64))
         for need in needs
         if need.layer != "text"
     }
-    spelled = [" ".join(words[i] for i in own).encode() for own in ids]
-    raw = RawText(
-        np.frombuffer(b"".join(spelled), np.uint8), np.cumsum([len(own) for own in spelled])
-    )
+    # All words are of two letters: with spaces between, but not after the last of a text.
+    letters = np.frombuffer("".join(f"{word} " for word in words).encode(), np.uint8)
+    spelled = letters.reshape(kinds, 3)[column].reshape(-1)
+    raw = RawText(np.delete(spelled, 3 * ends - 1), 3 * ends - np.arange(1, len(ends) + 1))
     return Sample(lengths, layers, {None: raw})
+
+
+@cache
+def _spelled(kinds: int) -> tuple[str, ...]:
+    return tuple(np.base_repr(number + 36, 36) for number in range(kinds))
 
 
 def null_p_values(

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+import pickle
+import shutil
+import signal
+import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 KILLED = 9
@@ -17,14 +24,13 @@ CALLS = ("replace", "rename", "fsync", "unlink", "mkdir", "rmdir", "open")
 
 def hook(before: Callable[[int, str], None]) -> None:
     """Call `before` with a number and the name ahead of every call that changes a file."""
-    made = 0
+    numbers, one_by_one = count(), RLock()
 
     def wrapped(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any, **more: Any) -> Any:
-            nonlocal made
-            before(made, name)
-            made += 1
-            return real(*given, **more)
+            with one_by_one:
+                before(next(numbers), name)
+                return real(*given, **more)
 
         return call
 
@@ -57,6 +63,66 @@ def kill_at(point: int, action: Callable[[], Any]) -> None:
         action()
 
     assert status(fork(hooked)) == KILLED, point
+
+
+State = dict[str, bytes | None]
+"""What a folder holds: bytes by path, None for folders."""
+
+
+def state_of(home: Path) -> State:
+    return {
+        place.relative_to(home).as_posix(): None if place.is_dir() else place.read_bytes()
+        for place in sorted(home.rglob("*"))
+    }
+
+
+def restore(state: State, home: Path) -> None:
+    """The folder holds this and nothing else."""
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    for name, data in state.items():
+        if data is None:
+            (home / name).mkdir()
+        else:
+            (home / name).write_bytes(data)
+
+
+def states_at(
+    points: Collection[int], action: Callable[[], Any], home: Path, log: Path
+) -> list[State]:
+    """What a kill ahead of each of these calls would leave in a folder, each state once.
+
+    All are noted in one run, in a child: a process that ends takes nothing along that is on disk.
+    """
+    states: list[State] = []
+
+    def noted() -> None:
+        hook(lambda number, _: states.append(state_of(home)) if number in points else None)
+        action()
+        log.write_bytes(pickle.dumps(states))
+
+    assert status(fork(noted)) == 0
+    found: list[State] = pickle.loads(log.read_bytes())
+    assert len(found) == len(points)
+    return [state for number, state in enumerate(found) if state not in found[:number]]
+
+
+def kill_once(seen: Callable[[], Any], action: Callable[[], Any]) -> None:
+    """Do it in a child; as soon as something is seen, kill the child and its children all at once,
+    as the end of a machine would."""
+
+    def alone() -> None:
+        os.setsid()
+        action()
+
+    child, ended = fork(alone), (0, 0)
+    while not seen() and ended == (0, 0):
+        time.sleep(0.005)
+        ended = os.waitpid(child, os.WNOHANG)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    assert ended == (0, 0), "it ended by itself"
+    assert status(child) == -signal.SIGKILL
 
 
 def fork(action: Callable[[], Any]) -> int:

@@ -7,10 +7,7 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,7 +18,7 @@ from rote.core.folder import locked
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from tests.index.folders import tree, write_files
-from tests.killing import calls_of, fork, kill_at, status
+from tests.killing import calls_of, fork, kill_at, kill_once, restore, states_at, status
 
 
 def annotate(files: list[Path], path: Path, jobs: int = 1) -> store.Store:
@@ -86,9 +83,14 @@ def test_killed_before_any_call_it_goes_on(work: Work, tmp_path: Path) -> None:
     work.begin()
     names = calls_of(work.run, tmp_path / "calls")
     assert names.count("replace") == 6  # five pieces and the manifest
-    for point in range(len(names)):
+    last = len(names) - 1 - names[::-1].index("replace")  # the manifest
+    for point in sorted({0, last - 1, last, min(last + 1, len(names) - 1), len(names) - 1}):
         work.begin()
         kill_at(point, work.run)
+        work.check()
+    work.begin()
+    for state in states_at(range(len(names)), work.run, work.path, tmp_path / "states"):
+        restore(state, work.path)
         work.check()
 
 
@@ -120,17 +122,7 @@ def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
     files = write_files(tmp_path / "in", 0, 40)
     path = tmp_path / "s"
     annotate(files, tmp_path / "after")
-    script = (
-        "import sys; from pathlib import Path; from tests.annotate.test_store_kills import *\n"
-        "annotate(sorted(Path(sys.argv[1]).glob('*.jsonl')), Path(sys.argv[2]), 2)"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "in"), str(path)]
-    # In a session of its own: a kill that reaches the workers too, as that of a machine would.
-    with subprocess.Popen(command, start_new_session=True) as child:
-        while child.poll() is None and not pieces(path):
-            time.sleep(0.005)
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+    kill_once(lambda: pieces(path), lambda: annotate(files, path, 2))
     done = pieces(path)
     assert done
     annotate(files, path)

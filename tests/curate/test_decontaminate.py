@@ -29,7 +29,7 @@ from rote.curate.decontaminate import (
 )
 from rote.curate.decontaminate_folder import LEDGER, Made, decontaminate, without
 
-from ..killing import calls_of, kill_at
+from ..killing import calls_of, kill_at, restore, states_at
 
 RNG = random.Random(3)
 WORDS = [
@@ -245,13 +245,25 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
     points = calls_of(lambda: run(whole), tmp_path / "log")
     assert len(points) > 10
     expected = {path.name: path.read_bytes() for path in whole.iterdir()}
-    for point in range(len(points)):
-        folder = tmp_path / f"out{point}"
-        kill_at(point, lambda folder=folder: run(folder))  # type: ignore[misc]
-        run(folder)
-        assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
-    left = [path.name for rest in tmp_path.glob(".out*") for path in rest.rglob("*")]
-    assert set(left) <= {"lock"}  # killed when all was done but to remove it
+    home = tmp_path / "home"
+
+    def check() -> None:
+        run(home / "out")
+        assert {path.name: path.read_bytes() for path in (home / "out").iterdir()} == expected
+        left = [path.name for rest in home.glob(".out*") for path in rest.rglob("*")]
+        assert set(left) <= {"lock"}  # killed when all was done but to remove it
+
+    decisive = [i for i, name in enumerate(points) if name in ("rename", "replace")]
+    for point in (0, *decisive[-2:], len(points) - 1):
+        restore({}, home)
+        kill_at(point, lambda: run(home / "out"))
+        check()
+    restore({}, home)
+    for state in states_at(
+        range(len(points)), lambda: run(home / "out"), home, tmp_path / "states"
+    ):
+        restore(state, home)
+        check()
 
 
 def test_an_error_before_anything_is_finished_leaves_nothing(tmp_path: Path) -> None:

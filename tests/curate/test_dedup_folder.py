@@ -7,6 +7,7 @@ import json
 import pickle
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from rote.curate.reading import Tokenizing
 from rote.index.opening import build_index
 from rote.run.serial import Serial
 
-from ..killing import calls_of, kill_at
+from ..killing import calls_of, kill_at, restore, states_at
 
 RNG = random.Random(5)
 WORDS = ["".join(RNG.choices("abcdefghij", k=RNG.randint(2, 7))) for _ in range(400)]
@@ -284,13 +285,27 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
     points = calls_of(lambda: made(paths, whole), tmp_path / "log")
     assert len(points) > 10
     expected = {path.name: path.read_bytes() for path in whole.iterdir()}
-    for point in range(len(points)):
-        folder = tmp_path / f"out{point}"
-        kill_at(point, lambda folder=folder: made(paths, folder))  # type: ignore[misc]
-        made(paths, folder)
-        assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
-    left = [path.name for rest in tmp_path.glob(".out*") for path in rest.rglob("*")]
-    assert set(left) <= {"lock"}  # killed when all was done but to remove it
+    home = tmp_path / "home"
+    run = partial(made, paths, home / "out")
+
+    def check() -> None:
+        run()
+        assert {path.name: path.read_bytes() for path in (home / "out").iterdir()} == expected
+        left = [path.name for rest in home.glob(".out*") for path in rest.rglob("*")]
+        assert set(left) <= {"lock"}  # killed when all was done but to remove it
+
+    decisive = [i for i, name in enumerate(points) if name in ("rename", "replace")]
+    for point in (0, *decisive[-2:], len(points) - 1):
+        restore({}, home)
+        kill_at(point, run)
+        check()
+    restore({}, home)
+    states = states_at(
+        range(len(points)), lambda: made(paths, home / "out"), home, tmp_path / "states"
+    )
+    for state in states:
+        restore(state, home)
+        check()
 
 
 def test_what_was_read_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,8 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +26,26 @@ from rote.index.folders.remove import remove_documents, replace_documents
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index
 from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
-from tests.killing import calls_of, fork, hook, kill_at, status
+from tests.killing import (
+    State,
+    calls_of,
+    fork,
+    hook,
+    kill_at,
+    kill_once,
+    restore,
+    state_of,
+    states_at,
+    status,
+)
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _no_waiting_for_the_disk() -> Iterator[None]:
     """Processes are killed here, not machines: the kernel keeps what was written."""
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
 
 
 class Work:
@@ -47,7 +57,7 @@ class Work:
         changed = home / "changed.jsonl"
         texts = {"0-1": "The ferry sank.", "3-2": "Nobody sang.", "9-9": "A new letter."}
         changed.write_text("\n".join(json.dumps({"id": i, "text": texts[i]}) for i in texts))
-        self.path, self.before, self.after = home / "idx", home / "before", home / "after"
+        self.path, before, after = home / "idx", home / "before", home / "after"
         self.run: Callable[[Path], Any] = {
             "build": lambda path: build_index(corpus(files), path, lower),
             "add": lambda path: add_to_index(path, corpus(files[2:]), memory=MEMORY),
@@ -57,19 +67,20 @@ class Work:
             "replace": lambda path: replace_documents(path, corpus([changed]), memory=MEMORY),
         }[name]
         if name != "build":
-            build_index(corpus(files[:2] if name == "add" else files), self.before, lower)
-            shutil.copytree(self.before, self.after)
-        self.run(self.after)
-        self.expected = tree(self.after)
-        self.states = [
-            words(open_index(path)) for path in (self.before, self.after)[name == "build" :]
-        ]
+            build_index(corpus(files[:2] if name == "add" else files), before, lower)
+            shutil.copytree(before, after)
+        self.run(after)
+        self.expected = tree(after)
+        self.states = [words(open_index(path)) for path in (before, after)[name == "build" :]]
         self.first = name == "build"
+        self.before: State = {} if self.first else state_of(before)
+        self.calls = calls(self, home)
 
     def begin(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-        if not self.first:
-            shutil.copytree(self.before, self.path)
+        if self.first:
+            shutil.rmtree(self.path, ignore_errors=True)
+        else:
+            restore(self.before, self.path)
 
     def check(self) -> None:
         """After a kill the index is one of the two; the command again makes it the new one."""
@@ -106,21 +117,28 @@ def calls(work: Work, home: Path) -> list[str]:
     return calls_of(lambda: work.run(work.path), home / "calls")
 
 
-@pytest.fixture(params=["build", "add", "merge", "add-layer", "remove", "replace"])
-def work(request: pytest.FixtureRequest, tmp_path: Path) -> Work:
-    return Work(tmp_path, request.param)
+@pytest.fixture(params=["build", "add", "merge", "add-layer", "remove", "replace"], scope="module")
+def work(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Work:
+    return Work(tmp_path_factory.mktemp(request.param), request.param)
 
 
 def test_killed_before_any_call_it_is_the_old_or_the_new_index(work: Work, tmp_path: Path) -> None:
-    names = calls(work, tmp_path)
-    points = {i for i, name in enumerate(names) if name == "rename"}
-    points |= {i + 1 for i in points} | set(range(0, len(names), max(1, len(names) // 20)))
+    names = work.calls
+    renamed = {i for i, name in enumerate(names) if name == "rename"}
     # The manifest is the last file that is replaced before the clearing up.
     replaced = [i for i, name in enumerate(names) if name == "replace"]
-    points |= set(replaced[-3:]) | {i + 1 for i in replaced[-2:]} | {len(names) - 1}
-    for point in sorted(points & set(range(len(names)))):
+    decisive = renamed | {i + 1 for i in renamed} | set(replaced[-3:])
+    decisive |= {i + 1 for i in replaced[-2:]} | {0, len(names) - 1}
+    for point in sorted(decisive & set(range(len(names)))):
         work.begin()
         kill_at(point, lambda: work.run(work.path))
+        work.check()
+    # In between, what kills would leave is noted in one run.
+    changing = [i for i, name in enumerate(names) if name not in ("fsync", "open")]
+    between = set(changing[:: max(1, len(changing) // 12)]) - decisive
+    work.begin()
+    for state in states_at(between, lambda: work.run(work.path), work.path, tmp_path / "states"):
+        restore(state, work.path)
         work.check()
 
 
@@ -142,19 +160,8 @@ def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
     files = write_files(tmp_path / "in", 0, 40)
     path, lower = tmp_path / "idx", options(layers=("lower",))
     build_index(corpus(files), tmp_path / "after", lower)
-    script = (
-        "import sys; from pathlib import Path; from tests.index.folders import *\n"
-        "from rote.index.folders.build import build_index\n"
-        "files = sorted(Path(sys.argv[1]).glob('*.jsonl'))\n"
-        "build_index(corpus(files), Path(sys.argv[2]), options(layers=('lower',), jobs=2))"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "in"), str(path)]
-    # In a session of its own: a kill that reaches the workers too, as that of a machine would.
-    with subprocess.Popen(command, start_new_session=True) as child:
-        while child.poll() is None and not _sealed(path):
-            time.sleep(0.005)
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+    two = options(layers=("lower",), jobs=2)
+    kill_once(lambda: _sealed(path), lambda: build_index(corpus(files), path, two))
     sealed = _sealed(path)
     assert sealed
     build_index(corpus(files), path, lower)
@@ -164,7 +171,7 @@ def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
 
 def test_an_interrupted_build_of_other_texts_does_no_harm(tmp_path: Path) -> None:
     work = Work(tmp_path, "build")
-    renames = [i for i, name in enumerate(calls(work, tmp_path)) if name == "rename"]
+    renames = [i for i, name in enumerate(work.calls) if name == "rename"]
     other = [*write_files(tmp_path / "in", 0, 1), *write_files(tmp_path / "in", 7, 9)]
     build_index(corpus(other), tmp_path / "other", options(layers=("lower",)))
 
@@ -175,9 +182,8 @@ def test_an_interrupted_build_of_other_texts_does_no_harm(tmp_path: Path) -> Non
     assert tree(work.path) == tree(tmp_path / "other")
 
 
-def test_a_full_disk_is_said_and_leaves_the_old_index(work: Work, tmp_path: Path) -> None:
-    names = calls(work, tmp_path)
-    writes = [i for i, name in enumerate(names) if name == "fsync"]
+def test_a_full_disk_is_said_and_leaves_the_old_index(work: Work) -> None:
+    writes = [i for i, name in enumerate(work.calls) if name == "fsync"]
 
     def attempt(disturb: Callable[[], None]) -> None:
         work.begin()
