@@ -57,8 +57,8 @@ def test_texts_are_chosen_measured_and_seen_even_if_the_page_is_loaded_again_mea
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Compare").click()
     given = page.get_by_role("group", name="Texts")
     expect(given.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
-    expect(page.get_by_label("Sources by field")).to_have_value("source")
-    expect(page.get_by_label("Reference source")).to_have_value("human")
+    expect(page.get_by_label("Fields that tell sources apart")).to_have_value("source")
+    expect(page.get_by_label("The source that the others are compared with")).to_have_value("human")
     choose(page, "Lexical diversity")
     page.get_by_role("group", name="Sources").get_by_label("Seed").fill("5")
     start(page)
@@ -209,12 +209,14 @@ def test_an_address_carries_the_settings_to_somebody_else(
     page.goto(app.at("/compare?file=answers.jsonl"))
     choose(page, "Self-repetition", "Originality")
     page.get_by_label("Corpus", exact=True).select_option("index tales")
-    page.get_by_label("Reference source").fill("model")
+    page.get_by_label("The source that the others are compared with").fill("model")
     page.get_by_role("button", name="Link to these settings").click()
     page.wait_for_url("**/compare?*reference=model*")
     with watched(browser) as (other, _):
         other.goto(page.url)
-        expect(other.get_by_label("Reference source")).to_have_value("model")
+        expect(other.get_by_label("The source that the others are compared with")).to_have_value(
+            "model"
+        )
         expect(other.get_by_label("Corpus", exact=True)).to_have_value("index:tales")
         expect(other.get_by_label("Permutations")).to_have_value("39")
         boxes = other.get_by_role("group", name="Measures").get_by_role("checkbox", checked=True)
@@ -244,7 +246,7 @@ def test_a_file_is_uploaded_by_choosing_it_and_another_by_dropping_it(
     brought = page.get_by_role("checkbox", name="brought.jsonl uploaded A story that was brought")
     expect(brought).to_be_checked()
     expect(page.get_by_role("checkbox", name="answers.jsonl")).not_to_be_checked()
-    expect(page.get_by_label("Sources by field")).to_have_value("")
+    expect(page.get_by_label("Fields that tell sources apart")).to_have_value("")
     expect(page.get_by_label("Permutations")).to_have_value("77")
     expect(
         page.get_by_role("row", name=re.compile("A story that was .* teller Eve"))
@@ -406,6 +408,6 @@ def test_an_index_is_built_while_one_watches_and_then_searched(app: Running, pag
 def test_work_that_fails_says_why(app: Running, page: Page) -> None:
     page.goto(app.at("/compare?file=answers.jsonl"))
     choose(page, "Compression ratio")
-    page.get_by_label("Sources by field").fill("nowhere")
+    page.get_by_label("Fields that tell sources apart").fill("nowhere")
     start(page)
     expect(page.get_by_role("alert")).to_contain_text("nowhere")

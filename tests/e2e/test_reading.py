@@ -216,7 +216,7 @@ def test_a_trace_is_sent_by_its_address_with_its_settings(
     page.goto(app.at("/trace"))
     page.get_by_label("Text", exact=True).fill(_ESSAY)
     page.locator("details summary").click()
-    page.get_by_label("Relax").fill("7")
+    page.get_by_label("A fragment of at most so many sources").fill("7")
     for kind in ("lemma", "gapped"):
         page.get_by_role("checkbox", name=kind).uncheck()
     page.get_by_role("button", name="Trace").click()
@@ -226,7 +226,7 @@ def test_a_trace_is_sent_by_its_address_with_its_settings(
         other.get_by_role("link", name="What needs a citation").click()
         expect(other.get_by_role("main")).to_contain_text("one that at most 7 sources have")
         other.get_by_text("Settings").click()
-        expect(other.get_by_label("Relax")).to_have_value("7")
+        expect(other.get_by_label("A fragment of at most so many sources")).to_have_value("7")
         expect(other.get_by_role("checkbox", name="gapped")).not_to_be_checked()
 
 

@@ -185,6 +185,6 @@ _CUT = """(fonts) => {
 def cut_labels(page: Page) -> list[str]:
     """Labels of figures that reach over its edge, in the font at hand and in others."""
     assert page.locator("figure svg text").count()
-    fonts = ["", "DejaVu Sans", "Verdana", "Liberation Sans", "serif"]
+    fonts = ["", "DejaVu Sans", "Verdana", "Liberation Sans", "serif", "monospace"]
     found: list[str] = page.evaluate(_CUT, fonts)
     return found

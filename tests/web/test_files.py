@@ -147,7 +147,10 @@ def test_remarks_name_fields_of_forms_in_place_of_flags(tmp_path: Path) -> None:
     assert in_words("about 4 minutes (--jobs, --sample, --min-count change that)") == (
         "about 4 minutes (“Sample”, “Min count” change that)"
     )
-    assert in_words("--by source; --on-error skip") == "“By field” source; “Skip bad records”"
+    assert (
+        in_words("--by source; --on-error skip")
+        == "“Fields that tell sources apart” source; “Skip bad records”"
+    )
     kept = "raise --upload-limit, or `rote index add-layer IDX --jobs 2 --layers pos`"
     assert in_words(kept) == kept, "what is said to the shell stays"
     files = {"a.jsonl~12": path, "bible:kjv": "bible:kjv"}

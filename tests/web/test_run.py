@@ -20,7 +20,7 @@ from rote.core import plugins, registry
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.progress import Silent
 from rote.web.forms.options import from_json
-from rote.web.forms.run import RunForm, fields_of, offered, takes_of
+from rote.web.forms.run import RunForm, fields_of, offered, record_of, takes_of
 from rote.web.jobs import worker as work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
@@ -67,9 +67,14 @@ def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -
     assert len(set(names)) == len(names), "two options have one name"
     for field in fields_of(name):
         assert f'name="{field.name}"' in page.text
-        assert field.help
+        assert field.label.lower().replace(" ", "_") != field.name, (
+            "words, not the parameter's name"
+        )
+        assert field.help.startswith(field.label) or "--" in field.help
+        assert len(field.label) <= 90
     usual = [(field.name, field.default) for field in fields_of(name)]
     assert RunForm.read(name, usual).options == {}
+    assert takes_of(record_of(name)) in ("results", "index") or 'href="/compare"' in page.text
     nothing = app.post(f"/run/{name}", data={})
     assert nothing.status_code == 400
     assert "nothing is chosen" in nothing.text

@@ -25,7 +25,7 @@ class ReadOptions:
     )
     strip_prompt: bool = option(False, "remove an echoed prompt from the start of each text")
     on_error: Literal["stop", "skip"] = option(
-        "stop", "stop at bad input, or skip it and list what was skipped"
+        "stop", "what to do at bad input: stop, or skip it and list what was skipped"
     )
     encoding: str = option("utf-8", "encoding of text, JSON and CSV")
     where: tuple[str, ...] = where_option()

@@ -57,10 +57,12 @@ class DedupOptions:
         most=1.0,
     )
     shingle: int = option(5, "words in a run that documents are compared by", least=1)
-    layer: Literal["lower", "word"] = option("lower", "words as they are, or in lower case")
+    layer: Literal["lower", "word"] = option(
+        "lower", "how words are compared: as they are, or in lower case"
+    )
     tokenizer: str = option("ud", "how texts are cut into words")
     cut: Literal["word", "sentence"] = option(
-        "word", "cut at words, or take out whole sentences alone"
+        "word", "where to cut: at words, or take out whole sentences alone"
     )
     keep: Literal["first", "longest"] = option("first", "the copy that stays")
     newest: str | None = option(

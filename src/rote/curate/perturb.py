@@ -55,9 +55,9 @@ class PerturbOptions:
     pos: tuple[str, ...] = option(("noun", "verb"), "parts of speech to replace: noun, verb")
     variant: Variant = option(
         "careful",
-        "careful draws from the other lemmas of the synset that mean the same most of the time "
-        "and leaves words that phrases, clauses or answers hang on; exact draws from all other "
-        "lemmas; paper from all of them and the word itself, so that it may stay",
+        "what replaces a word: careful draws from other lemmas of the synset that mean the same "
+        "most of the time and leaves words that phrases, clauses or answers hang on; exact draws "
+        "from all other lemmas; paper from all of them and the word itself, so that it may stay",
     )
     lexicon: str = option(
         lexicons.DEFAULT,

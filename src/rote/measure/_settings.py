@@ -24,14 +24,14 @@ class Settings:
     )
     within: str | None = option(
         None,
-        "Measure the texts with the same value of this field (doc_id: the answers to one input) "
-        "as one set each, and average over the sets",
+        "Field that makes sets: texts with the same value (doc_id: the answers to one input) are "
+        "measured together, and the values averaged over the sets",
         metavar="FIELD",
     )
     cluster: str = option(
         DOC_ID,
-        "Field that says which texts belong together (answers to one prompt, texts of one author) "
-        "and are drawn and exchanged together",
+        "Field that says which texts belong together: answers to one prompt, texts of one author "
+        "are drawn and exchanged together",
         metavar="FIELD",
     )
     inputs: str = option(
@@ -65,7 +65,7 @@ class Settings:
     )
     matched: bool = option(
         True,
-        "Also give values at equal size (as many windows of equal length), and a curve over sizes",
+        "Also give values at equal size, and a curve over sizes (as many windows of equal length)",
     )
     per_text: bool = option(False, "Also give the values of each text, where a measure has any")
     seed: int = option(0, "Seed of everything that is drawn at random", least=0)

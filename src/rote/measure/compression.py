@@ -60,10 +60,10 @@ class Options:
     """Settings of `compression`."""
 
     variant: Literal["exact", "package"] = option(
-        "exact", "exact definition, or what the diversity package computes"
+        "exact", "how it is computed: exact definition, or what the diversity package computes"
     )
-    layer: str = option("text", "text (the raw text) or any layer, its items joined by spaces")
-    codecs: tuple[str, ...] = option(("gzip",), "gzip, xz, zstd: one value each")
+    layer: str = option("text", "what is compressed: text (as it is), or a layer, its items joined")
+    codecs: tuple[str, ...] = option(("gzip",), "codecs, one value each: gzip, xz, zstd")
     gzip_level: int = option(9, "level of gzip, 0 to 9", least=0, most=9)
     xz_preset: int = option(6, "preset of xz, 0 to 9", least=0, most=9)
     zstd_level: int = option(3, "level of zstd, 1 to 22", least=1, most=22)

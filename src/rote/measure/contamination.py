@@ -59,8 +59,8 @@ class Options:
     )
     near: float = option(
         0.75,
-        "share of an item's words, marks apart, that occur in one passage in the same order, from "
-        "which on it is near",
+        "share of an item's words from which on it is near: those that occur in one passage in "
+        "the same order, marks apart",
         above=0,
         most=1,
     )

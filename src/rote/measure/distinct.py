@@ -45,7 +45,7 @@ class Options:
         None, "field that says which answers to a prompt are the same", metavar="FIELD"
     )
     like: Literal["rouge_l", "runs", "templates", "cosine"] = option(
-        "rouge_l", "without --partition: the likeness by which answers are the same"
+        "rouge_l", "the likeness by which answers are the same, without --partition"
     )
     above: float | None = option(
         None,

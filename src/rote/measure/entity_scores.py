@@ -45,7 +45,7 @@ class Options:
 
     variant: Variant = option(
         "exact",
-        "exact: recall is over the reference's entities; paper: over the text's, those in both",
+        "what recall is over: exact, the reference's entities; paper, the text's, those in both",
     )
     reference_field: str = option("reference", "field with the reference", metavar="FIELD")
     document_field: str = option(

@@ -57,7 +57,7 @@ class Options:
         5_000, "at most this many sentences of each source have a ball", least=1
     )
     drop_incomplete: Drop = option(
-        "none", "drop the last, or first and last, sentence of a text that is cut off"
+        "none", "sentences to drop of a text that is cut off: its last, or first and last"
     )
 
     def __post_init__(self) -> None:

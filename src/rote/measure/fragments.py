@@ -35,7 +35,7 @@ class Options:
     """Settings of `fragments`."""
 
     variant: Literal["exact", "paper"] = option(
-        "exact", "the longest runs, or the procedure as it is printed"
+        "exact", "how fragments are found: the longest runs, or the procedure as it is printed"
     )
     to: str = option("document", "field of the record that the text was made from", metavar="FIELD")
     layer: str = option("lower", "layer whose items are compared")

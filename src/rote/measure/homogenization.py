@@ -54,10 +54,10 @@ class Options:
     """Settings of `homogenization`."""
 
     variant: Literal["exact", "package"] = option(
-        "exact", "exact definition, or what the diversity package computes"
+        "exact", "how it is computed: exact definition, or what the diversity package computes"
     )
     layer: str = option("lower", "layer to compare (variant exact)")
-    scores: tuple[str, ...] = option(("rouge_l", "bleu"), "rouge_l, bleu: one value each")
+    scores: tuple[str, ...] = option(("rouge_l", "bleu"), "scores, one value each: rouge_l, bleu")
     max_texts: int = option(10_000, "a group with more texts is sampled down to this many", least=2)
     sample_seed: int = option(0, "seed of that sample")
 

@@ -70,7 +70,7 @@ class Options:
     lengths: tuple[int, ...] = option((1, 2, 3, 4), "how many items a phrase has", least=1)
     top: int = option(20, "how many phrases of each source and side are listed", least=1)
     min_count: int = option(5, "how often an item has to occur in all texts", least=2)
-    min_texts: int = option(3, "in how many texts of its own side", least=1)
+    min_texts: int = option(3, "in how many texts of its own side it has to occur", least=1)
     corpus: str | None = option(
         None,
         "an index, or a file of texts, as the other side",

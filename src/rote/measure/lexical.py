@@ -49,7 +49,8 @@ class Options:
     """Settings of `lexical`."""
 
     variant: Literal["exact", "paper", "package"] = option(
-        "exact", "exact definition, the paper's tokens, or what the diversity package computes"
+        "exact",
+        "how it is computed: exactly, on the paper's tokens, or as the diversity package does",
     )
     layer: str = option("lower", "layer to count over (variant exact)")
     sample_ngrams: int = option(

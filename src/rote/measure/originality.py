@@ -60,13 +60,15 @@ def _signed_authors(authors: str) -> str:
 class Options:
     """Settings of `originality`."""
 
-    variant: Literal["exact", "paper"] = option("exact", "as defined, or Algorithm 1 as printed")
+    variant: Literal["exact", "paper"] = option(
+        "exact", "procedure: as defined, or Algorithm 1 as printed"
+    )
     against: str = option("", HELP, metavar="IDX", sign=signed_against, opened=True)
     relax: int = option(1, "a fragment of at most this many sources needs a citation", least=1)
     layer: str = option("lower", "layer of words in which fragments are looked up")
     document_field: str | None = option(
         None,
-        "records of the ground truth with the same value of this field are one document",
+        "field that joins records of the ground truth: those with the same value are one document",
         metavar="FIELD",
     )
     authors: str = option(
@@ -83,8 +85,8 @@ class Options:
     )
     listed: int = option(
         250,
-        "so many failing sentences of each source, those that repeat most, are listed with what "
-        "decides them, and as many others",
+        "sentences of each source that are listed with what decides them: so many failing ones, "
+        "those that repeat most, and as many others",
         least=0,
         sign=_unsigned,
     )

@@ -73,12 +73,14 @@ class Options:
         sign=signed_against,
     )
     control: str | None = option(
-        None, "Source that never saw TRAIN: the excess over it is given too", metavar="NAME"
+        None,
+        "Source that never saw the training set: the excess over it is given too",
+        metavar="NAME",
     )
     normalize_to: str | None = option(
         None, "Source by whose scores those of the others are divided too", metavar="NAME"
     )
-    variant: Literal["exact", "paper"] = option("exact", "of entity scores: see entity-scores")
+    variant: Literal["exact", "paper"] = option("exact", "variant of entity scores: see there")
 
     def __post_init__(self) -> None:
         check_options(self)

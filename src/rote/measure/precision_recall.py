@@ -53,7 +53,7 @@ class Options:
     """Settings of `precision-recall`."""
 
     variant: Literal["exact", "paper"] = option(
-        "exact", "whether a ball holds what lies at its radius, or only what lies strictly inside"
+        "exact", "what a ball holds: what lies at its radius too, or only what lies strictly inside"
     )
     on: tuple[str, ...] = option(
         tuple(SPACES), "what sentences are compared by: trees (of dependencies), meaning (vectors)"
@@ -63,7 +63,7 @@ class Options:
         5_000, "at most this many sentences of each source, drawn at random, equally many of all"
     )
     drop_incomplete: Drop = option(
-        "none", "of a text that is cut off, leave out its last sentence, or its first and last"
+        "none", "sentences to drop of a text that is cut off: its last, or first and last"
     )
     pca: float = option(0.9, "share of the vectors' variance that is kept", above=0, most=1)
     embedder: str = option(

@@ -55,7 +55,8 @@ class Options:
     """Settings of `sameness`."""
 
     scores: tuple[str, ...] = option(
-        ("rouge_l", "runs", "templates"), "rouge_l, runs, templates, cosine: one table each"
+        ("rouge_l", "runs", "templates"),
+        "likenesses, a table each: rouge_l, runs, templates, cosine",
     )
     layer: str = option("lower", "layer of words that are compared")
     run: int = option(5, "words in a shared run", least=2)

@@ -47,7 +47,8 @@ class Options:
 
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
-        "all sentences, 2,000 of each source as in the paper, or what the package diversity gives",
+        "what is computed: all sentences, 2,000 of each source as in the paper, or what the "
+        "package diversity gives",
     )
     embedder: str = option(
         embeddings.DEFAULT,
@@ -59,7 +60,7 @@ class Options:
         None, "at most this many sentences of each source, drawn at random", least=2
     )
     drop_incomplete: Drop = option(
-        "none", "of a text that is cut off, leave out its last sentence, or its first and last"
+        "none", "sentences to drop of a text that is cut off: its last, or first and last"
     )
 
     def __post_init__(self) -> None:

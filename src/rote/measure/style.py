@@ -59,8 +59,8 @@ class Options:
 
     common: bool = option(
         False,
-        "dimensions without features that Biber's texts have less than once in 1,000 words: "
-        "steadier for short texts",
+        "leave rare features out of the dimensions: those that Biber's texts have less than once "
+        "in 1,000 words; steadier for short texts",
     )
     tested: Literal["all", "dimensions"] = option(
         "all",

@@ -60,18 +60,18 @@ class Options:
     """Settings of `syntactic`."""
 
     variant: Literal["exact", "paper"] = option(
-        "exact", "all sentences, or 3,000 of each source as in the paper"
+        "exact", "what is computed: all sentences, or 3,000 of each source as in the paper"
     )
     sentences: int | None = option(
         None, "at most this many sentences of each source, drawn at random", least=2
     )
     drop_incomplete: Drop = option(
-        "none", "of a text that is cut off, leave out its last sentence, or its first and last"
+        "none", "sentences to drop of a text that is cut off: its last, or first and last"
     )
     depth: int = option(2, "how many steps around a word its label describes", least=0)
     edit_distance: int = option(
         0,
-        "also the mean tree edit distance between this many sentences of each source (slow)",
+        "sentences of each source between which the mean tree edit distance is given too (slow)",
         least=0,
     )
 

@@ -24,7 +24,8 @@ class ModelOptions:
     SECTION: ClassVar[str] = "How the model runs"
     device: str = option("auto", "Where a model of transformers runs: auto, cpu, cuda, mps")
     dtype: str = option(
-        "auto", "Its precision: auto, float32, bfloat16, float16, 4bit (where the machine has it)"
+        "auto",
+        "Precision of such a model: auto, float32, bfloat16, float16, 4bit (where there is one)",
     )
     batch: int = option(8192, "Tokens in one batch, padding included", least=1)
     threads: int = option(0, "Threads of a model run by numpy; 0: one for each core", least=0)

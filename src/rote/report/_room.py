@@ -16,6 +16,8 @@ _WIDE = {"narrow": 0.46, "upper": 0.78, "other": 0.65, "broad": 1.0, "square": 1
 """Widths of letters in a wide font (Verdana, DejaVu Sans), in parts of the font's size."""
 _BROAD, _NARROW = frozenset("mwMW%@—…"), frozenset(" .,:;'!|()[]/ijltfr-")
 _BOLD = 1.12
+_EVEN = 0.61
+"""The width of any letter where the reader's font has letters of one width."""
 _ABOVE, _BELOW = 1.0, 0.3
 """How far letters reach above and below their line."""
 _STEP = re.compile(r"(translate|rotate|scale)\(([^)]*)\)")
@@ -101,8 +103,8 @@ def _corners(element: ElementTree.Element, matrix: Matrix) -> list[tuple[float, 
 
 
 def width(text: str) -> float:
-    """Of a text in a wide font, in parts of the font's size."""
-    return sum(map(_letter, text))
+    """Of a text in a wide font or in one of even letters, in parts of the font's size."""
+    return max(sum(map(_letter, text)), _EVEN * len(text))
 
 
 def _letter(letter: str) -> float:

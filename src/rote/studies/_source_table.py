@@ -163,7 +163,7 @@ class TableOptions:
         False, "Count the reference as a source like the others", sign=if_given
     )
     with_inputs: bool = option(
-        False, "Count the inputs (input documents) as a source", sign=if_given
+        False, "Count the inputs as a source (input documents)", sign=if_given
     )
     matched: bool = option(
         False, "Take the values at equal size, where a result has them", sign=if_given

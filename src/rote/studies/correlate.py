@@ -83,7 +83,7 @@ class Options(TableOptions):
     )
     correction: Correction = option(
         "holm",
-        "Correct p-values for many pairs by Holm, or by Benjamini and Hochberg",
+        "Correction of p-values for many pairs: by Holm, or by Benjamini and Hochberg",
         sign=CORRECTIONS.__getitem__,
     )
 

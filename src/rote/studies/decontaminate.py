@@ -47,7 +47,7 @@ class Options:
     SECTION: ClassVar[str] = "Test items"
     against: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...")
     policy: Literal["drop", "cut", "report"] = option(
-        "drop", "drop the document, cut the sentences, or write the ledger alone"
+        "drop", "what to do: drop the document, cut the sentences, or write the ledger alone"
     )
     items: str | None = option(
         None,

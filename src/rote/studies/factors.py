@@ -255,8 +255,8 @@ class Options(TableOptions):
     )
     scale: Scale = option(
         "auto",
-        "Take numbers as they are or by their logarithm, with slopes per doubling; auto: by their "
-        f"logarithm where the largest is at least {WIDE} times the smallest",
+        "How numbers are taken: as they are or by their logarithm, with slopes per doubling; auto: "
+        f"by their logarithm where the largest is at least {WIDE} times the smallest",
     )
     random: tuple[str, ...] = option(
         (),

@@ -88,7 +88,7 @@ class Options:
     )
     member: str | None = option(
         None,
-        "Field that says whether the model was trained on an item (true, or how often), or not",
+        "Field that says whether the model was trained on an item (true, or how often)",
         metavar="FIELD",
         sign=lambda name: name or "unknown",
     )
@@ -107,7 +107,7 @@ class Options:
     )
     near: int = option(
         0,
-        "With --extraction, also how likely it is to come within so many edits (tokens), at least",
+        "Edits within which a text counts as near: with --extraction, how likely that is at least",
         least=0,
         sign=unsigned,
     )
@@ -131,7 +131,9 @@ class Options:
     )
     tokens: int = option(128, "Tokens of each text that --unasked draws", least=1, sign=unsigned)
     prefix: int = option(50, "Words before the cut of a window", least=1, sign=unsigned)
-    suffix: int = option(50, "Words behind it, which are to be written", least=1, sign=unsigned)
+    suffix: int = option(
+        50, "Words behind the cut, which are to be written", least=1, sign=unsigned
+    )
     stride: int = option(10, "Words from one window to the next", least=1, sign=unsigned)
     temperature: float = option(
         1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0, sign=unsigned

@@ -83,7 +83,7 @@ class Options:
     )
     each_pos: bool = option(
         True,
-        "With --model: also perturb nouns only and verbs only (the authors' tables C and D)",
+        "Also perturb nouns only and verbs only, with --model (the authors' tables C and D)",
         sign=unsigned,
     )
 

@@ -95,7 +95,7 @@ class Options:
     )
     pairs: int | None = option(
         None,
-        "Also pairs of n-grams of this many tokens, one of the input and one of the right answer: "
+        "Also count pairs of n-grams of this many tokens: one of the input, one of the answer; "
         "how often both occur in a document, and whether the likelihood goes with it",
         metavar="N",
         least=1,

@@ -50,7 +50,7 @@ class Options:
         None, "Index of the training data", metavar="IDX", opened=True, sign=unsigned
     )
     prompt: int = option(50, "Words of a text that the model is given", least=1)
-    words: int = option(50, "Words after them that it should write", least=1)
+    words: int = option(50, "Words that it should write after those", least=1)
     layer: str = option("pos", "Layer that makes the style: pos, upos, ...")
     by: tuple[str, ...] = option((), "Fields of the records that make a group")
     frequency: str | None = option(

@@ -134,7 +134,7 @@ class ItemOptions:
         metavar="NAME",
     )
     on_error: Literal["stop", "skip"] = option(
-        "stop", "Stop at a bad record, or skip it and list what was skipped"
+        "stop", "What to do at a bad record: stop, or skip it and list what was skipped"
     )
     where: tuple[str, ...] = where_option()
 

@@ -37,7 +37,8 @@ class Options:
     """Settings of `templates`."""
 
     variant: Literal["exact", "paper", "package"] = option(
-        "exact", "exact definition, the paper's printed numbers, or the diversity package"
+        "exact",
+        "how it is computed: exactly, as the paper prints it, or as the diversity package does",
     )
     layer: str = option("pos", "layer whose n-grams are templates: pos, upos, dep, dep-bfs, ...")
     n: int = option(6, "items in a template", short="-n", least=1)

@@ -32,7 +32,7 @@ class BackendOptions:
 
     SECTION: ClassVar[str] = "How the corpus counts"
     count: Literal["occurrences", "documents"] = option(
-        "occurrences", "Count every occurrence, or the documents that hold an n-gram"
+        "occurrences", "What is counted: every occurrence, or the documents that hold it"
     )
     layer: str | None = option(
         None, "Layer of rote's index: lower, or one of a tokenizer.json  [default: lower]"

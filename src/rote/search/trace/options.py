@@ -39,9 +39,7 @@ class TraceOptions:
     seed_words: int = option(
         4, "Words in a row that a gapped match shares with a document at least"
     )
-    seed_count: int = option(
-        100, "Some such --seed-words words in a row occur at most this often in the index"
-    )
+    seed_count: int = option(100, "How often some such words in a row occur in the index, at most")
     sort: Literal["longest", "unlikely"] = option("longest", "Which matches come first")
     limit: int = option(100, "Matches that are listed with their sources; 0: all")
     places: int = option(3, "Places that are shown of a match, in as many documents as possible")

@@ -258,10 +258,11 @@ class JudgeOptions:
         metavar="M",
     )  # fmt: skip
     judge_items: int = option(
-        50, "Items of each task that it judges, drawn by --seed; 0: all", least=0
+        50, "Items of each task that the judge reads, drawn by --seed; 0: all", least=0
     )
     judge_by: Literal["likelihood", "writing"] = option(
-        "likelihood", "Its verdict: the likelier of same and different, or the word that it writes"
+        "likelihood",
+        "The judge's verdict: the likelier of same and different, or the word that it writes",
     )
 
     def __post_init__(self) -> None:

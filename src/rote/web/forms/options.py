@@ -7,6 +7,7 @@ few strings that name a field, a layer or a source.
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from starlette.datastructures import FormData
 
 from rote.core.errors import OptionError
 from rote.core.metric import bare, hints_of
+from rote.web.files import in_words
 
 _NAMES = frozenset(
     "by reference within cluster inputs layer tags to on codecs scores control normalize_to "
@@ -30,6 +32,8 @@ _OPEN = {
     **dict.fromkeys("device dtype text_field id_field prompt_field".split(), "text"),
 }
 """The same for what is run by itself, and strings that name an index, a file or a model."""
+_BEYOND = re.compile(r"[;:] | +[(\[](?=[^)\]]*[)\]](?:$|;))")
+_CLOSED = re.compile(r"[)\]]")
 Form = TypeVar("Form")
 _YES = {"yes": True, "no": False}
 
@@ -40,7 +44,11 @@ class Field:
 
     name: str
     label: str
+    """How the help begins: what is asked for, in a few words."""
     help: str
+    """As the shell has it."""
+    rest: str
+    """What the help says beyond the label."""
     kind: str
     """number, text or choice; place: what texts are held against; models."""
     default: str
@@ -118,11 +126,12 @@ def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
         return None
     kind, _ = bare(hint)
     help = one.metadata["help"]
-    label = one.name.replace("_", " ").capitalize()
-    base = {
+    begins, rest = _cut(in_words(help))
+    base: dict[str, Any] = {
         "name": one.name,
-        "label": label if len(one.name) > 1 else one.name,
-        "help": help[0].upper() + help[1:],
+        "label": _capital(begins),
+        "help": _capital(help),
+        "rest": rest,
         "default": written(one.default),
     }
     if kind is bool:
@@ -137,6 +146,19 @@ def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
     if item is str and one.name not in _NAMES and not one.metadata.get("form", False):
         return None
     return Field(**base, kind="text") if item in (int, str) else None
+
+
+def _cut(help: str) -> tuple[str, str]:
+    """What is asked for, and what else is said: behind a sign, or in brackets at the end."""
+    found = _BEYOND.search(help)
+    if found is None:
+        return help, ""
+    rest = help[found.end() :]
+    return help[: found.start()], _CLOSED.sub("", rest, 1) if found[0][-1] in "([" else rest
+
+
+def _capital(text: str) -> str:
+    return text if text.startswith("n-") else text[:1].upper() + text[1:]
 
 
 def _value(hint: Any, text: str, field: Field) -> Any:

@@ -30,14 +30,6 @@ from rote.web.workspace import Workspace
 
 router = APIRouter()
 _MOST_FILES = 100
-_LABELS = {
-    "by": "Sources by field",
-    "reference": "Reference source",
-    "within": "Sets by field",
-    "cluster": "Texts that belong together by field",
-    "matched": "Equal sizes",
-    "interval": "Level of intervals",
-}
 
 
 @router.get("/compare", include_in_schema=False)
@@ -155,9 +147,9 @@ def _form(
 
 
 def _shared() -> list[forms.Field]:
-    """In the order in which they are asked for, with names that need no context."""
+    """In the order in which they are asked for."""
     found = {one.name: one for one in forms.fields_of(Settings, SHARED)}
-    return [replace(found[name], label=_LABELS.get(name, found[name].label)) for name in SHARED]
+    return [found[name] for name in SHARED]
 
 
 def _measure(name: str, comparison: CompareForm) -> dict[str, Any]:
