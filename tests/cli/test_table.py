@@ -9,8 +9,11 @@ import pytest
 from click.shell_completion import BashComplete
 
 import rote
+from rote.cli.main import main
 from rote.cli.main import rote as command
+from rote.core.errors import UnknownName
 from rote.core.result import panel_to_json
+from rote.core.saved import read_results
 from rote.report.tables.written import as_latex
 from tests.golden.shell import done
 
@@ -23,6 +26,36 @@ def test_a_saved_result_is_shown_as_when_it_was_made(tmp_path: Path) -> None:
     saved.write_text(done(*asked, "--json"))
     for form in ((), ("--csv",), ("--latex",), ("--md",), ("--json",)):
         assert done("table", str(saved), *form) == done(*asked, *form)
+
+
+def test_one_table_is_shown_by_its_name_and_the_curve_only_so(tmp_path: Path) -> None:
+    saved = tmp_path / "saved.json"
+    saved.write_text(done("lexical", "example:answers", "--by", "source", "-q", "--json"))
+    rows = json.loads(saved.read_text())["tables"]["curve"]
+    assert rows
+    for form, mark in (("--md", "### "), ("--latex", "% lexical: ")):
+        assert f"{mark}curve" not in done("table", str(saved), form).lower()
+    shown = [line for line in done("table", str(saved), "curve").splitlines() if "unique_1" in line]
+    assert len(shown) == sum(row["value"] == "unique_1" for row in rows)
+    assert json.loads(done("table", str(saved), "curve", "--json"))["curve"] == rows
+    assert done("table", str(saved), "curve", "--md").startswith("### curve")
+    with pytest.raises(UnknownName, match="did you mean 'curve'"):
+        read_results(saved, tables=True)[0].to_polars("curv")
+
+
+@pytest.mark.parametrize("flag", ["--json", "--md"])
+def test_a_flag_that_takes_no_file_says_how_to_write_one(
+    flag: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["rote", "lexical", "example:answers", flag, "missing.json"]
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit):
+        main()
+    assert f"{flag} takes no file: to write the result there, use -o" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", [*words[:2], "missing.json", flag])
+    with pytest.raises(SystemExit):
+        main()
+    assert "takes no file" not in capsys.readouterr().err
 
 
 def test_a_saved_panel_is_shown_as_a_panel(tmp_path: Path) -> None:

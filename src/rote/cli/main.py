@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
@@ -14,6 +16,7 @@ from rote.core.errors import RoteError
 from rote.core.registry import names, room_of
 
 COMMANDS = "cli.commands"
+_FORMS = ("--json", "--csv", "--latex", "--md")
 
 
 class Rote(Rooms):
@@ -57,6 +60,15 @@ def rote() -> None:
     """
 
 
+def _meant_to_write(error: RoteError, given: Sequence[str]) -> str:
+    """A hint where a missing file follows a flag that says in which form to print."""
+    file = getattr(error, "file", None)
+    flags = [flag for flag, name in pairwise(given) if flag in _FORMS and name == file]
+    if not flags or not file or os.path.exists(file):
+        return ""
+    return f". {flags[0]} takes no file: to write the result there, use -o {file} (or > {file})"
+
+
 def main() -> None:
     """Run the command; errors meant for the user come without a traceback, exit code 2."""
     # --jobs says how many cores to use. Threads that numpy's BLAS would start for every small
@@ -74,7 +86,7 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except RoteError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {error}{_meant_to_write(error, sys.argv)}", err=True)
         sys.exit(2)
     except MemoryError:
         click.echo("error: memory ran out. Take a sample of the texts, or fewer measures", err=True)

@@ -6,21 +6,46 @@ Reads what any measure, study or panel wrote with --json or -o FILE.json; nothin
   rote diversity stories.jsonl --by source -o result.json
   rote table result.json --latex
   rote table result.json -o result.md --figure result.png
+  rote table result.json curve
+
+TABLE prints one table alone, also one that is not shown with the others: curve has the values over
+sizes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._output import OutputOptions, deliver
+from rote.cli._output import Listing, OutputOptions, deliver, deliver_rows
+from rote.core.result import Result
 
 
-@command_of(__doc__, click.Argument(["result"], type=Path, metavar="RESULT"))
-def command(result: Path, output: OutputOptions) -> None:
+@command_of(
+    __doc__,
+    click.Argument(["result"], type=Path, metavar="RESULT"),
+    click.Argument(["table"], required=False, metavar="[TABLE]"),
+)
+def command(result: Path, table: str | None, output: OutputOptions) -> None:
     from rote.core.saved import read_results
 
     found = read_results(result, tables=True)
+    if table:
+        _one(found, table, output)
+        return
     deliver(found, output, panel=len(found) > 1)
+
+
+def _one(results: Sequence[Result], name: str, output: OutputOptions) -> None:
+    from rote.report.tables.screen import rows_table
+    from rote.report.tables.sheet import columns_of
+    from rote.report.tables.written import table_rows
+
+    rows = table_rows(results, name)
+    columns = columns_of(rows)
+    said = {"signatures": [str(result.signature) for result in results]}
+    listing = Listing(name, rows, list(dict.fromkeys(key for row in rows for key in row)), said)
+    deliver_rows(listing, output, lambda console: console.print(rows_table(columns, rows)))

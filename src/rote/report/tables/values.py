@@ -40,7 +40,7 @@ from rote.report.tables.sheet import (
     text_cell,
 )
 
-_MACHINERY = (VALUES, "matched", "curve", "highlight", FAMILY)
+MACHINERY = (VALUES, "matched", "curve", "highlight", FAMILY)
 """Tables that are part of others, or are no tables for the eye."""
 TEXTS, SWEEP = "texts", "sweep"
 _EVERY = 100
@@ -50,7 +50,7 @@ def layout(result: Result) -> list[Table]:
     """The tables of a result, without its values."""
     declared = _declared(result.measure)
     if not declared:
-        names = [name for name in result.tables if name not in (*_MACHINERY, TEXTS, SWEEP)]
+        names = [name for name in result.tables if name not in (*MACHINERY, TEXTS, SWEEP)]
         declared = [undeclared(name) for name in names]
     own = [table for table in declared if table.name != VALUES]
     shared = [one for one in _SHARED if one.name not in {table.name for table in own}]

@@ -25,7 +25,6 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import EACH
 from rote.core.result import Result
 from rote.core.table import Column, Rows
-from rote.measure._correct import FAMILY
 from rote.report._grid import (
     EQUIVALENT,
     SIGNIFICANT,
@@ -42,6 +41,7 @@ from rote.report._grid import Cell as Value
 from rote.report.family import corrected
 from rote.report.tables.sheet import LIMIT, Cell, Sheet, columns_of, of_rows, sheets
 from rote.report.tables.values import (
+    MACHINERY,
     comparisons_table,
     layout,
     on_page,
@@ -133,14 +133,20 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
                 yield {n: held[n] if n in held else getattr(cell, n) for n in columns}
 
 
+def table_rows(results: Sequence[Result], table: str) -> Rows:
+    """All rows of a table by its name; of several results, each with its measure."""
+    known = [(result.measure, dict(tables_of(result))) for result in results]
+    if not any(table in own for _, own in known):
+        raise UnknownName("table of this result", table, {name for _, own in known for name in own})
+    found = [(measure, row) for measure, own in known for row in own.get(table, ())]
+    return [{"measure": measure, **row} if len(results) > 1 else row for measure, row in found]
+
+
 def as_polars(result: Result, table: str = VALUES) -> Any:
     """A table of a result as a polars frame; `values` has a row per source and value."""
     import polars as pl
 
-    known = dict(tables_of(result))
-    if table not in known:
-        raise UnknownName("table of this result", table, known)
-    return pl.DataFrame(known[table], infer_schema_length=None, strict=False)
+    return pl.DataFrame(table_rows([result], table), infer_schema_length=None, strict=False)
 
 
 def as_pandas(result: Result, table: str = VALUES) -> Any:
@@ -222,10 +228,10 @@ def as_latex(results: Sequence[Result]) -> str:
 
 
 def further(result: Result) -> Iterator[tuple[str, Sheet]]:
-    """Every table beside the values, those that are declared and those that are not."""
+    """Every table beside the values that is for the eye, declared or not."""
     declared = layout(result)
     named = {table.name for table in declared}
-    others = [name for name in result.tables if name not in (*IN_VALUES, FAMILY, *named)]
+    others = [name for name in result.tables if name not in (*MACHINERY, *named)]
     for table in (*declared, *map(undeclared, others)):
         yield from ((table.name, one) for one in sheets(table, result) if one.data)
 
