@@ -18,7 +18,7 @@ from rote.core.errors import UnknownName
 from rote.web.jobs.ledger import Job, Ledger
 from rote.web.jobs.plan import steps_of
 from rote.web.jobs.queue import Jobs
-from rote.web.jobs.worker import PipeReporter, progress
+from rote.web.jobs.worker import FIRST_TIME, PipeReporter, progress
 from rote.web.store.database import prepare
 from rote.web.workspace import Workspace
 from tests.web.conftest import PYTHONPATH
@@ -324,6 +324,7 @@ def test_a_job_without_known_steps_goes_by_how_it_went_before() -> None:
     work()
     assert {one["share"] for one in told} == {None}, "a bar of one stage is none of the job"
     assert {one["left"] for one in told} == {None}
+    assert all(one["rate"].endswith(FIRST_TIME) for one in told), "no number that nobody knows"
     assert "asking, 50 %" in [one["stage"] for one in told]
     assert [stage for stage, _ in first.taken] == ["loading", "asking", "loading", "asking"]
     told.clear()
@@ -331,6 +332,7 @@ def test_a_job_without_known_steps_goes_by_how_it_went_before() -> None:
     work()
     shares = [one["share"] for one in told]
     assert shares == sorted(shares), "a bar does not go back"
+    assert not any(FIRST_TIME in one["rate"] for one in told)
     assert shares[0] == 0.0
     assert shares[-1] == 1.0
     assert len(set(shares)) > 8

@@ -108,7 +108,7 @@ class _Policy(Policy):
         jobs = self.settings.jobs
         if seconds / jobs >= 60:
             self.reporter.say(
-                f"{len(named)} measures: about {round(seconds / jobs / 60):,} minutes on {jobs} "
+                f"{len(dict(named))} measures: about {round(seconds / jobs / 60):,} minutes on {jobs} "
                 f"core{'s' * (jobs != 1)} (--jobs, --sample, --permutations change that)"
             )
         return read

@@ -39,6 +39,7 @@ FOLDER = "rote-job-"
 """How the folder of a job's temporary files begins."""
 _OFTEN = 0.2
 """Seconds between two reports of one stage."""
+FIRST_TIME = "the first time: measuring how long all of it takes"
 _UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -90,9 +91,12 @@ class PipeReporter:
     def _report(self, told: Mapping[str, Any]) -> None:
         stage, inside = told["stage"], told["share"]
         share = self._whole.share(stage, inside)
-        if share is None and inside and inside < 1:
-            stage = f"{stage}, {100 * inside:.0f} %"
-        told = {**told, "stage": stage, "share": share, "left": self._whole.left()}
+        rate = told.get("rate", "")
+        if share is None:
+            stage = f"{stage}, {100 * inside:.0f} %" if inside and inside < 1 else stage
+            rate = " · ".join(filter(None, (rate, FIRST_TIME)))
+        left = self._whole.left()
+        told = {**told, "stage": stage, "share": share, "rate": rate, "left": left}
         self._tell({"progress": told})
 
     def say(self, line: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from rote.report.fragments import Fragment, blocks, of_sections
-from rote.report.report import Block, Figure, Found, Section
+from rote.report.report import Block, Figure, Found, Matrix, Section
 from rote.report.sections import sections
 from rote.web.files import hashed
 from rote.web.store.history import History
@@ -29,7 +29,7 @@ def sections_of(history: History, id: str) -> list[Fragment]:
 
 
 def glance_of(history: History, id: str) -> Fragment | None:
-    """What there is to be seen at first sight: the main findings and the panel as a picture.
+    """What there is to be seen at first sight: the matrix and the main findings.
 
     None where there is no panel, or where nobody has drawn it yet.
     """
@@ -52,15 +52,14 @@ def _draw(history: History, id: str) -> list[Fragment]:
 
 
 def _glance(parts: Sequence[Section]) -> list[Fragment]:
-    shown: list[Block] = []
-    for part in parts:
-        if part.id == "summary":
-            found = (block for block in part.blocks if isinstance(block, Found))
-            shown += [replace(one, statements=one.statements[:_STATEMENTS]) for one in found]
-        elif part.id == "panel":
-            shown += [block for block in part.blocks if isinstance(block, Figure)][:1]
-    seen = any(isinstance(block, Figure) for block in shown)
-    return [Fragment(_GLANCE, "", blocks(shown))] if seen else []
+    """The report's matrix and first sentences; the panel's figure where there is no matrix."""
+    own = {part.id: part.blocks for part in parts}
+    shown: list[Block] = [one for one in own.get("summary", ()) if isinstance(one, Matrix)]
+    if not shown:
+        shown = [one for one in own.get("panel", ()) if isinstance(one, Figure)][:1]
+    found = [one for one in own.get("summary", ()) if isinstance(one, Found)]
+    said = [replace(one, statements=one.statements[:_STATEMENTS]) for one in found]
+    return [Fragment(_GLANCE, "", blocks([*shown, *said]))] if shown else []
 
 
 @cache
