@@ -156,10 +156,23 @@ def many() -> Report:
 def test_five_statements_open_a_report_and_none_is_lost() -> None:
     found = summarized(many())
     assert len(found.opening()) == 5
-    assert {one.kind for one in found.opening()} == {"overall"}
-    assert sorted(one.text for one in [*found.opening(), *found.rest()]) == sorted(
-        one.text for one in found.statements
-    )
+    whole, *others = (one.text for one in found.opening())
+    assert whole == (
+        "model-0, model-1, model-2, model-3, model-4, model-5, model-6 and model-7 are more "
+        "repetitive than human in 1 of 1 respects."
+    ), "of whom the same is said has one sentence"
+    said = [one.text for one in found.statements]
+    assert sorted([*others, *(one.text for one in found.rest())]) == sorted(said)
+
+
+def test_sources_of_which_something_else_is_said_have_their_own_sentence() -> None:
+    values = {"human": (0.5, 0.01), "a": (0.6, 0.01), "b": (0.4, 0.01), "c": (0.6, 0.01)}
+    made = study([result("templates", "per_token", values, dict.fromkeys("abc", SURE))])
+    opening = [one.text for one in summarized(made).opening()]
+    assert opening[:2] == [
+        "a and c are more repetitive than human in 1 of 1 respects.",
+        "b is more diverse than human in 1 of 1 respects.",
+    ]
 
 
 def test_a_measure_that_a_study_holds_twice_has_two_rows() -> None:

@@ -58,6 +58,17 @@ def test_a_mark_that_is_pointed_at_shows_its_values() -> None:
     assert "role: source" not in "".join(titles)
 
 
+@pytest.mark.parametrize("name", ["if", "constructor", "valueOf", "__lookupSetter__"])
+def test_a_name_that_the_drawing_tool_takes_for_its_own_is_drawn(name: str) -> None:
+    import altair as alt
+
+    rows = [{"phrase": one, "z": 1} for one in (name, "other")]
+    order = alt.Y("phrase:N", sort=[name, "other"])
+    drawn = _svg.svg_file(_svg.spec(alt.Chart(alt.Data(values=rows)).mark_bar().encode(y=order)))
+    texts = [one.text for one in ElementTree.fromstring(drawn).iter() if one.tag.endswith("}text")]
+    assert name in texts
+
+
 WIDE = """<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40">
 <rect width="100" height="40" fill="white"/><g transform="translate(50,20)">
 <text text-anchor="end" font-family="sans-serif" font-size="10px">twenty letters at all</text>

@@ -30,6 +30,11 @@ _ATTRIBUTES = frozenset(
 )
 _POINTING = ("fill", "stroke", "clip-path")
 _SCALE = 2.0
+_TAKEN = frozenset(
+    "if constructor toString toLocaleString valueOf hasOwnProperty isPrototypeOf "
+    "propertyIsEnumerable __defineGetter__ __defineSetter__ __lookupGetter__ "
+    "__lookupSetter__".split()
+)
 _HOVERED = ("point", "circle", "square", "bar", "tick", "rect mark", "rule mark", "symbol mark")
 """Marks of one row each; a line or an area would tell of its first point alone."""
 _NUMBER = re.compile(r"-?\d+\.\d{5,}(?:e-?\d+)?")
@@ -37,8 +42,18 @@ _NUMBER = re.compile(r"-?\d+\.\d{5,}(?:e-?\d+)?")
 
 def spec(chart: Any) -> str:
     """An Altair chart as text; half a character, which no file can hold, becomes a sign for it."""
-    written = json.dumps(chart.to_dict(validate=False), ensure_ascii=False)
+    written = json.dumps(_nameable(chart.to_dict(validate=False)), ensure_ascii=False)
     return written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _nameable(held: Any) -> Any:
+    """The same without names that Vega takes for functions where it puts names in order: these
+    get a space behind them, which nobody sees."""
+    if isinstance(held, dict):
+        return {key: _nameable(value) for key, value in held.items()}
+    if isinstance(held, list):
+        return [_nameable(value) for value in held]
+    return f"{held}\u00a0" if isinstance(held, str) and held in _TAKEN else held
 
 
 def svg(spec: str, prefix: str, title: str, says: str) -> str:

@@ -105,10 +105,10 @@ class _Policy(Policy):
         named = [(metric.name, metric.effort) for metric, _ in self.reading]
         self.notes += reading.said_of(self.limits, about.sizes, named)
         seconds = self.limits.seconds([effort for _, effort in named], about.sizes)
-        jobs = self.settings.jobs
+        jobs, measures = self.settings.jobs, len(dict(named))  # one may be taken twice
         if seconds / jobs >= 60:
             self.reporter.say(
-                f"{len(dict(named))} measures: about {round(seconds / jobs / 60):,} minutes on {jobs} "
+                f"{measures} measures: about {round(seconds / jobs / 60):,} minutes on {jobs} "
                 f"core{'s' * (jobs != 1)} (--jobs, --sample, --permutations change that)"
             )
         return read

@@ -9,6 +9,7 @@ difference that was not found is said to be not found, with how large it may be 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,7 @@ _DETAILS = 6
 
 
 _OPENING = 5
+_COULD_SHOW = re.compile(r" \([^()]* would have shown\)")
 _RANKS = {"circular": 0, "overall": 1, "untested": 2, "difference": 2, "found": 2}
 
 
@@ -47,11 +49,28 @@ class Summary:
         def rank(one: Statement) -> int:
             return 0 if one is said[0] and not one.source else _RANKS.get(one.kind, 3)
 
-        return sorted(said, key=rank)[:_OPENING]
+        return _joined(sorted(said, key=rank))[:_OPENING]
 
     def rest(self) -> list[Statement]:
         first = self.opening()
         return [one for one in self.statements if one not in first]
+
+
+def _joined(said: Sequence[Statement]) -> list[Statement]:
+    """Sources of which the same is said have one sentence, in the place of the first; what could
+    have been found of each is in its own, among the rest."""
+    alike: dict[tuple[str, str], list[Statement]] = {}
+    for one in said:
+        begins = f"{one.source} is more "
+        whole = one.kind == "overall" and one.text.startswith(begins)
+        same = _COULD_SHOW.sub("", one.text.removeprefix(begins)) if whole else one.text
+        alike.setdefault((same, one.sure if whole else ""), []).append(one)
+    return [
+        replace(own[0], text=f"{listed([one.source for one in own])} are more {same}", source="")
+        if len(own) > 1 and own[0].kind == "overall"
+        else own[0]
+        for (same, _), own in alike.items()
+    ]
 
 
 def summary(study: Report) -> list[Statement]:

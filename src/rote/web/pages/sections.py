@@ -56,7 +56,7 @@ def _glance(parts: Sequence[Section]) -> list[Fragment]:
     own = {part.id: part.blocks for part in parts}
     shown: list[Block] = [one for one in own.get("summary", ()) if isinstance(one, Matrix)]
     if not shown:
-        shown = [one for one in own.get("panel", ()) if isinstance(one, Figure)][:1]
+        shown += [one for one in own.get("panel", ()) if isinstance(one, Figure)][:1]
     found = [one for one in own.get("summary", ()) if isinstance(one, Found)]
     said = [replace(one, statements=one.statements[:_STATEMENTS]) for one in found]
     return [Fragment(_GLANCE, "", blocks([*shown, *said]))] if shown else []

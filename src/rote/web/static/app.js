@@ -55,7 +55,8 @@ function show(box, job) {
   // Written only when it changes: a screen reader says it each time.
   if (heading.textContent !== title) heading.textContent = title;
   const bar = box.querySelector("[data-bar]");
-  if (share === null) bar.removeAttribute("value"); else bar.value = share;
+  if (job.state === "waiting") bar.value = 0;  // A bar that moves would say that it runs.
+  else if (share === null) bar.removeAttribute("value"); else bar.value = share;
   const parts = [];
   if (share !== null) parts.push(`${Math.round(100 * share)} %`);
   if (rate) parts.push(rate);
