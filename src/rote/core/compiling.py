@@ -92,6 +92,7 @@ def _imports(source: Path) -> frozenset[Path]:
     return frozenset(path for path in map(source_of, modules) if path.is_file())
 
 
+@cache
 def source_of(module: str) -> Path:
     path = ROOT.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_name(f"{path.name}.py")

@@ -57,6 +57,7 @@ def load(room: str, name: str) -> ModuleType:
     return importlib.import_module(known[name])
 
 
+@cache
 def summary(room: str, name: str) -> str:
     """The first line of a member's docstring, read without importing it."""
     path = _folder(room) / f"{name.replace('-', '_')}.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import Any
 
@@ -33,8 +33,7 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     """One shard per book."""
     bible = _load(part.where)
     first = told = 0
-    for book, verses in groupby(bible.verse_start_indices, lambda verse: int(verse) // 10**6):
-        ids = list(verses)
+    for book, ids in _verses(part.where).items():
         end = bible.verse_end_indices[ids[-1]] if book < 66 else part.size
         records = partial(_chapters, part.where, book, first + 1)
         yield Shard(part.origin, fields, options, end - told, records)
@@ -48,9 +47,9 @@ def _chapters(version: str, book: int, first: int) -> Iterator[Numbered]:
     title = next(str(entry.title) for entry in bible.short_titles if entry.value == book)
     content, ends = bible.scripture_content, bible.verse_end_indices
     texts: dict[int, list[str]] = {}
-    for verse, start in bible.verse_start_indices.items():
-        if verse // 10**6 == book:
-            texts.setdefault(verse // 1000 % 1000, []).append(content[start : ends[verse]])
+    for verse in _verses(version)[book]:
+        text = content[bible.verse_start_indices[verse] : ends[verse]]
+        texts.setdefault(verse // 1000 % 1000, []).append(text)
     for number, (chapter, verses) in enumerate(texts.items(), first):
         name = f"{title} {chapter}"
         meta = {
@@ -61,6 +60,13 @@ def _chapters(version: str, book: int, first: int) -> Iterator[Numbered]:
             "testament": "old" if book <= _LAST_OLD else "new",
         }
         yield number, Document(f"{name} ({version.upper()})", _plain(verses), meta)
+
+
+@cache
+def _verses(version: str) -> dict[int, list[int]]:
+    """The verses of each book, by their numbers."""
+    starts = _load(version).verse_start_indices
+    return {book: list(own) for book, own in groupby(starts, lambda verse: int(verse) // 10**6)}
 
 
 def _plain(verses: list[str]) -> str:

@@ -6,10 +6,12 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
+from starlette.routing import BaseRoute
 
 from rote.core import plugins
 from rote.core.errors import RoteError
@@ -48,16 +50,13 @@ def make_app(opened: Workspace) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        default_response_class=errors.AnyJSON,
-        responses=REFUSED,
         lifespan=_living,
+        routes=_routes(),
     )
     app.state.workspace = opened
     app.state.history = History(opened.store)
     app.state.jobs = Jobs(opened)
     app.state.indexes, app.state.recent, app.state.pool = Indexes(), Recent(), Pool()
-    for name in plugins.members("web.routes"):
-        app.include_router(plugins.load("web.routes", name).router)
     errors.attach(app)
     if opened.token is not None:
         described = app.openapi()
@@ -66,6 +65,16 @@ def make_app(opened: Workspace) -> FastAPI:
     app.add_middleware(Head)
     app.add_middleware(Safety, opened=opened)
     return app
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """All apps share them: FastAPI looks through their signatures for each app that has its own,
+    which takes longer than most answers."""
+    every = FastAPI(default_response_class=errors.AnyJSON, responses=REFUSED, openapi_url=None)
+    for name in plugins.members("web.routes"):
+        every.include_router(plugins.load("web.routes", name).router)
+    return every.routes
 
 
 class Head:

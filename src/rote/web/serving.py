@@ -7,6 +7,7 @@ import secrets
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,8 +123,10 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     )
     server = uvicorn.Server(config)
     _end_work_first(server, app.state.jobs)
-    # A terminal that is closed ends the app as Ctrl-C does; under nohup it stays.
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+    # A terminal that is closed ends the app as Ctrl-C does; under nohup it stays. Signals are the
+    # main thread's.
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
         signal.signal(signal.SIGHUP, server.handle_exit)
     server.run(sockets=[listening])
 
@@ -211,7 +214,6 @@ def _told(opened: Workspace, address: str, host: str) -> list[str]:
 
 def _open_soon(address: str) -> None:
     """Once the server answers: it is listening already, so the browser waits for it."""
-    import threading
     import webbrowser
 
     # Without a screen, Python would start a browser for text in this very terminal.

@@ -81,6 +81,14 @@ def paint(
     )
 
 
+def fixed(channel: str, value: str) -> Any:
+    """One look for everything. Like all that is given to Altair, an object: what a string or a
+    dictionary stands for, it takes as long to find out as for half a figure."""
+    import altair as alt
+
+    return getattr(alt, f"{channel.capitalize()}Value")(value)
+
+
 _DIGIT = 5.6
 """Width of a digit in a label of 10 pixels."""
 _APART = 5

@@ -188,7 +188,7 @@ def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
         points = marked(
             base, "point", filled=filled, size=42 if filled else 75, opacity=1, strokeWidth=1.2
         )
-        layers.append(reach.encode(x=_x("low", column, axis), x2="high:Q"))
+        layers.append(reach.encode(x=_x("low", column, axis), x2=alt.X2("high:Q")))
         layers.append(points.encode(x=_x("value", column, axis)))
     return layered(*layers).properties(width=_WIDTH, height=step * len(band.sources))
 
@@ -255,7 +255,7 @@ def _lines(band: Band, column: Column, labels: bool) -> list[Any]:
     if reference is not None and not math.isnan(reference.low):
         data = alt.Data(values=[{"low": reference.low, "high": reference.high}])
         area = marked(alt.Chart(data), "rect", color=REFERENCE, opacity=0.1)
-        layers.append(area.encode(x=_x("low", column, labels), x2="high:Q"))
+        layers.append(area.encode(x=_x("low", column, labels), x2=alt.X2("high:Q")))
     inputs = [band.cell(column, source) for source in band.sources if is_input(source)]
     for cell, color, dash in (
         (reference, REFERENCE, [4, 3]),

@@ -12,6 +12,7 @@ from rote.report.figures.looks import (
     LETTER,
     PLAIN,
     REFERENCE,
+    fixed,
     layered,
     marked,
     names_axis,
@@ -101,14 +102,12 @@ class Panel:
 
     def look(self, channel: str, *, legend: bool = True) -> Any:
         """Colour, fill or shape; one where nothing is to be told apart."""
-        import altair as alt
-
         chart = self.chart
         known = {chart.names.get(name, name): colour for name, colour in chart.colours.items()}
         if not chart.colour or not any(self.names):
-            return alt.value("circle" if channel == "shape" else PLAIN)
+            return fixed(channel, "circle" if channel == "shape" else PLAIN)
         if channel == "shape" and known:
-            return alt.value("circle")
+            return fixed(channel, "circle")
         return paint(channel, chart.colour, self.names, self.reference, known, legend=legend)
 
     def rules(self, channel: str, of: str) -> list[Any]:
@@ -143,7 +142,9 @@ def dots(panel: Panel) -> Any:
     drawn = panel.base()
     if chart.ends:
         reach = marked(drawn, "rule", strokeWidth=2, opacity=0.6 if chart.hollow else 1)
-        layers.append(reach.encode(x=panel.number("x", "low", chart.x), x2="high:Q", **base))
+        layers.append(
+            reach.encode(x=panel.number("x", "low", chart.x), x2=alt.X2("high:Q"), **base)
+        )
     points = marked(drawn, "point", filled=not chart.hollow, size=55, opacity=1)
     more: dict[str, Any] = {"shape": panel.look("shape")} if beside else {}
     if chart.hollow:
@@ -180,7 +181,7 @@ def lines(panel: Panel) -> Any:
     drawn = panel.base(rows, "beside")
     if chart.ends:
         reach = marked(drawn, "rule", opacity=0.5) if named else marked(drawn, "area", opacity=0.15)
-        layers.append(reach.encode(y=panel.number("y", "low", y), y2="high:Q", **base))
+        layers.append(reach.encode(y=panel.number("y", "low", y), y2=alt.Y2("high:Q"), **base))
     line = marked(drawn, "line", strokeWidth=2, **({"interpolate": "step-after"} if steps else {}))
     if any(ROLE in row for row in rows):
         scale = {"domain": list(DASHES), "range": list(DASHES.values())}
@@ -232,7 +233,8 @@ def bars(panel: Panel) -> Any:
     ]
     if chart.ends:
         reach = marked(drawn, "rule", color="#333", strokeWidth=1.5)
-        ends = {across: panel.number(across, "low", value), f"{across}2": "high:Q"}
+        high = getattr(alt, f"{across.upper()}2")("high:Q")
+        ends = {across: panel.number(across, "low", value), f"{across}2": high}
         layers.append(reach.encode(**ends, **base))
     layers += panel.rules(across, value)
     height = _HEIGHT if upright else max(18, 11 * several) * len(order)
@@ -277,7 +279,7 @@ def heat(panel: Panel) -> Any:
     shade = alt.Color(f"{chart.colour}:Q", title=title, scale=scale)
     across = alt.X("low:Q", title=chart.titles.get(chart.x), scale={"nice": False, "zero": True})
     down = panel.named("y", chart.y)
-    drawn = marked(panel.base(), "rect").encode(x=across, x2="high:Q", y=down, color=shade)
+    drawn = marked(panel.base(), "rect").encode(x=across, x2=alt.X2("high:Q"), y=down, color=shade)
     return drawn.properties(width=panel.width, height=alt.Step(18))
 
 
@@ -320,7 +322,7 @@ def points(panel: Panel) -> Any:
     chart = panel.chart
     look = {channel: panel.look(channel) for channel in ("color", "shape")}
     if len(panel.names) > _TOLD_APART:
-        look = {"color": alt.value(PLAIN), "tooltip": alt.Tooltip(f"{chart.colour}:N")}
+        look = {"color": fixed("color", PLAIN), "tooltip": alt.Tooltip(f"{chart.colour}:N")}
     drawn = marked(panel.base(), "point", filled=True, size=60, opacity=1)
     axes = {channel: panel.number(channel, channel, padding=12) for channel in ("x", "y")}
     return drawn.encode(**axes, **look).properties(width=panel.width, height=200)
@@ -338,10 +340,11 @@ def tree(panel: Panel) -> Any:
         "y": alt.Y(f"{chart.y}:Q", axis=None, scale=scale),
     }
     branches = marked(drawn, "line", strokeWidth=1.5, color=PLAIN)
-    branches = branches.encode(detail=f"{chart.colour}:N", order=f"{chart.weight}:Q", **base)
+    detail, order = alt.Detail(f"{chart.colour}:N"), alt.Order(f"{chart.weight}:Q")
+    branches = branches.encode(detail=detail, order=order, **base)
     leaves = panel.base([row for row in panel.rows if row[chart.text]])
     names = marked(leaves, "text", align="left", dx=5, fontSize=11)
-    names = names.encode(text=f"{chart.text}:N", **base)
+    names = names.encode(text=alt.Text(f"{chart.text}:N"), **base)
     height = 18 * int(places[-1] + 1)
     return layered(branches, names).properties(width=panel.width, height=height)
 
