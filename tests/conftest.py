@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,21 @@ def kept_processes(monkeypatch: pytest.MonkeyPatch, _started: list[ProcessPoolEx
         return Borrowed(_started[0])
 
     monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", borrowed)
+
+
+_LONGEST = (
+    *("run/test_spark.py", "run/test_spark_driver.py", "e2e/test_compare.py", "e2e/test_harm.py"),
+    *("test_docs.py", "measure/test_matched.py", "index/test_kills.py", "golden/test_golden.py"),
+    *("cli/test_outputs.py", "e2e/test_reading.py", "compare/test_coverage.py"),
+    *("index/test_hostile.py", "e2e/test_report.py", "search/test_originality.py"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file that takes long is begun early: nobody should wait for it at the end."""
+    here = Path(__file__).parent
+    place = {here / name: number for number, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 def pytest_collection_finish() -> None:

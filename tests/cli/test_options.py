@@ -15,7 +15,7 @@ import rote.cli.commands
 import rote.cli.index
 from rote.core.errors import OptionError
 from rote.core.result import Result
-from tests.cli.calls import World, commands
+from tests.cli.calls import World, commands, make_once, measure_once
 from tests.cli.test_outputs import done, refused
 from tests.measure.test_contract import bounds
 from tests.report.drawn import as_data
@@ -32,6 +32,12 @@ WITHIN = {
 }
 """The tables with intervals of commands that are no measures; measures have a contract of their
 own."""
+
+
+@pytest.fixture(autouse=True)
+def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_once(monkeypatch)
+    measure_once(monkeypatch, {})
 
 
 @pytest.fixture(scope="module")

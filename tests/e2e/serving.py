@@ -1,7 +1,8 @@
-"""`rote serve` as its own process, started and ended as a user would."""
+"""`rote serve` as its own process, started and ended as a user would, or in a thread of ours."""
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -10,6 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rote.core.progress import Silent
 
 COMMAND = (sys.executable, "-c", "from rote.cli.main import main; main()")
 PATIENCE = 60.0
@@ -57,6 +63,57 @@ def serving(store: Path, *arguments: str | Path) -> Iterator[Running]:
             process.stderr.close()
     assert process.returncode in (0, 130), running.said
     assert not any("Traceback" in line for line in running.said), "".join(running.said)
+
+
+@contextmanager
+def served(store: Path, *arguments: str | Path) -> Iterator[Running]:
+    """The same in a thread, for pages that do not depend on how it was started: all that they need
+    is imported here by now."""
+    import uvicorn
+
+    from rote.web.serving import ServeOptions, serve
+
+    started: list[Any] = []
+    running, ready, complaints = Running(), threading.Event(), _Complaints()
+    logs = [logging.getLogger(name) for name in ("uvicorn", "rote.web")]
+
+    class Server(uvicorn.Server):
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            started.append(self)
+            for log in logs:  # by now their handlers have been set up
+                log.addHandler(complaints)
+            ready.set()
+
+    class Reporter(Silent):
+        def say(self, line: str) -> None:
+            if "rote is at " in line:
+                running.address = line.split()[-1]
+
+    options = ServeOptions(store=store, port=0, open=False)
+    given = (list(map(str, arguments)), options, Reporter())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uvicorn, "Server", Server)
+        thread = threading.Thread(target=serve, args=given)
+        thread.start()
+        assert ready.wait(PATIENCE), "the server did not start"
+        try:
+            yield running
+        finally:
+            started[0].should_exit = True
+            thread.join()
+            for log in logs:
+                log.removeHandler(complaints)
+    assert complaints.said == []
+
+
+class _Complaints(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(self.format(record))
 
 
 def _read(process: subprocess.Popen[str], running: Running, ready: threading.Event) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rote
-from tests.e2e.serving import serving
+from tests.e2e.serving import served
 from tests.e2e.watching import expect, watched
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_the_page_runs_in_the_app(browser: Browser, tmp_path: Path) -> None:
     record = {"id": "1", "doc_id": "d", "source": "all", "text": "A miller.",
               "document": "The miller lost a lamp."}  # fmt: skip
     file.write_text(json.dumps(record) + "\n")
-    with serving(tmp_path / "store", file) as app, watched(browser) as (page, _):
+    with served(tmp_path / "store", file) as app, watched(browser) as (page, _):
         page.goto(app.at("/"))
         page.get_by_role("link", name="judge its summaries").click()
         page.locator("#judge").fill("bob")

@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.serving import Running
+from tests.e2e.serving import Running, served
 from tests.e2e.watching import Watch, expect, focus_ring, watched
-from tests.e2e.written import COPIED
+from tests.e2e.written import COPIED, HARMFUL_NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from playwright.sync_api import Browser, Locator, Page
 
 _ESSAY = f"Purple elephants sing operas on Tuesdays. Then {COPIED}. So ends my own essay."
+
+
+@pytest.fixture(scope="module")
+def app(
+    browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    names = ("tales", "answers.jsonl", "many.jsonl", HARMFUL_NAME)
+    with served(tmp_path_factory.mktemp("store"), *(given / name for name in names)) as running:
+        yield running
 
 
 def h1(page: Page) -> Locator:

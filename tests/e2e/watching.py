@@ -131,7 +131,8 @@ _AXE = """(rules) => axe.run(
 def axe_findings(page: Page, script: str, rules: list[str] | None = None) -> list[str]:
     """What axe-core finds wrong with a page, by all of its rules or by some."""
     # As Playwright's own call: the page's policy lets no other script in.
-    page.evaluate(script)
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(script)
     found: list[str] = page.evaluate(_AXE, rules)
     return found
 

@@ -1,11 +1,13 @@
-"""The pages of the web app, over little data, with real work in another process."""
+"""The pages of the web app, over little data. Its work is done here, since another process would
+import all of it again; that it can be done elsewhere is tested in tests/web."""
 
 from __future__ import annotations
 
-import os
+import io
+import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,33 @@ from tests.golden import plain
 _BY = {"by": "source", "reference": "plain", "permutations": "9"}
 _FORM = "/compare"
 _PASTED = "The old cat sat on a mat by the door. Nobody had opened the tin with a key before."
+
+
+class Worker:
+    """What a queue takes for a process: it works when it is listened to, and is done then."""
+
+    returncode = 0
+
+    def __init__(self) -> None:
+        self.stdin, self.stdout = io.StringIO(), self
+
+    def __iter__(self) -> Iterator[str]:
+        from rote.web.jobs.worker import PipeReporter, run
+        from rote.web.workspace import Workspace
+
+        order = json.loads(self.stdin.getvalue())
+        given = order["opened"]
+        files, indexes = (
+            {key: Path(path) for key, path in given[kind].items()} for kind in ("files", "indexes")
+        )
+        opened = Workspace(indexes, files, Path(given["store"]), jobs=given["jobs"])
+        told: list[Mapping[str, Any]] = []
+        reporter = PipeReporter(told.append, files=files)
+        address = run(order["kind"], order["settings"], opened, reporter)
+        return (json.dumps(one) for one in [*told, {"result": address}])
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class App:
@@ -40,6 +69,7 @@ class App:
         app = make_app(Workspace({"corpus": Path(world.index)}, files, Path("store")))
         self.client = TestClient(app, base_url="http://localhost", follow_redirects=False)
         self.jobs = app.state.jobs
+        self.jobs._process = lambda folder: Worker()
         self.ids: dict[str, str] = {}
         self.found: dict[str, str] = {}
 
@@ -89,15 +119,12 @@ class App:
 
 
 def pages(world: World) -> dict[str, str]:
-    with pytest.MonkeyPatch.context() as patch:
-        # For processes of the app, which run in the same folder.
-        patch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-        app = App(world)
-        try:
-            for part in (_before, _comparing, _running, _searching, _tracing, _templates, _after):
-                part(app)
-        finally:
-            app.jobs.stop()
+    app = App(world)
+    try:
+        for part in (_before, _comparing, _running, _searching, _tracing, _templates, _after):
+            part(app)
+    finally:
+        app.jobs.stop()
     return app.found
 
 
