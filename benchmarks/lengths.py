@@ -93,15 +93,15 @@ def _spelled(kinds: int) -> tuple[str, ...]:
 
 
 def null_p_values(
-    name: str, counts: tuple[int, int], ratio: float, seed: int, permutations: int = 19
+    name: str, counts: tuple[int, int], ratio: float, seed: int, words: int = 60
 ) -> dict[str, float]:
     """The p-values at equal length of one study in which sources differ in length alone; nan where
-    the test could find nothing, and says so.
+    the test could find nothing, and says so. Short texts have some `words`.
 
     Of 19 permutations none may be as far: that is the level, and more would not make it finer.
     """
     rng = np.random.default_rng([seed, counts[0], counts[1], int(10 * ratio)])
-    means = np.repeat([60, 60 * ratio], counts)
+    means = np.repeat([words, words * ratio], counts)
     lengths = rng.integers((0.8 * means).astype(int), (1.2 * means).astype(int) + 1)
     metric = metric_of(name)
     options = metric.options()
@@ -117,7 +117,7 @@ def null_p_values(
     rows = metric.rows(sample, options, work)
     equal, _ = matched(metric, options, sample, rows, work, rng.permutation(numbers))
     assert equal is not None
-    found = equal.test("long", "short", equal.by_source(), permutations, lambda amount: None)
+    found = equal.test("long", "short", equal.by_source(), 19, lambda amount: None)
     return {value: test.p if test.least <= LEVEL else math.nan for value, test in found.items()}
 
 

@@ -13,6 +13,7 @@ from rote.annotate.words import get
 from rote.core.layer import Layer, concatenate
 from tests.annotate import network_twin as twin
 from tests.annotate.test_tagging import batches, layer_of, slow_attributes
+from tests.examples import dear
 
 
 def find(texts: list[str]) -> tuple[Layer, Layer]:
@@ -88,7 +89,7 @@ def slow_names(rows: list[list[int]], tags: list[int]) -> list[str]:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@dear(10)
 @given(batches)
 def test_names_agree_with_their_twin(texts: list[list[str]]) -> None:
     layer = layer_of(texts)

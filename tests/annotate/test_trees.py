@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rote.annotate.trees import Nodes, breadth_first, constituents, dep_bfs
 from rote.core.errors import UnknownName
 from rote.core.layer import Layer, number
+from tests.examples import dear
 
 
 @dataclass
@@ -85,6 +86,7 @@ TREES = st.recursive(
 )
 
 
+@dear(50)
 @given(st.lists(TREES, max_size=5))
 def test_constituents_agree_with_recursion(trees: list[Tree]) -> None:
     nodes, sizes = columns(trees)

@@ -15,6 +15,7 @@ from rote.compare.permutation import LEVEL, PermutedTest, holm, least_p
 from rote.core.result import Result
 from rote.core.signature import Signature
 from rote.measure._correct import corrected
+from tests.examples import dear
 
 Array = np.ndarray
 
@@ -61,6 +62,7 @@ def slow_family(tests: list[PermutedTest]) -> list[float]:
     return [found[n] for n in range(len(tests))]
 
 
+@dear(50)
 @given(st.data())
 def test_the_family_is_corrected_as_by_the_slow_twin(data: st.DataObject) -> None:
     numbers = st.one_of(st.integers(-4, 4).map(float), st.floats(-3, 3))
@@ -216,13 +218,14 @@ ALL_BUT_ONE = np.where(np.eye(SOURCES, VALUES, dtype=bool), 0.0, 6.0)
 def test_a_false_alarm_anywhere_in_a_panel_is_no_more_frequent_than_the_level(
     effects: Array,
 ) -> None:
-    # 400 studies: the share has a standard error of 1.1 points.
-    assert false_alarms(effects, as_one_family, 400) <= LEVEL + 0.022
+    # 250 studies: the share has a standard error of 1.4 points.
+    assert false_alarms(effects, as_one_family, 250) <= LEVEL + 0.028
 
 
 def test_holm_value_by_value_would_not_hold_it() -> None:
-    assert false_alarms(NOTHING, value_by_value, 200) > 2 * LEVEL
-    assert false_alarms(ALL_BUT_ONE, value_by_value, 200) > 2 * LEVEL
+    """So many studies as in the test above would find it out by far."""
+    for effects in (NOTHING, ALL_BUT_ONE):
+        assert false_alarms(effects, value_by_value, 100) > LEVEL + 0.056
 
 
 def test_a_clear_difference_is_found_in_spite_of_the_others() -> None:

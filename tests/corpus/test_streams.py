@@ -98,7 +98,7 @@ def test_a_large_file_streams_in_little_memory(tmp_path, suffix):
         "csv": (b"text\n", record[10:-1], b"\n", b"\n"),
     }[suffix]
     path = tmp_path / f"a.{suffix}.gz"
-    count = (50_000_000 if suffix == "jsonl" else 25_000_000) // len(record)
+    count = (30_000_000 if suffix == "jsonl" else 25_000_000) // len(record)
     with gzip.open(path, "wb", compresslevel=1) as out:
         out.write(start + row)
         for _ in range(count - 1):

@@ -22,6 +22,7 @@ from rote.index.folders.stamps import CHECKED
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index
 from rote.index.segments.part import SEAL
+from tests.examples import dear
 from tests.index import hostile
 from tests.index.folders import corpus, options, write_files
 
@@ -111,7 +112,7 @@ def tampered(index: Path, file: Path, draw: random.Random) -> Iterator[str]:
 
 
 # One example is many indexes; shrinking would take for ever.
-@settings(max_examples=8, phases=[Phase.generate])
+@settings(dear(4), phases=[Phase.generate])
 @given(st.integers(0, 2**32))
 def test_a_tampered_index_answers_or_refuses(
     child: Child, index: Path, compact: Path, seed: int

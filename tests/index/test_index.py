@@ -17,6 +17,7 @@ from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.opening import index_texts
 from rote.index.segments.write import segment_of_layers
+from tests.examples import dear
 from tests.index import twins
 from tests.index.twins import index_layers
 
@@ -54,6 +55,7 @@ def test_counts(texts: twins.Texts, asked: list[list[str]], segments: int) -> No
     assert held.authors.tolist() == [0] * len(asked)
 
 
+@dear(40)
 @given(texts, st.lists(grams, max_size=8), st.integers(1, 4))
 def test_answers_do_not_depend_on_the_number_of_threads(
     texts: twins.Texts, asked: list[list[str]], segments: int
@@ -101,6 +103,7 @@ def test_places(texts: twins.Texts, gram: list[str], segments: int, limit: int) 
     assert index.matches(query) == len(places)
 
 
+@dear(50)
 @given(texts, texts, st.integers(1, 3))
 def test_longest(texts: twins.Texts, asked: twins.Texts, segments: int) -> None:
     expected = [pair for text in asked for pair in twins.longest(texts, text)]
@@ -110,6 +113,7 @@ def test_longest(texts: twins.Texts, asked: twins.Texts, segments: int) -> None:
     assert index.lengths(layer_of(asked)).tolist() == found.lengths.tolist()
 
 
+@dear(50)
 @given(texts, st.integers(1, 6), st.integers(1, 5), st.integers(1, 3))
 def test_top(texts: twins.Texts, n: int, k: int, segments: int) -> None:
     index = index_of(texts, segments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rote.index.columns.packed import Stream, pack
@@ -14,6 +14,7 @@ from rote.index.counting.agreement import LONG
 from rote.index.counting.buckets import TOGETHER
 from rote.index.counting.longest import longest
 from rote.index.counting.lookup import Lookup
+from tests.examples import dear
 from tests.index import coded, twins
 
 
@@ -70,7 +71,7 @@ stretches = st.lists(
 ).map(lambda pairs: [item for part, times in pairs for item in part * times])
 
 
-@settings(max_examples=40)
+@dear(20)
 @given(st.lists(stretches, max_size=3), stretches, st.booleans())
 @example([["a"] * 400], ["a"] * 300, True)
 @example([["a"] * 300, ["b"] + ["a"] * 200], ["a"] * 400, False)
@@ -81,7 +82,7 @@ def test_all_repeats(texts: list[list[str]], asked: list[str], uneven: bool) -> 
         check(held, [column.vocabulary.find(item) for item in asked])
 
 
-@settings(max_examples=20)
+@dear(10)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_copies_of_a_long_stretch(seed: int, copies: int) -> None:
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ from rote.index import query
 from rote.index.columns.packed import Packed, pack
 from rote.index.columns.parts import Column, Vocabulary
 from rote.index.query import plan, tables
+from tests.examples import dear
 from tests.index import twins
 
 Token = dict[str, str]
@@ -195,6 +196,7 @@ def found(text: str, columns: Mapping[str, Column], **options: Any) -> list[tupl
     return list(zip(starts.tolist(), stops.tolist()))
 
 
+@dear(50)
 @given(DOCUMENTS, NODES, st.booleans(), st.sampled_from([0, 16, 10**9]), st.data())
 def test_matches_are_those_of_the_twin(
     documents: list[list[Token]], node: Node, within: bool, dear: int, data: st.DataObject
@@ -247,6 +249,7 @@ def test_a_rare_part_may_stand_anywhere(documents: list[list[Token]], nodes: lis
             assert found(text_of(node), columns) == matches(node, documents)
 
 
+@dear(50)
 @given(NODES, st.booleans())
 @example(("repeat", ("repeat", ("item", None), 0, 1), 1, None), True)
 def test_the_canonical_form_is_the_same_query(node: Node, within: bool) -> None:
@@ -440,6 +443,7 @@ PATTERNS = st.lists(
 STRINGS = sorted("".join(chars) for n in (1, 2, 3) for chars in product("abAé.&<", repeat=n))
 
 
+@dear(50)
 @given(st.lists(PATTERNS, min_size=6, max_size=6), st.booleans())
 def test_looking_up_finds_what_trying_every_entry_finds(
     patterns: list[str], ignore_case: bool

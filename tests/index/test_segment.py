@@ -23,6 +23,7 @@ from rote.index.segments.write import (
     write_segment,
     write_streams,
 )
+from tests.examples import dear
 from tests.index.segment_twins import (
     LAYERS,
     SORTED,
@@ -40,7 +41,7 @@ from tests.index.segment_twins import (
 )
 
 
-@settings(max_examples=50)
+@dear(25)
 @given(corpora)
 def test_a_segment_says_what_the_documents_said(corpus: list[list[Described]]) -> None:
     check(in_memory(corpus), corpus)
@@ -64,7 +65,7 @@ def test_on_disk_and_in_memory_are_the_same(corpus: list[list[Described]]) -> No
         assert open_segment(path).columns.keys() == segment.columns.keys()
 
 
-@settings(max_examples=50)
+@dear(25)
 @given(corpora.filter(lambda corpus: corpus and all(corpus)))
 def test_merged_segments_are_one_written_at_once(corpus: list[list[Described]]) -> None:
     target = MemoryTarget()

@@ -15,6 +15,7 @@ from rote.index.segments.part import LAYER, open_part
 from rote.index.segments.spans import Spans, SpansWriter
 from rote.index.segments.target import FolderTarget, MemoryTarget
 from rote.index.segments.texts import Texts, TextsWriter
+from tests.examples import dear
 
 odd = st.text(st.sampled_from("ab \n\x00é中😀\ud800\udfff"), max_size=12)
 Text = list[tuple[int, int]]
@@ -127,6 +128,7 @@ pair = st.one_of(near, near, far).map(lambda drawn: (drawn[0], drawn[0] + drawn[
 any_text = st.lists(pair, max_size=40)
 
 
+@dear(50)
 @given(st.lists(st.lists(any_text, max_size=6), max_size=4))
 def test_every_span_comes_back(batches: list[list[Text]]) -> None:
     spans = spans_of(*batches)
@@ -139,6 +141,7 @@ def test_every_span_comes_back(batches: list[list[Text]]) -> None:
         assert (start[0], end[0]) == expected[place]
 
 
+@dear(50)
 @given(st.lists(st.lists(any_text, max_size=6), max_size=4))
 def test_copied_spans_are_those_written_at_once(batches: list[list[Text]]) -> None:
     assert same(spans_of(*map(spans_of, batches)), spans_of(*batches))

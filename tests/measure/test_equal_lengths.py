@@ -33,6 +33,7 @@ from rote.measure._trees.sums import (
 )
 from rote.measure.syntactic import HEAD, UPOS, WORD, Options
 
+from ..examples import dear
 from .trees import Tree, conllu, grown, layers_of, texts_of_trees
 
 Floats = NDArray[np.float64]
@@ -120,7 +121,7 @@ def units_of(texts: Sequence[Sequence[Tree]]) -> list[Floats]:
 
 
 @given(texts_of_trees(longest=10), texts_of_trees(longest=10), st.integers(0, 99))
-@settings(max_examples=120, deadline=None)
+@dear(50)
 def test_value_and_error_are_those_of_all_pairs(
     first: list[list[Tree]], second: list[list[Tree]], seed: int
 ) -> None:

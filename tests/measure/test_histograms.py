@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.measure._sentences import sentences_of
 from rote.measure._trees.histograms import Histograms, histograms
 from rote.measure._trees.sums import square_of, text_sums
 
+from ..examples import dear
 from .trees import Tree, grown, layers_of, texts_of_trees
 
 CAT_SLEEPS: Tree = [("DET", 1), ("NOUN", 2), ("VERB", -1)]
@@ -72,7 +73,7 @@ def check_against_twin(texts: Sequence[Sequence[Tree]], depth: int) -> None:
 
 
 @given(texts=texts_of_trees(), depth=st.integers(0, 3))
-@settings(max_examples=150, deadline=None)
+@dear(75)
 def test_histograms_are_those_of_plain_python(texts: list[list[Tree]], depth: int) -> None:
     check_against_twin(texts, depth)
 
@@ -138,7 +139,7 @@ def texts_and_some(draw: st.DrawFn) -> tuple[list[list[Tree]], list[int]]:
 
 
 @given(texts_and_some())
-@settings(max_examples=100, deadline=None)
+@dear(50)
 def test_sums_over_groups_are_those_of_whole_vectors(
     case: tuple[list[list[Tree]], list[int]],
 ) -> None:

@@ -67,10 +67,10 @@ def test_values_are_those_of_the_windows_by_hand() -> None:
 
 @pytest.mark.parametrize("name", lengths.LEVEL_OF)
 def test_under_no_difference_but_length_one_test_of_twenty_finds_one(name: str) -> None:
-    # More long texts than short ones: were every draw to take another window, a short text would
-    # bring the same one each time, a long one would not, and too many differences were found.
+    """Catches a level that is off (8 % instead of 5 %: three times in four), and what length alone
+    does: on whole texts, ten times as long, 4 to 10 studies of 10 find a difference."""
     wrong: dict[str, list[tuple[int, int]]] = {}
-    for ratio in (1, 4, 10):
+    for ratio in (1, 10):
         found = [lengths.null_p_values(name, (12, 20), ratio, seed) for seed in SEEDS]
         for value in found[0]:
             p = np.array([one[value] for one in found])
@@ -79,7 +79,7 @@ def test_under_no_difference_but_length_one_test_of_twenty_finds_one(name: str) 
     for value, counts in wrong.items():
         assert all(BAND[0] <= alarms <= BAND[1] for alarms, _ in counts), (value, counts)
         alarms, tests = np.sum(counts, axis=0)
-        assert tests > STUDIES, (value, counts)
+        assert tests > len(counts) * STUDIES / 3, (value, counts)
         assert 0.03 <= alarms / tests <= 0.07, (value, counts)
 
 

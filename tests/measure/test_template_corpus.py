@@ -29,6 +29,7 @@ from rote.measure import templates
 from rote.measure._templates.core import Options, Rows
 from rote.measure._templates.corpus import check_corpora, open_corpora, tables_of
 from rote.measure._templates.lookup import count_of_counts, draw_others
+from tests.examples import dear
 from tests.index.folders import Heard
 from tests.index.twins import index_layers
 
@@ -222,7 +223,7 @@ letters = st.lists(st.lists(st.sampled_from("abc"), max_size=9), min_size=1, max
 
 
 @given(letters, letters, letters, st.integers(1, 3), st.integers(1, 9))
-@settings(max_examples=60)
+@dear(50)
 def test_agrees_with_counting_by_hand(
     measured: Texts, first: Texts, second: Texts, n: int, most: int
 ) -> None:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.model import Continuation, Decoding, Prompt
@@ -16,6 +16,7 @@ from rote.models.backends.fake import Fake
 from rote.models.backends.numpy import Numpy
 from rote.models.near import next_row
 from rote.models.options import ModelOptions, open_model
+from tests.examples import dear
 from tests.models.test_numpy import OPEN_MODEL
 
 TABLE = {
@@ -43,7 +44,7 @@ def test_rows_are_distances_to_all_beginnings(written: str, wanted: str) -> None
     assert row.tolist() == [distance(written, wanted[:end]) for end in range(len(wanted) + 1)]
 
 
-@settings(max_examples=60)
+@dear(30)
 @given(st.text("abc", min_size=1, max_size=5), st.integers(0, 2), st.booleans())
 def test_with_room_for_all_the_bound_is_the_chance_itself(
     wanted: str, edits: int, cut: bool

@@ -10,7 +10,9 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +30,15 @@ from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
-from rote.run import Engine, get
+from rote.run import Engine, get, spark
 from tests.index.folders import NOUNS, tree
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (the extra 'spark')")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("no Java (on Debian: openjdk-17-jre-headless)", allow_module_level=True)
 
+LOCAL = "spark:local[2]"
+"""Spark on this machine alone, which starts quickly."""
 MEMORY = 400 * BYTES_PER_PLACE
 Make = Callable[..., dict[str, bytes]]
 
@@ -114,7 +118,7 @@ def decontaminated(files: list[Path], path: Path, engine: str, **read: Any) -> d
     return tree(path)
 
 
-MAKERS = [annotated, built, limited]
+MAKERS = [annotated, limited, built]
 """Those that go on where they were."""
 BEGUN: dict[Make, str] = {
     annotated: "s/0*.npz.zst",
@@ -122,3 +126,33 @@ BEGUN: dict[Make, str] = {
     limited: ".s.*/*.jsonl",
 }
 """What is there for good while the folder `s` is made and not yet whole (no half segments)."""
+
+
+def begin_all(home: Path) -> None:
+    """All that go on, one after the other in folders of their own: as soon as something is there
+    for good it takes no more pieces and waits, for ever, while the next begins. Only the last one
+    goes on: whoever sees that it has begun kills it in the middle of the others, too."""
+    files = sorted((home / "in").glob("*.jsonl"))
+    once = spark.Spark.map
+
+    def begun(make: Make) -> bool:
+        return any((home / make.__name__).glob(BEGUN[make]))
+
+    def until_begun(engine: Any, work: Any, items: Iterable[Any], **told: str) -> Iterator[Any]:
+        def drawn() -> Iterator[Any]:
+            for item in items:
+                if make is not MAKERS[-1] and begun(make):
+                    threading.Event().wait()
+                yield item
+
+        make = making
+        return once(engine, work, drawn(), **told)
+
+    spark.Spark.map = until_begun  # type: ignore[method-assign,assignment]
+    spark._WINDOWS, spark._WINDOW = 1, 2
+    for making in MAKERS:
+        path = home / making.__name__ / "s"
+        path.parent.mkdir()
+        threading.Thread(target=making, args=(files, path, LOCAL)).start()
+        while not begun(making):
+            time.sleep(0.005)

@@ -5,11 +5,14 @@ Skipped where pyspark or Java is missing. All tests share one cluster, which tak
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import random
-import resource
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -26,8 +29,8 @@ import pytest
 import zstandard
 
 from rote.annotate import annotators, store
+from rote.core.distribution import version
 from rote.core.errors import InputError, OptionError, RoteError
-from rote.core.files import write_atomically
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus._shard import SHARD_BYTES
@@ -49,8 +52,18 @@ from tests.run.clusters import (
     annotated,
     decontaminated,
     deduped,
+    limited,
     odd_files,
     started,
+)
+from tests.run.pieces import (
+    executor,
+    fail_on_three,
+    letters,
+    pairs_failing_on_three,
+    shared_plus,
+    square,
+    write_on_a_full_disk,
 )
 
 CLUSTER = "spark:local-cluster[2,1,1024]"
@@ -64,24 +77,6 @@ def spark() -> Iterator[Engine]:
 @pytest.fixture(params=["serial", "processes", "spark"])
 def engine(request: pytest.FixtureRequest, spark: Engine, kept_processes: None) -> Engine:
     return spark if request.param == "spark" else get(request.param, jobs=2)
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def fail_on_three(number: int) -> int:
-    if number == 3:
-        raise InputError("three", file="f", line=3)
-    return number
-
-
-def pairs_failing_on_three(number: int) -> list[tuple[int, int]]:
-    return [(fail_on_three(number), 1)]
-
-
-def letters(word: str) -> list[tuple[str, int]]:
-    return [(letter, 1) for letter in word]
 
 
 def test_results_come_in_order_and_items_are_not_drawn_all_at_once(engine: Engine) -> None:
@@ -111,10 +106,6 @@ def test_groups_are_whole_and_in_one_order(engine: Engine) -> None:
     assert dict(found) == {c: "".join(words).count(c) for c in "".join(words)}
     with pytest.raises(InputError, match="three"):
         list(engine.group(pairs_failing_on_three, range(5), add))
-
-
-def shared_plus(shared: Any, number: int) -> int:
-    return int(shared.value["a"]) + number
 
 
 def test_a_shared_value_is_there(engine: Engine) -> None:
@@ -232,13 +223,7 @@ def test_measures_and_traces_are_alike(
 
 def executors(spark: Engine) -> set[int]:
     """The processes that run tasks: the parent of a worker's parent."""
-    return set(spark.map(_executor, range(8)))
-
-
-def _executor(number: int) -> int:
-    time.sleep(0.1)  # so that every executor gets some
-    daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
-    return int(daemon.rsplit(")", 1)[1].split()[1])
+    return set(spark.map(executor, range(8)))
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux who is whose parent")
@@ -262,6 +247,38 @@ def test_a_killed_executor_changes_nothing(make: Make, spark: Engine, tmp_path: 
         killer.join()
     assert found == expected
     assert doomed not in executors(spark)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders of all makers, begun by a driver that was killed with all its processes."""
+    home = tmp_path_factory.mktemp("killed")
+    write_files(home / "in", 0, 16)
+    script = "import sys; from tests.run.clusters import *; begin_all(Path(sys.argv[1]))"
+    command = [sys.executable, "-c", script, str(home)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, start_new_session=True, stderr=quiet) as child:
+        last = MAKERS[-1]
+        while child.poll() is None and not any((home / last.__name__).glob(BEGUN[last])):
+            time.sleep(0.005)
+        os.killpg(child.pid, signal.SIGKILL)
+    assert child.returncode == -signal.SIGKILL
+    return home
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_killed_driver_goes_on_where_it_was(
+    make: Make, spark: Engine, killed: Path, tmp_path: Path
+) -> None:
+    files, path = sorted((killed / "in").iterdir()), killed / make.__name__ / "s"
+    expected = make(files, tmp_path / "serial", "serial")
+    done = {place: place.stat().st_mtime_ns for place in path.parent.glob(BEGUN[make])}
+    assert done
+    assert tree(path) != expected
+    assert make(files, path, CLUSTER) == expected
+    assert [place.name for place in path.parent.iterdir()] == ["s"]
+    if make is not limited:
+        assert all(place.stat().st_mtime_ns == when for place, when in done.items())
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -290,6 +307,24 @@ def test_an_executor_with_another_rote_is_told_so(
         list(spark.map(square, range(3)))
 
 
+def test_an_executor_without_rote_is_told_so_before_any_work(
+    spark: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for name in ("pyspark", "py4j"):
+        found = importlib.util.find_spec(name)
+        assert found is not None
+        (packages / name).symlink_to(Path(str(found.origin)).parent)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={packages} exec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(spark._context, "pythonExec", str(python))  # type: ignore[attr-defined]
+    said = rf"the executor on \S+ has no rote .* needs rote {re.escape(version())}"
+    with pytest.raises(OptionError, match=said):
+        Spark(CLUSTER.partition(":")[2])
+
+
 def test_a_lost_file_and_a_full_disk_are_said_with_host_and_task(
     spark: Engine, tmp_path: Path
 ) -> None:
@@ -304,14 +339,3 @@ def test_a_lost_file_and_a_full_disk_are_said_with_host_and_task(
     with pytest.raises(InputError, match=r"/piece: .*too large \(on \S+, task 4, while writing\)"):
         list(spark.map(write, range(6), doing="writing"))
     assert not list(tmp_path.glob("*piece*"))
-
-
-def write_on_a_full_disk(path: Path, number: int) -> None:
-    """A write that the system refuses, as on a full disk: it does not say for which file."""
-    if number == 3:
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
-        try:
-            write_atomically(path, bytes(10_000))
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
 from rote.search.model.back_off import BackOff
+from tests.examples import dear
 from tests.index import twins
 from tests.index.test_index import index_of, layer_of, texts
 
@@ -32,6 +33,7 @@ def by_formula(model: BackOff, texts: twins.Texts, context: Sequence[str], item:
     return found
 
 
+@dear(50)
 @given(texts, texts, st.integers(1, 3), st.sampled_from([1, 2, 32]))
 def test_probabilities(texts: twins.Texts, asked: twins.Texts, segments: int, longest: int) -> None:
     model = BackOff(index_of(texts, segments), longest=longest)

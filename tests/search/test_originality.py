@@ -22,6 +22,7 @@ from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth, Reach
 from rote.search.originality.reach_kernels import reach_along, reach_of_two
 from rote.search.originality.sources import sources_of
+from tests.examples import dear
 from tests.index.twins import index_layers
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text
@@ -48,6 +49,7 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@dear(50)
 @given(twins.truths)
 def test_sources_are_components_of_documents_and_authors(truth: twins.Truth) -> None:
     found = sources_of(twins.index_of(truth))
@@ -56,7 +58,7 @@ def test_sources_are_components_of_documents_and_authors(truth: twins.Truth) -> 
 
 
 @pytest.mark.usefixtures("sizes")
-@settings(max_examples=60)
+@dear(30)
 @given(twins.truths, relaxes)
 def test_counts_by_length_are_those_of_all_windows(truth: twins.Truth, relax: int) -> None:
     held = twins.held_by(truth)
@@ -88,7 +90,7 @@ def test_counts_by_length_are_those_of_all_windows(truth: twins.Truth, relax: in
 
 
 @pytest.mark.usefixtures("sizes")
-@settings(max_examples=60)
+@dear(30)
 @given(twins.truths, relaxes)
 def test_the_shortest_hold_no_other_and_every_original_one_holds_one(
     truth: twins.Truth, relax: int
@@ -119,7 +121,7 @@ def test_the_shortest_hold_no_other_and_every_original_one_holds_one(
 
 
 @pytest.mark.usefixtures("sizes")
-@settings(max_examples=50)
+@dear(30)
 @given(twins.truths, st.lists(st.lists(twins.sentences, max_size=4), max_size=3), relaxes)
 def test_generated_sentences_are_judged_by_the_sources_of_their_fragments(
     truth: twins.Truth, texts: list[list[twins.Sentence]], relax: int

@@ -31,6 +31,7 @@ from rote.search.trace.runs import Runs, shared_runs
 from rote.search.trace.seams import joined
 from rote.search.trace.spans import Asked, exact, gapped, matches, maximal, telling_part
 from rote.search.trace.trace import Trace, best, trace
+from tests.examples import dear
 from tests.search import trace_twins as twins
 from tests.search.trace_twins import layer_of
 
@@ -87,6 +88,7 @@ def test_exact_spans_are_all_that_lie_in_no_other(
     assert list(zip(first.tolist(), last.tolist())) == expected
 
 
+@dear(50)
 @given(TEXTS, TEXTS, TEXTS, st.integers(1, 3), st.integers(1, 4))
 def test_runs_are_those_that_hold_a_rare_window(
     texts: list[list[str]],
@@ -173,6 +175,7 @@ def test_without_bounds_an_extension_is_the_best_of_all(
     assert score == weight * len(pairs) - EDIT * sum(edits_of(tuple(runs)))
 
 
+@dear(40)
 @given(TEXTS, TEXTS, TEXTS)
 def test_several_segments_give_the_spans_of_one(
     texts: list[list[str]], documents: list[list[str]], more: list[list[str]]
@@ -320,6 +323,7 @@ def cut(passage: list[tuple[str, bool, bool, bool]], way: int) -> list[str]:
     return words
 
 
+@dear(50)
 @given(
     st.lists(PASSAGE, max_size=2),
     st.lists(st.lists(st.tuples(st.integers(0, 1), PASSAGE), max_size=2), min_size=1, max_size=2),

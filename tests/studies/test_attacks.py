@@ -135,9 +135,9 @@ def test_a_score_that_decides_predicts_and_one_that_does_not_is_no_better_than_t
     None
 ):
     random = np.random.default_rng(0)
-    telling = random.normal(size=600)
-    idle = random.normal(size=600)
-    right = (telling + random.normal(size=600) > -0.5).astype(float)
+    telling = random.normal(size=300)
+    idle = random.normal(size=300)
+    right = (telling + random.normal(size=300) > -0.5).astype(float)
     found = predict(np.column_stack([telling, idle]), ["telling", "idle"], right)
     first, second = found["coefficients"]
     assert first["p"] < 1e-6 < second["p"]

@@ -191,9 +191,9 @@ def test_the_open_model_draws_what_it_says(monkeypatch: pytest.MonkeyPatch) -> N
         hits = sum(text.text == one.text for text in written)
         total += (hits - draws * chance) ** 2 / (draws * chance * (1 - chance))
         counted += 1
-        if counted == 12:
+        if counted == 8:
             break
-    assert counted >= 8
+    assert counted == 8
     assert 0.001 < chi2.sf(total, counted) < 0.999
 
 

@@ -28,6 +28,7 @@ from rote.studies._items import HIGH, LOW, NEITHER, Share, correctness, halves
 from rote.studies._memorization.scores import member
 from rote.studies._popularity.scores import Deciles, Scale, score, windows
 from rote.studies._popularity.tables import difference, tenths
+from tests.examples import dear
 from tests.studies import popularity_twin as twin
 
 
@@ -91,7 +92,7 @@ def test_equal_counts_share_the_lowest_decile_that_holds_them(counts: list[int])
         assert made(np.array([other])).tolist() == [min(10, 1 + 10 * below // len(counts))]
 
 
-@settings(deadline=None, max_examples=150)
+@dear(50)
 @given(ITEMS, st.lists(WORDS, min_size=1, max_size=4), st.integers(1, 4))
 def test_scores_equal_the_twin(
     made: list[tuple[str, list[str], bool]], corpus: list[str], n: int
