@@ -15,8 +15,11 @@ from rote.index.opening import open_index
 from rote.web.forms.index import IndexForm
 from rote.web.forms.run import form_of
 from rote.web.jobs import worker
+from rote.web.jobs.queue import Jobs
+from rote.web.store.database import prepare
 from rote.web.workspace import Workspace
 from tests.web.asked import made_index
+from tests.web.test_jobs import ended
 
 
 def work(form: IndexForm, opened: Workspace) -> str:
@@ -46,6 +49,32 @@ def test_an_index_is_built_extended_searched_and_deleted(
     assert client.post("/api/indexes/mine/delete").status_code == 404
 
 
+def test_an_index_is_extended_by_the_process_of_a_job(opened: Workspace, texts: Path) -> None:
+    """That process is told what was given at the start, and finds what was built since."""
+    prepare(opened.store)
+    more = texts.with_name("more.jsonl")
+    more.write_text(texts.read_text().splitlines()[0] + '\n{"id": "new", "text": "A new mat."}\n')
+    opened = Workspace({}, {**opened.files, "more.jsonl": more}, opened.store)
+    work(IndexForm(("texts.jsonl",), "mine", layers=("lower",)), opened)
+    jobs = Jobs(opened)
+    try:
+        again = ended(jobs, jobs.ask(IndexForm(("texts.jsonl",), into="mine")))
+        assert again.state == "done", again.error
+        assert again.remarks[0] == "mine holds all of this already: nothing to add"
+        refused = ended(jobs, jobs.ask(IndexForm(("more.jsonl",), into="mine")))
+        assert refused.error == (
+            "more.jsonl, line 1, field 'id': the index holds a document with the id 'human-0' "
+            "already. Choose another field with “Field with the id”, or keep what came first with "
+            "“Skip bad records”"
+        )
+        job = ended(jobs, jobs.ask(IndexForm(("more.jsonl",), into="mine", skip=True)))
+        assert job.state == "done", job.error
+        assert job.remarks[:2] == ("1 document is new in it", "skipped 1 record:")
+    finally:
+        jobs.stop()
+    assert open_index(opened.index("mine")).count("a new mat") == 1
+
+
 def test_the_page_starts_the_work_and_says_what_is_wrong(
     client: TestClient, opened: Workspace
 ) -> None:
@@ -57,6 +86,8 @@ def test_the_page_starts_the_work_and_says_what_is_wrong(
     assert job["title"] == "index other: texts.jsonl"
     form = form_of(job["kind"], job["settings"])
     assert IndexForm.read([("file", "texts.jsonl"), ("name", "other")]) == form
+    skipping = IndexForm(("texts.jsonl",), "x", skip=True)
+    assert 'name="bad" value="skip" checked' in client.get(skipping.address).text
     for data, said in (
         ({"name": "x"}, "no file is chosen"),
         ({"file": "texts.jsonl"}, "needs a name"),

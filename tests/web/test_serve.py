@@ -17,6 +17,7 @@ import pytest
 from rote.core.errors import MissingExtra, OptionError, RoteError
 from rote.index.opening import build_index
 from rote.web import serving
+from rote.web.jobs.ledger import Ledger
 from rote.web.serving import ServeOptions, default_store, listen
 from rote.web.workspace import recognize
 from tests.web.test_history import made
@@ -85,6 +86,41 @@ def test_the_store_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     if sys.platform == "linux":
         assert default_store() == tmp_path / "rote"
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_ended_leaves_what_waits_to_the_next(
+    tmp_path: Path, texts: Path, sign: signal.Signals
+) -> None:
+    command = [sys.executable, "-c", "from rote.cli.main import main; main()", "serve", str(texts)]
+    command += ["--store", str(tmp_path / "store"), "--port", "0", "--no-open"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        address = process.stderr.readline().split()[-1]
+        asked_for = []
+        for seed in range(4):
+            asked = {
+                "files": ["texts.jsonl"],
+                "measures": ["lexical"],
+                "settings": {"seed": str(seed)},
+            }
+            kind = {"Content-Type": "application/json"}
+            request = urllib.request.Request(
+                f"{address}api/compare", json.dumps(asked).encode(), kind
+            )
+            with urllib.request.urlopen(request) as response:
+                asked_for.append(json.load(response)["id"])
+    finally:
+        process.send_signal(sign)
+        process.communicate(timeout=30)
+    ledger = Ledger(tmp_path / "store")
+    try:
+        states = [ledger.get(id).state for id in asked_for]
+        assert states == ["interrupted", "interrupted", "waiting", "waiting"]
+        assert [job.id for job in ledger.take_over()] == asked_for[2:]
+    finally:
+        ledger.close()
 
 
 def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path) -> None:

@@ -37,6 +37,8 @@ class IndexForm:
     """The index that is extended; none: a new one."""
     layers: tuple[str, ...] = _USUAL
     author: str = "author"
+    skip: bool = False
+    """Leave out what cannot be read, and documents with an id that the index has already."""
 
     @classmethod
     def read(cls, pairs: Iterable[tuple[str, str]]) -> IndexForm:
@@ -49,6 +51,7 @@ class IndexForm:
             into=single.get("into", ""),
             layers=chosen or _USUAL,
             author=single.get("author", "") or "author",
+            skip=single.get("bad", "") == "skip",
         )
 
     @property
@@ -64,6 +67,7 @@ class IndexForm:
     def address(self) -> str:
         pairs = [("file", key) for key in self.files]
         pairs += [("name", self.name), ("into", self.into), ("author", self.author)]
+        pairs += [("bad", "skip" if self.skip else "")]
         pairs += [("layer", name) for name in self.layers]
         return "/indexes?" + urlencode([pair for pair in pairs if pair[1]], errors="replace")
 
@@ -90,13 +94,14 @@ class IndexForm:
 
     def perform(self, opened: Workspace, reporter: Reporter) -> str:
         from rote.annotate.store import is_store, open_store
-        from rote.corpus import open_corpus
+        from rote.corpus import ReadOptions, open_corpus
         from rote.index.folders.build import add_to_index, build_index
         from rote.index.folders.options import BuildOptions
 
         paths = [opened.file(key) for key in self.files]
         one: Path | None = paths[0] if len(paths) == 1 else None
-        source = open_store(one) if one and is_store(one) else open_corpus(paths)
+        read = ReadOptions(on_error="skip" if self.skip else "stop")
+        source = open_store(one) if one and is_store(one) else open_corpus(paths, read)
         place = opened.known.place(self.key)
         if self.into:
             written = add_to_index(place, source, jobs=opened.jobs, reporter=reporter)
@@ -105,5 +110,9 @@ class IndexForm:
             place.parent.mkdir(mode=0o700, exist_ok=True)
             options = BuildOptions(self.layers, author_field=self.author, jobs=opened.jobs)
             written = build_index(source, place, options, reporter)
-        reporter.say(f"{written.added:,} documents are new in it")
+        reporter.say(
+            f"{written.added:,} document{'s are' * (written.added != 1) or ' is'} new in it"
+        )
+        for line in written.problems.listed():
+            reporter.say(line.strip())
         return "/search?" + urlencode({"index": self.key})

@@ -110,7 +110,8 @@ class Ledger:
         job = self._one("where id = ?", id)
         if job is None:
             raise NotKept("job", id)
-        return self._interrupted(job) if self._is_lost(job) else job
+        # One that only waits is queued again by the next server that starts.
+        return self._interrupted(job) if job.state == "running" and self._is_lost(job) else job
 
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
         """The newest first."""

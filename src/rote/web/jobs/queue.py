@@ -187,7 +187,9 @@ class Jobs:
             for job in list(self._now.values()):
                 if job.id not in self._waiting:
                     self._end(replace(job, state="interrupted"))
+            # Whoever stops it twice finds nothing that waits and nothing that runs.
             self._waiting.clear()
+            self._now.clear()
             processes, threads = list(self._processes.values()), list(self._threads)
         for process in processes:
             _kill(process)
@@ -277,7 +279,8 @@ class Jobs:
             "kind": job.kind,
             "settings": job.settings,
             "opened": {
-                "indexes": {key: str(path) for key, path in opened.indexes.items()},
+                # Those that were built here it finds by itself, and may write.
+                "indexes": {key: str(path) for key, path in opened.known.given.items()},
                 "files": {key: str(path) for key, path in opened.files.items()},
                 "store": str(opened.store),
                 "jobs": opened.jobs,

@@ -143,27 +143,26 @@ def main() -> None:
 
     order = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_app, daemon=True).start()
-    opened = order["opened"]
+    given = order["opened"]
+    opened = Workspace(
+        indexes={key: Path(path) for key, path in given["indexes"].items()},
+        files={key: Path(path) for key, path in given["files"].items()},
+        store=Path(given["store"]),
+        jobs=given["jobs"],
+        models=given.get("models", {}),
+    )
+    # Indexes that are built here have their name alone.
+    built = f"{opened.known.place('')}{os.sep}"
+    files: dict[str, Path | str] = {**opened.all_files(), **opened.known.given, "": built}
     try:
-        address = run(
-            order["kind"],
-            order["settings"],
-            Workspace(
-                indexes={key: Path(path) for key, path in opened["indexes"].items()},
-                files={key: Path(path) for key, path in opened["files"].items()},
-                store=Path(opened["store"]),
-                jobs=opened["jobs"],
-                models=opened.get("models", {}),
-            ),
-            PipeReporter(tell, files=opened["files"]),
-        )
+        address = run(order["kind"], order["settings"], opened, PipeReporter(tell, files=files))
         tell({"result": address})
     except RoteError as error:
-        tell({"error": named(error, opened["files"])})
+        tell({"error": named(error, files)})
     except MemoryError:
         tell({"error": "there is not enough memory: take a sample of the texts, or fewer measures"})
     except Exception as error:
-        full = full_disk(error, (Path(opened["store"]), Path(tempfile.gettempdir())))
+        full = full_disk(error, (opened.store, Path(tempfile.gettempdir())))
         if full or isinstance(error, OSError):
             # A file that was moved meanwhile, say: the system's own words say it best.
             tell({"error": full or str(error)})

@@ -29,6 +29,9 @@ class IndexAsked(BaseModel):
     into: str = Field(default="", description="Or: an index that was built here, to extend it")
     layers: list[str] = Field(default=["lower", "pos"], description=", ".join(LAYERS))
     author: str = Field(default="author", description="Field that names a text's author")
+    skip: bool = Field(
+        default=False, description="Leave out bad records, and ids that the index has already"
+    )
 
 
 @router.get("/indexes", include_in_schema=False)
@@ -62,7 +65,12 @@ async def delete_page(request: Request) -> Response:
 @router.post("/api/indexes", summary="Build or extend an index; gives the job that does it")
 def build(request: Request, asked: IndexAsked) -> dict[str, Any]:
     form = IndexForm(
-        tuple(asked.files), asked.name, asked.into, tuple(asked.layers), asked.author or "author"
+        tuple(asked.files),
+        asked.name,
+        asked.into,
+        tuple(asked.layers),
+        asked.author or "author",
+        asked.skip,
     )
     return state(request).jobs.ask(form, again=True).to_dict()
 

@@ -71,7 +71,7 @@ class TraceQuestion(BaseModel):
 class TraceAnswer(About):
     """What was found in a text."""
 
-    id: str = Field(description="The text is kept_text under this id: /trace/ID, /api/trace/ID")
+    id: str = Field(description="The text is kept under this id: /trace/ID, /api/trace/ID")
     settings: dict[str, Any]
     words_in_text: int
     covered: int = Field(description="Words that lie in a match of any kind")

@@ -233,8 +233,8 @@ def keep_text(store: Path, text: str) -> str:
 def kept_text(store: Path, identity: str) -> str:
     """The text of an id."""
     gone = InputError(
-        "this text is not kept_text here",
-        remedy="Texts are kept_text in the store of the app where they were pasted, the newest "
+        "this text is not kept here",
+        remedy="Texts are kept in the store of the app where they were pasted, the newest "
         f"{MOST_KEPT:,} of them: paste it again",
     )
     # An id that is none of ours could be a path.
