@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import sentences, words
+from rote.compare.permutation import PermutedTest
 from rote.core import plugins
 from rote.core.errors import RoteError
 from rote.core.layer import Layer
@@ -118,6 +119,11 @@ def null_p_values(
     equal, _ = matched(metric, options, sample, rows, work, rng.permutation(numbers))
     assert equal is not None
     found = equal.test("long", "short", equal.by_source(), 19, lambda amount: None)
+    return p_values(found)
+
+
+def p_values(found: Mapping[str, PermutedTest]) -> dict[str, float]:
+    """Not corrected; nan where the test could find nothing."""
     return {value: test.p if test.least <= LEVEL else math.nan for value, test in found.items()}
 
 

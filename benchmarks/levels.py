@@ -12,18 +12,25 @@ same of the test at equal length, where one source keeps whole texts and the oth
 (whole sentences at a random place) that is so many times shorter. `--texts 30,90` draws sources of
 different size, the larger one longer; `--texts 30 --within` draws 30 doc_ids and gives each source
 half of the texts of each. A share of N splits has a standard error of its own,
-sqrt(0.05 * 0.95 / N) for 5 %.
+sqrt(0.05 * 0.95 / N) for 5 %. 39 permutations are enough for it: that at most one of them is as
+far as what was observed has a probability of exactly 5 %.
+
+Of measures that list patterns the table says in how many splits anything in the list had a
+corrected p <= 0.05, which is what they promise to hold to 5 %.
 
 Measures that hold texts against a corpus get the texts that --held keeps back; those that need a
-field of the records take it from FILE.
+field of the records take it from FILE, and those that ask a model the --model. Texts are read and
+annotated once for all measures.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,9 +41,10 @@ from rote.annotate import sentences, words
 from rote.compare.permutation import PermutedTest
 from rote.core import plugins
 from rote.core.document import Document
-from rote.core.errors import RoteError
+from rote.core.errors import OptionError, RoteError
 from rote.core.metric import Metric, Work
 from rote.core.progress import Silent
+from rote.core.sample import Need, Sample, Take
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure import Settings
 from rote.measure._collect import Collected, collect
@@ -44,9 +52,17 @@ from rote.measure._facets import measure_facets
 from rote.measure._flow import signatures_of
 from rote.measure._matched import matched
 from rote.measure._prepare import Fields, Words
-from rote.run import get
+from rote.run import Shared, get
 
 LEVEL = 0.05
+LISTS = {"favoured": "patterns", "keyness": "phrases", "templates": "distinctive"}
+"""Tables whose p-values hold for the whole list; so many permutations make them small enough."""
+LISTED = 99
+BY_TEXT = (
+    *("contamination", "entity-scores", "fragments", "novelty", "originality", "perplexity"),
+    *("rouge", "similarity", "style"),
+)
+"""Measures that look at each text by itself and long: all texts are looked at once."""
 RATIOS = (1, 4, 10)
 SENTENCES = 20
 """Of each text at most so many are read: what is shorter than half of that is left out."""
@@ -59,9 +75,8 @@ class Pool:
 
     collected: Collected
     count: int
-    ratios: tuple[int, ...]
 
-    def split(self, sizes: tuple[int, int], ratio: int, seed: int, within: bool) -> Collected:
+    def split(self, sizes: tuple[int, int], ratio: int, seed: int, within: bool) -> dict[str, Take]:
         """Two sources of different texts, those of the second whole."""
         rng = np.random.default_rng(seed)
         if within:
@@ -73,8 +88,8 @@ class Pool:
             other = np.concatenate([texts[len(texts) // 2 :] for texts in own])
         else:
             one, other = np.split(rng.permutation(self.count)[: sum(sizes)], [sizes[0]])
-        part = self.count * self.ratios.index(ratio)
-        return self.collected.chosen({"one": np.sort(one) + part, "other": np.sort(other)})
+        part = self.count * RATIOS.index(ratio)
+        return {"one": np.sort(one) + part, "other": np.sort(other)}
 
 
 def pieces(document: Document, ratios: Sequence[int], most: int) -> list[str] | None:
@@ -95,9 +110,15 @@ def pieces(document: Document, ratios: Sequence[int], most: int) -> list[str] | 
     return found
 
 
-def pool_of(metric: Metric, options: Any, documents: Sequence[Document], most: int) -> Pool:
-    """The texts with the layers that a measure needs; parts of them where it takes windows."""
-    ratios = RATIOS if metric.match in ("words", "sentences") else RATIOS[:1]
+def cuts(metric: Metric) -> bool:
+    """Whether texts are compared at equal length, so that parts of them are needed."""
+    return metric.match in ("words", "sentences")
+
+
+def pool_of(
+    needs: Sequence[Need], ratios: Sequence[int], documents: Sequence[Document], most: int
+) -> Pool:
+    """The texts and parts of them, with all layers that any measure needs."""
     cut = [(d, own) for d in documents if (own := pieces(d, ratios, most)) is not None]
     made = [
         Document(f"{number} {document.id}", own[number], dict(document.meta))
@@ -106,13 +127,13 @@ def pool_of(metric: Metric, options: Any, documents: Sequence[Document], most: i
     ]
     collected = collect(
         open_corpus(made),
-        metric.needs(options),
+        needs,
         words=WORDS,
         fields=Fields((), None, None),
         engine=get(),
         reporter=Silent(),
     )
-    return Pool(collected, len(cut), ratios)
+    return Pool(collected, len(cut))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +146,38 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """What is measured, of which texts; `rows` are those of all of them, where there are such."""
+
+    name: str
+    options: Any
+    pool: Pool
+    asked: Asked
+    rows: Any = None
+
+    @property
+    def metric(self) -> Metric:
+        """Without tables that nothing here looks at; with the rows that are known."""
+        found: Metric = plugins.load("measure", self.name).METRIC
+        if self.name not in LISTS:
+            found = replace(found, tables=None)
+        if self.rows is None:
+            return found
+
+        def rows(sample: Sample, options: Any, work: Work) -> Any:
+            known = sample is self.pool.collected.sample
+            return self.rows if known else found.rows(sample, options, work)
+
+        return replace(found, rows=rows)
+
+    def part(self, ratio: int, seed: int) -> Collected:
+        groups = self.pool.split(self.asked.sizes, ratio, seed, self.asked.within)
+        if self.rows is None:
+            return self.pool.collected.chosen(groups)
+        return replace(self.pool.collected, groups=groups)
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """By value of one split: estimates, whether an interval is there and which, and p-values."""
 
@@ -132,32 +185,34 @@ class Split:
     intervals: list[dict[str, tuple[float, float]]]
     p: dict[str, float]
     at_equal_size: dict[int, dict[str, float]]
+    listed: float
 
 
-def split(metric: Metric, options: Any, pool: Pool, asked: Asked, seed: int) -> Split:
-    settings = Settings(
-        reference="other", permutations=asked.permutations, seed=seed, matched=False
-    )
-    needs = metric.needs(options)
-    part = pool.split(asked.sizes, 1, seed, asked.within)
+def split(measured: Shared[Measure], seed: int) -> Split:
+    this = measured.value
+    metric, options, count = this.metric, this.options, this.asked.permutations
+    if this.name in LISTS:
+        count = max(count, LISTED)
+    settings = Settings(reference="other", permutations=count, seed=seed, matched=False)
     result, tests = measure_facets(
         metric,
         options,
-        part,
+        this.part(1, seed),
         settings=settings,
-        tokenizers=signatures_of(needs, WORDS, open_corpus(["any"])),
+        tokenizers=signatures_of(metric.needs(options), WORDS, open_corpus(["any"])),
         reporter=Silent(),
     )
     equal = {}
-    if metric.match is not None:
-        for ratio in pool.ratios:
-            part = pool.split(asked.sizes, ratio, seed, asked.within)
-            equal[ratio] = at_equal_size(metric, options, part, asked.permutations, seed)
+    for ratio in RATIOS if cuts(metric) else RATIOS[:1]:
+        if metric.match is not None:
+            equal[ratio] = at_equal_size(metric, options, this.part(ratio, seed), count, seed)
+    listed = [row["p_corrected"] for row in result.tables.get(LISTS.get(this.name, ""), ())]
     return Split(
         [dict(source.values) for source in result.sources.values()],
         [dict(source.intervals) for source in result.sources.values()],
         {value: p_of(test) for (_, _, value, _), test in tests.items()},
         equal,
+        float(np.nanmin(listed)) if listed and not np.isnan(listed).all() else math.inf,
     )
 
 
@@ -179,23 +234,27 @@ def p_of(test: PermutedTest) -> float:
     return test.p if test.least <= LEVEL else 1 + test.p
 
 
-def table(metric: Metric, options: Any, found: Sequence[Split]) -> Iterator[str]:
+def table(measured: Measure, found: Sequence[Split]) -> Iterator[str]:
     """A line for every value."""
-    for value in metric.values(options):
-        name = value.name
-        estimates = np.array([own.get(name, math.nan) for s in found for own in s.estimates])
+    metric, name = measured.metric, measured.name
+    for value in metric.values(measured.options):
+        estimates = np.array([own.get(value.name, math.nan) for s in found for own in s.estimates])
         target = float(np.nanmean(estimates)) if not np.isnan(estimates).all() else math.nan
         held = [
             low <= target <= high
             for one in found
             for own in one.intervals
             # What depends on the other source has no mean over all splits to hold.
-            if name in own and not value.relative
-            for low, high in [own[name]]
+            if value.name in own and not value.relative
+            for low, high in [own[value.name]]
         ]
         every = [s.p for s in found], *([s.at_equal_size.get(r, {}) for s in found] for r in RATIOS)
-        cells = [percent(held), *(alarms([own.get(name, math.nan) for own in p]) for p in every)]
-        yield f"| {metric.name} | `{name}` | {' | '.join(cells)} |"
+        tests = [alarms([own.get(value.name, math.nan) for own in p]) for p in every]
+        if held or any(tests):
+            yield f"| {name} | `{value.name}` | {percent(held)} | {' | '.join(tests)} |"
+    if name in LISTS:
+        listed = percent([one.listed <= LEVEL for one in found])
+        yield f"| {name} | anything in `{LISTS[name]}` |  | {listed} |{'  |' * len(RATIOS)}"
 
 
 def alarms(p: Sequence[float]) -> str:
@@ -215,6 +274,21 @@ def documents_of(path: str, where: str) -> list[Document]:
     return [replace(document, meta=dict(document.meta)) for document in open_corpus(path, read)]
 
 
+def options_of(name: str, corpus: str, model: str, fields_held: set[str]) -> Any:
+    """Of a measure that these texts and the model are enough for."""
+    metric: Metric = plugins.load("measure", name).METRIC
+    given = {f.name: corpus for f in fields(metric.options) if f.name in ("against", "train")}
+    if name == "perplexity":
+        if not model:
+            raise OptionError("no --model to ask")
+        given["model"] = model
+    options = metric.options(**given)
+    missing = {need.field for need in metric.needs(options) if need.field} - fields_held
+    if missing:
+        raise OptionError(f"the records have no field {', '.join(map(str, sorted(missing)))}")
+    return options
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("file", nargs="?", default="bible:kjv")
@@ -223,13 +297,14 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=200)
     parser.add_argument("--texts", default="40", metavar="N[,M]")
     parser.add_argument("--within", action="store_true")
-    parser.add_argument("--permutations", type=int, default=99)
+    parser.add_argument("--permutations", type=int, default=39)
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--held", type=int, default=100)
+    parser.add_argument("--model", default="")
+    parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_args()
     first, *more = map(int, asked.texts.split(","))
-    sizes = (first, more[0] if more else first)
-    how = Asked(sizes, asked.within, asked.permutations)
+    how = Asked((first, more[0] if more else first), asked.within, asked.permutations)
     documents = documents_of(asked.file, asked.where)
     # What texts are held against is none of them.
     kept = np.random.default_rng(0).permutation(len(documents))
@@ -241,18 +316,26 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         corpus = Path(folder) / "corpus.txt"
         corpus.write_text("\n".join(document.text for document in held))
+        chosen = {}
         for name in asked.measures.split(","):
-            # Tables take long, and nothing here looks at them.
-            metric: Metric = replace(plugins.load("measure", name).METRIC, tables=None)
-            given = {f.name for f in fields(metric.options)} & {"against", "train"}
             try:
-                options = metric.options(**dict.fromkeys(given, str(corpus)))
-                pool = pool_of(metric, options, drawn, asked.sentences)
-                found = [split(metric, options, pool, how, seed) for seed in range(asked.splits)]
+                fields_held = set(documents[0].meta)
+                chosen[name] = options_of(name, str(corpus), asked.model, fields_held)
             except RoteError as error:
-                print(f"| {name} | left out: {error} |{' |' * 5}", flush=True)
-                continue
-            print("\n".join(table(metric, options, found)), flush=True)
+                print(f"{name} is left out: {error}", file=sys.stderr, flush=True)
+        metrics = {name: plugins.load("measure", name).METRIC for name in chosen}
+        needs = [need for name, own in chosen.items() for need in metrics[name].needs(own)]
+        ratios = RATIOS if any(map(cuts, metrics.values())) else RATIOS[:1]
+        pool = pool_of(needs, ratios, drawn, asked.sentences)
+        engine = get(jobs=asked.jobs)
+        for name, options in chosen.items():
+            rows = None
+            if name in BY_TEXT:
+                rows = metrics[name].rows(pool.collected.sample, options, Work())
+            measured = Measure(name, options, pool, how, rows)
+            one = partial(split, engine.share(measured))
+            found = list(engine.map(one, range(asked.splits), doing="measuring splits"))
+            print("\n".join(table(measured, found)), flush=True)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,25 @@ def test_the_interval_reaches_1_96_errors() -> None:
     assert (low, high) == pytest.approx((1 - 0.195996, 1 + 0.195996), abs=1e-5)
 
 
+@pytest.mark.parametrize("holding", [0.01, 0.05, 0.15, 0.5, 3.0])
+@pytest.mark.parametrize("alike", [1e9, 1.0])
+def test_intervals_of_rates_hold_what_few_texts_have(holding: float, alike: float) -> None:
+    # So many occurrences in a text on average, by themselves or (alike = 1) in bursts.
+    rng, texts, held = np.random.default_rng(8), 30, []
+    for _ in range(2_000):
+        words = rng.integers(200, 600, texts)
+        rates = holding / 400 * rng.gamma(alike, 1 / alike, texts)
+        column = 1000 * rng.poisson(rates * words) / words
+        value, error, unit = float(column.mean()), mean_error(column), 1000 / words.sum()
+        ends = [around(value, error, 0.95, unit=one) for one in (unit, 0.0)]
+        held.append([low <= holding / 0.4 <= high for low, high in ends])
+        assert 0 <= ends[0][0] <= value <= ends[0][1]
+    by_score, by_error = np.mean(held, axis=0)
+    assert 0.93 <= by_score <= 0.99
+    if holding <= 0.05:
+        assert by_error < 0.8
+
+
 def test_no_level_gives_no_interval() -> None:
     assert all(map(math.isnan, around(0.5, 0.1, 0)))
     assert all(map(math.isnan, around(0.5, 0.1, 0, texts=9)))

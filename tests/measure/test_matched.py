@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,17 @@ import numpy as np
 import pytest
 
 import rote
+from rote.annotate.trees import head_layer
 from rote.core import plugins
-from rote.core.metric import Work
-from rote.core.sample import Need
+from rote.core.array_types import Integers
+from rote.core.layer import Layer
+from rote.core.metric import Metric, Work
+from rote.core.sample import Need, RawText, Sample
+from rote.measure import originality, semantic, style, syntactic
 from rote.measure._matched import Matched, matched
+from rote.measure._meaning import Embedded
+from rote.measure._originality.tables import Rows
+from rote.measure._sentences import Sentences
 
 from .by_path import lengths
 from .samples import sample_of
@@ -43,6 +51,77 @@ def studied(name: str, sources: dict[str, list[list[str]]], seed: int = 0) -> Ma
     return found
 
 
+Made = tuple[Metric, Sample, Any]
+NOTHING = np.empty(0, np.int64)
+EMPTY = Rows(
+    Layer("lower", NOTHING, (), NOTHING, NOTHING, NOTHING),
+    RawText(np.empty(0, np.uint8), NOTHING),
+    Sentences(NOTHING, NOTHING, NOTHING),
+    np.empty((0, originality.COLUMNS)),
+)
+
+
+def semantic_rows(metric: Metric, sizes: Integers, rng: np.random.Generator, work: Work) -> Made:
+    """So many sentences in a text, around what it is about."""
+    texts = np.repeat(np.arange(len(sizes)), sizes)
+    vectors = rng.normal(size=(len(sizes), 6))[texts] + rng.normal(size=(len(texts), 6))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    places, none = np.arange(len(texts)), np.zeros(len(sizes), np.int64)
+    sentences = Sentences(places, places + 1, texts)
+    whole = np.zeros(len(texts), np.bool_)
+    found = Embedded(vectors.astype(np.float32), sentences, whole, sizes, none, none, {})
+    return metric, Sample(sizes, {}), semantic.arranged(found, work)
+
+
+def originality_rows(metric: Metric, sizes: Integers, rng: np.random.Generator, work: Work) -> Made:
+    """Sums over so many sentences of 20 words, most of whose n-grams are known."""
+    sums = np.zeros((len(sizes), originality.COLUMNS))
+    sums[:, originality.SENTENCES] = sums[:, originality.HOLDING] = sizes
+    sums[:, originality.WORDS] = sums[:, originality.NEAREST] = 20 * sizes
+    surprise = rng.gamma(20, 0.4, len(sizes))
+    sums[:, originality.BITS] = 20 * sizes * surprise
+    sums[:, originality.TOTAL] = sizes[:, None] * np.array([20, 19, 18, 17])
+    share = np.array([0.9, 0.6, 0.3, 0.1]) ** (surprise[:, None] / 8)
+    sums[:, originality.FOUND] = rng.binomial(sums[:, originality.TOTAL].astype(int), share)
+    return metric, Sample(sizes, {}), replace(EMPTY, sums=sums)
+
+
+def syntactic_rows(metric: Metric, sizes: Integers, rng: np.random.Generator, work: Work) -> Made:
+    """So many sentences of six words, each of which hangs on one of the three before it."""
+    words = 6 * int(sizes.sum())
+    places = np.arange(words)
+    heads = np.maximum(places - rng.integers(1, 4, words), places - places % 6)
+    heads[::6] = -1
+    upos = Layer(
+        *("upos", rng.integers(0, 6, words).astype(np.int32), tuple("ABCDEF")),
+        *(NOTHING, NOTHING, np.cumsum(6 * sizes), np.arange(6, words + 1, 6)),
+    )
+    head = head_layer(replace(upos, name="word"), heads.astype(np.int32))
+    layers = {syntactic.WORD: upos, syntactic.UPOS: upos, syntactic.HEAD: head}
+    sample = Sample(6 * sizes, layers)
+    return metric, sample, metric.rows(sample, metric.options(), work)
+
+
+def style_rows(metric: Metric, sizes: Integers, rng: np.random.Generator, work: Work) -> Made:
+    """A dimension is here the mean of random numbers, one of each word."""
+    ends = np.cumsum(10 * sizes)
+    levels = np.repeat(rng.normal(100, 10, len(sizes)), 10 * sizes)
+    ids = rng.normal(levels, 30).clip(0, 199).astype(np.int32)
+    nothing = np.empty(0, np.int32)
+    need = metric.needs(metric.options())[0]
+    words = Layer(need.layer, ids, tuple(map(str, range(200))), nothing, nothing, ends)
+
+    def rows(sample: Sample, options: Any, work: Work) -> style.StyleRows:
+        own = sample.layer(need)
+        score = np.add.reduceat(own.ids, own.text_starts) / (own.text_ends - own.text_starts)
+        columns = np.repeat(score[:, None], len(metric.values(options)), axis=1)
+        scores = {v.name: score for v in metric.values(options)}
+        return style.StyleRows(own.text_ends - own.text_starts, columns, scores)
+
+    sample, own = Sample(10 * sizes, {need: words}), replace(metric, rows=rows)
+    return own, sample, rows(sample, metric.options(), work)
+
+
 def test_values_are_those_of_the_windows_by_hand() -> None:
     rng = np.random.default_rng(1)
     sources = {
@@ -65,13 +144,44 @@ def test_values_are_those_of_the_windows_by_hand() -> None:
         assert values["ttr"] == pytest.approx(len(set(words)) / len(words))
 
 
-@pytest.mark.parametrize("name", lengths.LEVEL_OF)
+COUNTS = 12, 20
+PREPARED = {
+    "semantic": semantic_rows,
+    "originality": originality_rows,
+    "syntactic": syntactic_rows,
+    "style": style_rows,
+}
+
+
+def prepared_p_values(name: str, ratio: int, seed: int) -> dict[str, float]:
+    """Of measures that need a model of language: from random numbers in place of what it finds."""
+    rng = np.random.default_rng([seed, ratio])
+    metric = plugins.load("measure", name).METRIC
+    sizes = rng.integers(4, 7, sum(COUNTS)) * np.repeat([1, ratio], COUNTS)
+    numbers = np.arange(len(sizes))
+    work = Work(
+        groups={"short": numbers[: COUNTS[0]], "long": numbers[COUNTS[0] :]},
+        reference="short",
+        ids=[str(number) for number in numbers],
+        strata=np.full(len(sizes), -1, np.int64),
+        seed=seed,
+    )
+    metric, sample, rows = PREPARED[name](metric, sizes, rng, work)
+    equal, _ = matched(metric, metric.options(), sample, rows, work, rng.permutation(numbers))
+    assert equal is not None
+    return lengths.p_values(equal.test("long", "short", equal.by_source(), 19, lambda amount: None))
+
+
+@pytest.mark.parametrize("name", [*lengths.LEVEL_OF, *PREPARED])
 def test_under_no_difference_but_length_one_test_of_twenty_finds_one(name: str) -> None:
     """Catches a level that is off (8 % instead of 5 %: three times in four), and what length alone
     does: on whole texts, ten times as long, 4 to 10 studies of 10 find a difference."""
     wrong: dict[str, list[tuple[int, int]]] = {}
     for ratio in (1, 10):
-        found = [lengths.null_p_values(name, (12, 20), ratio, seed) for seed in SEEDS]
+        if name in PREPARED:
+            found = [prepared_p_values(name, ratio, seed) for seed in SEEDS]
+        else:
+            found = [lengths.null_p_values(name, COUNTS, ratio, seed) for seed in SEEDS]
         for value in found[0]:
             p = np.array([one[value] for one in found])
             wrong.setdefault(value, []).append(((p <= 0.05).sum(), (~np.isnan(p)).sum()))
@@ -159,9 +269,6 @@ def test_words_alone_leave_punctuation_out_of_every_value_and_window() -> None:
 
 def test_windows_of_sentences_are_runs_of_whole_ones() -> None:
     from rote.core.sample import Cut
-    from rote.measure import semantic
-    from rote.measure._meaning import Embedded
-    from rote.measure._sentences import Sentences
 
     rng = np.random.default_rng(4)
     vectors = rng.normal(size=(9, 5)).astype(np.float32)

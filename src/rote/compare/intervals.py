@@ -103,16 +103,21 @@ def left_out_error(without: Floats) -> float:
     return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
 
 
-def around(value: float, error: float, level: float, *, texts: int = 0) -> tuple[float, float]:
+def around(
+    value: float, error: float, level: float, *, texts: int = 0, unit: float = 0.0
+) -> tuple[float, float]:
     """The interval at the given level: value -+ z standard errors; nan where no level is asked for.
 
     `texts` says that the value is a share, of so many texts. Its interval is Wilson's, for as many
     independent answers of yes or no as would have this standard error: it does not leave 0 and 1,
     and is wider on the side where there is room. A share of exactly 0 or 1 has no spread to go by;
     it is as sure as one of whole texts, which is the least sure that a share over them can be.
+    `unit` says that the value is a rate, and what one occurrence adds to it: see `_rate`.
     """
     if not level or math.isnan(value) or math.isnan(error):
         return math.nan, math.nan
+    if unit:
+        return _rate(value, error, quantile(level), unit)
     if texts:
         # What rounding left beyond the ends is at them.
         share = min(max(value, 0.0), 1.0)
@@ -123,6 +128,21 @@ def around(value: float, error: float, level: float, *, texts: int = 0) -> tuple
             return min(low, share), max(high, share)
     reach = quantile(level) * error
     return value - reach, value + reach
+
+
+def _rate(value: float, error: float, reach: float, unit: float) -> tuple[float, float]:
+    """The score interval of a rate, as Wilson's is that of a share: its variance grows with the
+    rate that is asked about, not with the one that was found.
+
+    Few texts hold what is rare. Where by chance still fewer do, the rate is too low and its
+    standard error too, so that the value and some standard errors on both sides are below the truth
+    once in six or seven times. A variance is never taken as less than that of occurrences that have
+    nothing to do with each other, and of no occurrence at all it is that.
+    """
+    each = max(error**2 / value, unit) if value > 0 else unit
+    middle = value + reach**2 * each / 2
+    width = reach * math.sqrt(value * each + (reach * each / 2) ** 2)
+    return max(min(middle - width, value), 0.0), middle + width
 
 
 def at_level(

@@ -4,7 +4,8 @@ Where sources answer the same prompts (`doc_id`), labels are exchanged only amon
 texts with the same doc_id, so that what the prompts themselves demand cannot look
 like a difference between sources. Texts whose prompt only one of the two has exchange
 labels among themselves; where several have the same prompt, with as many of another one, so that
-what they share stays in one source, as it was.
+what they share stays in one source, as it was. Several answers of each source to a prompt that both
+have are exchanged as wholes: answers of one model to one prompt are more alike than those of two.
 
 What becomes of many such tests is in `families`.
 """
@@ -30,6 +31,9 @@ Strata = Integers
 Groups = tuple[Take, Take]
 LEVEL = 0.05
 """Below this a corrected p is a difference; a test that cannot get there is none."""
+FEWEST_SHARED = 10
+"""Doc_ids that both sources have, from which on several texts of one keep together: fewer have too
+few ways to be exchanged."""
 _MANY_WAYS = 10**10
 
 
@@ -290,20 +294,31 @@ def _exchanging(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers]:
     """For the texts of both groups, those of `a` first: among which of them labels move, and the
     text that each goes with (itself, where it goes alone).
 
-    Texts of a doc_id that one group alone has keep together. They exchange labels with those of
-    doc_ids that have as many texts, first with first, second with second.
+    Several texts of a doc_id keep together. Where one group alone has it, they exchange labels with
+    those of doc_ids that have as many texts; where both have as many texts of it, with those of the
+    other group: first with first, second with second. Where both have it but not as many texts, or
+    share too few doc_ids, labels of its texts are exchanged one by one.
     """
-    own = strata[np.concatenate((a, b))]
+    own, ours = strata[np.concatenate((a, b))], _labels(a, b)
     common = np.intersect1d(strata[a], strata[b])
-    shared = np.isin(own, common[common >= 0])
+    common = common[common >= 0]
+    shared = np.isin(own, common)
     stratum, leader = np.where(shared, own, -1), np.arange(len(own))
-    _, number, count = np.unique(own, return_inverse=True, return_counts=True)
-    several = np.flatnonzero(~shared & (own >= 0) & (count[number] > 1))
+    _, number = np.unique(own, return_inverse=True)
+    count, of_a = np.bincount(number), np.bincount(number, weights=ours)
+    alone = ~shared & (own >= 0) & (count[number] > 1)
+    paired = shared & (2 * of_a == count)[number] & (count[number] > 2)
+    if len(common) < FEWEST_SHARED:
+        paired[:] = False
+    several = np.flatnonzero(alone | paired)
     if len(several):
-        by_doc_id = several[np.argsort(own[several], kind="stable")]
-        begins = np.append(True, np.diff(own[by_doc_id]) != 0)
+        block = np.where(paired & ours, own + own.max() + 1, own)
+        together = several[np.argsort(block[several], kind="stable")]
+        begins = np.append(True, np.diff(block[together]) != 0)
         first = np.flatnonzero(begins)[np.cumsum(begins) - 1]
-        leader[by_doc_id] = by_doc_id[first]
-        turn = np.arange(len(by_doc_id)) - first
-        stratum[by_doc_id] = -2 - (count[number[by_doc_id]] * (count.max() + 1) + turn)
+        leader[together] = together[first]
+        turn = np.arange(len(together)) - first
+        # Doc_ids of one group by their size, those of both each by itself; no doc_id is below 0.
+        kind = np.where(paired, len(own) + 1 + number, count[number])[together]
+        stratum[together] = -2 - (kind * (len(own) + 1) + turn)
     return stratum, leader

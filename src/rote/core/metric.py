@@ -125,6 +125,9 @@ class Value:
     """Whether it lies between 0 and 1, which an interval then does not leave."""
     of_texts: bool = False
     """Whether it is a share of the texts themselves, so that its interval is that of a count."""
+    per: int = 0
+    """Of a rate: in how many words it counts; its interval then heeds how few occurrences it may
+    rest on."""
     relative: bool = False
     """Whether it depends on which other sources there are: facets and runs do not compare."""
     tested: bool = True

@@ -282,6 +282,8 @@ class _Run:
             method = f"{halves}; {method} for {', '.join(closed)}" if closed else halves
         for value in self.values:
             method += f"; Wilson for {value.title}" if self.counts_texts(value) else ""
+        if any(value.per for value in self.values):
+            method += "; score intervals for rates"
         return Interval(self.settings.interval, method)
 
     def counts_texts(self, value: Value) -> bool:
@@ -315,12 +317,17 @@ class _Run:
 
     def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
         take = self.study.groups[source]
+        words = int(self.study.sample.words[take].sum())
         level, own = self.settings.interval, self.own_intervals[source]
         intervals = {}
         for value in self.values:
             number = values[value.name]
-            texts = self.independent(source) if value.share else 0
-            ends = around(number, errors.get(value.name, math.nan), level, texts=texts)
+            sure = self.independent(source)
+            # One occurrence among texts that belong together counts as many as they are.
+            one = value.per / words * len(take) / sure if words else 0.0
+            texts = sure if value.share else 0
+            error = errors.get(value.name, math.nan)
+            ends = around(number, error, level, texts=texts, unit=one)
             if self.counts_texts(value) and self.clusters[source] is None:
                 ends = wilson(number * texts, texts, level)
             ends = own.get(value.name, ends)
@@ -331,11 +338,11 @@ class _Run:
             how = "no interval" if len(take) < 2 else "the interval is rough"
             unit = "set" if self.settings.within else "text"
             notes.append(f"{len(take)} {unit}{'s' * (len(take) != 1)} only: {how}")
-        elif self.settings.interval and self.settings.cluster != DOC_ID:
+        elif self.settings.interval:
             notes += self.few_clusters(take)
         return SourceResult(
             texts=len(take),
-            words=int(self.study.sample.words[take].sum()),
+            words=words,
             values=values,
             intervals=intervals,
             notes=tuple(notes),
@@ -343,6 +350,12 @@ class _Run:
 
     def few_clusters(self, take: Take) -> list[str]:
         field, values = self.settings.cluster, len(np.unique(self.study.strata[take]))
+        if field == DOC_ID:
+            several = together(self.study.strata[take], 1)
+            if several is None or (values := len(np.unique(several))) >= _FEW_TEXTS:
+                return []
+            own = f"only {values} doc_ids" if values > 1 else "one doc_id"
+            return [f"its texts have {own}: the interval is rough"]
         if values < _FEWEST_NAMED:
             return [f"all texts have one {field}: the interval says nothing about others"]
         few = f"{values} values of {field} only: the interval is rough"

@@ -44,12 +44,15 @@ from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Rows, Table, defined, distinct
 from rote.measure._means import per_text, reduce, said_of, standard_errors
-from rote.measure._style_features import DIMENSIONS, FEATURES, dimensions
+from rote.measure._style_features import DIMENSIONS, FEATURES, Feature, dimensions
 from rote.measure._style_rules import TYPES_AMONG
 
 _WORD = Need("word", spans=True)
 _NEEDS = (_WORD, Need("pos"), Need("upos"), Need("dep"), Need("lemma"))
 _NAMES = (*(one.name for one in DIMENSIONS), *(one.name for one in FEATURES))
+_NO_RATES = ("type_token", "word_length")
+_WORDS = 1_000
+"""In so many all other features are counted."""
 _DRAWN = 15
 
 
@@ -87,8 +90,16 @@ def values(options: Options) -> tuple[Value, ...]:
         for number, one in enumerate(DIMENSIONS)
     ]
     tested = options.tested == "all"
-    found += [Value(one.name, one.title, "neither", "neither", tested=tested) for one in FEATURES]
+    found += [
+        Value(one.name, one.title, "neither", "neither", tested=tested, per=_per(one))
+        for one in FEATURES
+    ]
     return tuple(found)
+
+
+def _per(feature: Feature) -> int:
+    """In so many words it is counted; 0 of what is no rate."""
+    return 0 if feature.name in _NO_RATES else _WORDS
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -138,7 +149,9 @@ def tables(
             own = rows.scores[one.name][take]
             rate = mean(own)
             together = comparison.together(source)
-            low, high = around(rate, mean_error(own, together), level)
+            words, sure = int(rows.words[take].sum()), len(np.unique(together[~np.isnan(own)]))
+            unit = _per(one) / words * len(take) / max(1, sure) if words else 0.0
+            low, high = around(rate, mean_error(own, together), level, unit=unit)
             row = {"source": source, "feature": one.name, "number": one.number}
             row |= {"title": one.title, "example": one.example}
             features.append(row | {"rate": rate, "low": low, "high": high})

@@ -16,7 +16,7 @@ Variants. `exact`: all sentences. `paper`: 3,000 sentences of each source, drawn
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,7 +36,7 @@ from rote.core.metric import (
     owners,
 )
 from rote.core.record import Headline
-from rote.core.sample import Need, Sample, Take
+from rote.core.sample import Cut, Need, Sample, Take
 from rote.core.table import Table
 from rote.measure._sentences import Drop, Sentences, counted, drawn, sentences_of, whole
 
@@ -115,6 +115,7 @@ class Rows:
     cut_off: Integers
     not_drawn: Integers
     edits: Edits | None
+    sources: Sequence[Take]
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -161,6 +162,37 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         cut_off=_per_text(everything, texts) - _per_text(complete, texts),
         not_drawn=_per_text(complete, texts) - sums.counts,
         edits=_edits(sample, chosen, options, work) if options.edit_distance else None,
+        sources=work.sources(texts),
+    )
+
+
+def sizes(rows: Rows, options: Options) -> Integers:
+    return rows.sums.counts
+
+
+def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
+    """Of as many sentences in a row from each text."""
+    from rote.measure._trees.sums import equal_lengths, text_sums
+
+    own, texts = rows.sentences, len(windows.texts)
+    in_order = np.lexsort((own.starts, own.texts))
+    firsts = np.searchsorted(own.texts, windows.texts) + windows.firsts
+    numbers = np.sort(in_order[(firsts[:, None] + np.arange(windows.size)).ravel()])
+    window = np.searchsorted(windows.texts, own.texts[numbers])
+    chosen = Sentences(own.starts[numbers], own.ends[numbers], window)
+    made = rows.histograms.chosen(numbers)
+    sources = [
+        np.searchsorted(windows.texts, np.intersect1d(take, windows.texts)) for take in rows.sources
+    ]
+    return replace(
+        rows,
+        sentences=chosen,
+        histograms=made,
+        sums=text_sums(made, chosen, texts),
+        equal_lengths=equal_lengths(made, chosen, texts, sources),
+        words=np.bincount(window, chosen.lengths, texts).astype(np.int64),
+        edits=None,
+        sources=sources,
     )
 
 
@@ -361,7 +393,9 @@ METRIC = Metric(
         "Models; Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt (2011) for the "
         "kernel; Zhang and Shasha (1989) for the edit distance"
     ),
-    match="texts",
+    match="sentences",
+    sizes=sizes,
+    cut=cut,
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

@@ -18,7 +18,7 @@ from rote.annotate.trees import head_distances
 from rote.core.array_types import Array, Integers
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
-from rote.core.layer import Ids, Layer, Offsets
+from rote.core.layer import Ids, Layer, Offsets, items_of, starts_of
 from rote.measure._sentences import Sentences
 
 NONE = -1
@@ -41,6 +41,12 @@ class Histograms:
 
     def __len__(self) -> int:
         return len(self.ends)
+
+    def chosen(self, numbers: Integers) -> Histograms:
+        """Those of some sentences."""
+        entries, ends = items_of(starts_of(self.ends)[numbers], self.ends[numbers])
+        labels, counts = self.labels[entries], self.counts[entries]
+        return Histograms(labels, counts, ends, self.norms[numbers], self.kinds)
 
 
 def histograms(upos: Layer, head: Layer, sentences: Sentences, depth: int = 2) -> Histograms:
