@@ -16,7 +16,7 @@ from rote.core import plugins
 from rote.core.array_types import Integers
 from rote.core.layer import Layer
 from rote.core.metric import Metric, Work
-from rote.core.sample import Need, RawText, Sample
+from rote.core.sample import Cut, Need, RawText, Sample
 from rote.measure import originality, semantic, style, syntactic
 from rote.measure._matched import Matched, matched
 from rote.measure._meaning import Embedded
@@ -92,14 +92,42 @@ def syntactic_rows(metric: Metric, sizes: Integers, rng: np.random.Generator, wo
     places = np.arange(words)
     heads = np.maximum(places - rng.integers(1, 4, words), places - places % 6)
     heads[::6] = -1
+    sample = sentences_of_six(rng.integers(0, 6, words), heads, sizes)
+    return metric, sample, metric.rows(sample, metric.options(), work)
+
+
+def sentences_of_six(tags: Integers, heads: Integers, sizes: Integers) -> Sample:
     upos = Layer(
-        *("upos", rng.integers(0, 6, words).astype(np.int32), tuple("ABCDEF")),
-        *(NOTHING, NOTHING, np.cumsum(6 * sizes), np.arange(6, words + 1, 6)),
+        *("upos", tags.astype(np.int32), tuple("ABCDEF"), NOTHING, NOTHING),
+        *(np.cumsum(6 * sizes), np.arange(6, len(tags) + 1, 6)),
     )
     head = head_layer(replace(upos, name="word"), heads.astype(np.int32))
     layers = {syntactic.WORD: upos, syntactic.UPOS: upos, syntactic.HEAD: head}
-    sample = Sample(6 * sizes, layers)
-    return metric, sample, metric.rows(sample, metric.options(), work)
+    return Sample(6 * sizes, layers)
+
+
+def test_trees_of_cut_texts_are_those_of_texts_with_these_sentences_alone() -> None:
+    rng, metric = np.random.default_rng(3), plugins.load("measure", "syntactic").METRIC
+    sizes, options = np.array([4, 9, 5, 7, 3, 6]), metric.options()
+    owners = {"a": np.array([0, 1, 2]), "b": np.array([3, 4, 5])}
+    work = Work(groups=owners, reference="a", ids=[*"uvwxyz"], strata=np.full(6, -1, np.int64))
+    words = 6 * int(sizes.sum())
+    places, tags = np.arange(words), rng.integers(0, 6, words)
+    heads = np.maximum(places - rng.integers(1, 4, words), places - places % 6)
+    heads[::6] = -1
+    rows = metric.rows(sentences_of_six(tags, heads, sizes), options, work)
+    texts, firsts = np.array([0, 1, 3, 5]), np.array([0, 4, 2, 2])
+    cut = metric.cut(rows, Cut(texts, firsts, sizes[texts], 4), options)
+    begins = 6 * (np.cumsum(sizes) - sizes)[texts] + 6 * firsts
+    kept = (begins[:, None] + np.arange(24)).ravel()
+    moved = np.where(heads[kept] < 0, -1, heads[kept] - kept + np.arange(len(kept)))
+    alone = replace(work, groups={"a": np.array([0, 1]), "b": np.array([2, 3])}, ids=[*"uvxz"])
+    alone = replace(alone, strata=np.full(4, -1, np.int64))
+    made = metric.rows(sentences_of_six(tags[kept], moved, np.full(4, 4)), options, alone)
+    for take in (np.array([0, 1]), np.array([2, 3]), np.array([0, 2, 3])):
+        found, slow = (metric.reduce(one, take, options, rng) for one in (cut, made))
+        assert found == pytest.approx(slow)
+        assert 0 < slow["wl"] < 1
 
 
 def style_rows(metric: Metric, sizes: Integers, rng: np.random.Generator, work: Work) -> Made:
