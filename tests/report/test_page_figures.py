@@ -7,6 +7,7 @@ import io
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,6 +16,7 @@ import pytest
 from rote.core.table import Column
 from rote.report import _svg, fragments
 from rote.report._room import FONT, give_room, width
+from rote.report.figures.draw import save
 from rote.report.report import Figure
 from rote.report.sections._figures import curves, drawable, panel_figure
 from rote.report.tables.sheet import Cell, Sheet, number_cell, text_cell
@@ -67,6 +69,23 @@ def test_a_name_that_the_drawing_tool_takes_for_its_own_is_drawn(name: str) -> N
     drawn = _svg.svg_file(_svg.spec(alt.Chart(alt.Data(values=rows)).mark_bar().encode(y=order)))
     texts = [one.text for one in ElementTree.fromstring(drawn).iter() if one.tag.endswith("}text")]
     assert name in texts
+
+
+@pytest.mark.parametrize("name", ["if", "valueOf", "so"])
+def test_a_saved_figure_has_no_such_name_either(name: str, tmp_path: Path) -> None:
+    import altair as alt
+
+    rows = [{"phrase": one, "z": 1} for one in (name, "other")]
+    order = alt.Y("phrase:N", sort=[name, "other"])
+    chart = alt.Chart(alt.Data(values=rows)).mark_bar().encode(y=order)
+    for ending in ("json", "html"):
+        chart.save(str(tmp_path / f"plain.{ending}"))
+        save(chart, tmp_path / f"own.{ending}")
+        plain, own = ((tmp_path / f"{n}.{ending}").read_text() for n in ("plain", "own"))
+        named = name if name == "so" else f"{name}\\u00a0"
+        assert own == plain.replace(f'"{name}"', f'"{named}"'), "all else is as Altair writes it"
+    texts = _svg.svg_file((tmp_path / "own.json").read_text())
+    assert f">{name}" in texts
 
 
 WIDE = """<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40">

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -10,12 +12,18 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError
+from rote.measure._correct import UNTESTED
 from rote.web.files import glimpse, in_words
 from rote.web.forms.compare import CompareForm
 from rote.web.forms.reading import Reading
 from rote.web.jobs.worker import named
+from rote.web.pages.render import environment
+from rote.web.pages.sections import sections_of
+from rote.web.store.database import prepare
+from rote.web.store.history import History
 from rote.web.workspace import Workspace
 from tests.web.asked import harmless
+from tests.web.test_history import made
 
 
 def upload(client: TestClient, name: str, content: bytes) -> str:
@@ -155,3 +163,26 @@ def test_remarks_name_fields_of_forms_in_place_of_flags(tmp_path: Path) -> None:
     assert in_words(kept) == kept, "what is said to the shell stays"
     files = {"a.jsonl~12": path, "bible:kjv": "bible:kjv"}
     assert named(f"{path}: --sample of bible:kjv", files) == "a.jsonl: “Sample” of bible:kjv"
+
+
+def test_remarks_of_a_result_name_fields_of_forms_too(tmp_path: Path) -> None:
+    """They are kept as the shell says them, and so they are downloaded."""
+    prepare(tmp_path)
+    told = f"{UNTESTED} human: --permutations 99 would do"
+    result = made()
+    own = {name: replace(one, notes=("--sample",)) for name, one in result.sources.items()}
+    kept = History(tmp_path)
+    id = kept.add([replace(result, notes=(told,), sources=own)], title="a", kind="compare")
+    shown = "".join(str(part.html) for part in sections_of(kept, id))
+    assert "human: “Permutations” 99 would do" in shown
+    assert "“Sample”" in shown
+    assert "--" not in re.sub(r"<[^>]*>|<!--.*?-->", "", shown)
+    assert kept.results(id)[0].notes == (told,)
+
+
+def test_commands_in_messages_are_shown_as_code() -> None:
+    shown = environment().from_string("{{ told|commands }}")
+    assert shown.render(told="try `rote <x>`, & no") == (
+        "try <code>rote &lt;x&gt;</code>, &amp; no"
+    )
+    assert shown.render(told="a file called `<b>") == "a file called `&lt;b&gt;"

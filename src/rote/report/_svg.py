@@ -46,6 +46,20 @@ def spec(chart: Any) -> str:
     return written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def html_file(spec: str) -> str:
+    """A page of its own that draws the figure; it loads the drawing tool."""
+    import altair as alt
+    from altair.utils.html import spec_to_html
+
+    return spec_to_html(
+        json.loads(spec),
+        mode="vega-lite",
+        vega_version=alt.VEGA_VERSION,
+        vegaembed_version=alt.VEGAEMBED_VERSION,
+        vegalite_version=alt.VEGALITE_VERSION,
+    )
+
+
 def _nameable(held: Any) -> Any:
     """The same without names that Vega takes for functions where it puts names in order: these
     get a space behind them, which nobody sees."""

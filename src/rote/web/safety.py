@@ -156,11 +156,12 @@ class Safety:
         return most if files else min(most, _WITHOUT_FILES)
 
     def _too_much(self, limit: int) -> str:
+        most = f"{limit / 2**20:.3g} MB" if limit >= 2**20 else f"{limit:,} bytes"
         if limit < self._opened.upload_limit:
-            return f"more than {limit:,} bytes: send a large text as a file"
+            return f"more than {most}: send a large text as a file"
         return (
-            f"more than {limit:,} bytes: give a large file to `rote serve` at its start, or "
-            "raise --upload-limit"
+            f"more than {most}: give a large file to `rote serve` at its start, or raise its "
+            "`--upload-limit`"
         )
 
 

@@ -5,6 +5,7 @@ Drawn from a result alone: one read from JSON will do.
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from rote.core.record import Study
 from rote.core.result import Result
 from rote.core.table import Row, Rows, defined
 from rote.report._grid import grid, ordered_sources, split_panel
-from rote.report._svg import png, spec, svg_file
+from rote.report._svg import html_file, png, spec, svg_file
 from rote.report.figures.looks import LETTER
 from rote.report.figures.panel import panel_chart
 from rote.report.figures.shapes import ROLE, SHAPES, Panel
@@ -295,5 +296,7 @@ def save(chart: Any, path: Path) -> None:
         path.write_text(svg_file(spec(chart)), encoding="utf-8")
     elif path.suffix == ".png":
         path.write_bytes(png(spec(chart)))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(json.loads(spec(chart))), encoding="utf-8")
     else:
-        chart.save(str(path))
+        path.write_text(html_file(spec(chart)), encoding="utf-8")

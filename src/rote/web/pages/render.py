@@ -42,6 +42,7 @@ def environment() -> Environment:
     made.filters.update(
         thousands=lambda number: f"{number:,}",
         short=_short,
+        commands=_commands,
         date=_date,
         span=duration,
         capitalized=lambda text: text[:1].upper() + text[1:],
@@ -100,6 +101,15 @@ def _harmless(value: Any) -> Any:
     """Control characters, escape codes and marks that turn the direction are made visible."""
     # Markup was made by us, of parts that went through here.
     return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _commands(text: str) -> Markup:
+    """A message, the commands in it (`in such quotes`) as code."""
+    parts = readable(text).split("`")
+    if len(parts) % 2 == 0:  # one quote has no partner: it is part of a name, say
+        return Markup("{}").format(readable(text))
+    shown = (Markup("<code>{}</code>") if n % 2 else Markup("{}") for n in range(len(parts)))
+    return Markup("").join(one.format(part) for one, part in zip(shown, parts))
 
 
 def _short(text: str, length: int = 80) -> str:

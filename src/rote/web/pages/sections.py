@@ -14,9 +14,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from rote.report.fragments import Fragment, blocks, of_sections
-from rote.report.report import Block, Figure, Found, Matrix, Section
+from rote.report.report import Block, Figure, Found, Matrix, Report, Section
 from rote.report.sections import sections
-from rote.web.files import hashed
+from rote.web.files import hashed, in_words
 from rote.web.store.history import History
 
 _GLANCE = "glance"
@@ -45,10 +45,28 @@ def _drawn(history: History, id: str) -> list[Fragment] | None:
 
 
 def _draw(history: History, id: str) -> list[Fragment]:
-    shown = sections(history.study(id))
+    shown = sections(_in_words(history.study(id)))
     made = [*_glance(shown), *of_sections(shown)]
     history.keep_drawn(id, _maker(), [(one.id, one.title, str(one.html)) for one in made])
     return made
+
+
+def _in_words(study: Report) -> Report:
+    """With remarks that name fields of the app's forms, in place of the shell's flags."""
+
+    def said(notes: Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(in_words, notes))
+
+    results = [
+        replace(
+            result,
+            notes=said(result.notes),
+            sources={n: replace(one, notes=said(one.notes)) for n, one in result.sources.items()},
+        )
+        for result in study.results
+    ]
+    omitted = [replace(one, reason=in_words(one.reason)) for one in study.omitted]
+    return replace(study, results=results, notes=said(study.notes), omitted=omitted)
 
 
 def _glance(parts: Sequence[Section]) -> list[Fragment]:
@@ -66,7 +84,8 @@ def _glance(parts: Sequence[Section]) -> list[Fragment]:
 def _maker() -> str:
     """This version of the report: what another has drawn is drawn again."""
     from rote.report import fragments
+    from rote.web import files
 
-    held = Path(fragments.__file__).parent.rglob("*.*")
+    held = [*Path(fragments.__file__).parent.rglob("*.*"), Path(files.__file__), Path(__file__)]
     kinds = (".py", ".html", ".css", ".js")
     return hashed(*(one.read_text("utf-8") for one in sorted(held) if one.suffix in kinds))
