@@ -87,7 +87,7 @@ def kept_processes(monkeypatch: pytest.MonkeyPatch, _started: list[ProcessPoolEx
 
 
 _LONGEST = (
-    *("run/test_spark.py", "run/test_spark_driver.py", "e2e/test_compare.py", "e2e/test_harm.py"),
+    *("run/test_spark.py", "e2e/test_compare.py", "e2e/test_harm.py"),
     *("test_docs.py", "measure/test_matched.py", "index/test_kills.py", "golden/test_golden.py"),
     *("cli/test_outputs.py", "e2e/test_reading.py", "compare/test_coverage.py"),
     *("index/test_hostile.py", "e2e/test_report.py", "search/test_originality.py"),
