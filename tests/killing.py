@@ -9,7 +9,7 @@ import signal
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -105,6 +105,14 @@ def states_at(
     found: list[State] = pickle.loads(log.read_bytes())
     assert len(found) == len(points)
     return [state for number, state in enumerate(found) if state not in found[:number]]
+
+
+def assert_whole(folder: Path, expected: Mapping[str, bytes]) -> None:
+    """A folder that was gone on with after a kill is as if there had been none."""
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
+    left = [rest for own in folder.parent.glob(f".{folder.name}*") for rest in own.rglob("*")]
+    # Killed when all was done but to remove it.
+    assert {path.name for path in left} <= {"lock"}
 
 
 def kill_once(seen: Callable[[], Any], action: Callable[[], Any]) -> None:

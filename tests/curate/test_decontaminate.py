@@ -29,7 +29,7 @@ from rote.curate.decontaminate import (
 )
 from rote.curate.decontaminate_folder import LEDGER, Made, decontaminate, without
 
-from ..killing import calls_of, kill_at, restore, states_at
+from ..killing import assert_whole, calls_of, kill_at, restore, states_at
 
 RNG = random.Random(3)
 WORDS = [
@@ -249,9 +249,7 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
 
     def check() -> None:
         run(home / "out")
-        assert {path.name: path.read_bytes() for path in (home / "out").iterdir()} == expected
-        left = [path.name for rest in home.glob(".out*") for path in rest.rglob("*")]
-        assert set(left) <= {"lock"}  # killed when all was done but to remove it
+        assert_whole(home / "out", expected)
 
     decisive = [i for i, name in enumerate(points) if name in ("rename", "replace")]
     for point in (0, *decisive[-2:], len(points) - 1):

@@ -27,7 +27,7 @@ from rote.curate.reading import Tokenizing
 from rote.index.opening import build_index
 from rote.run.serial import Serial
 
-from ..killing import calls_of, kill_at, restore, states_at
+from ..killing import assert_whole, calls_of, kill_at, restore, states_at
 
 RNG = random.Random(5)
 WORDS = ["".join(RNG.choices("abcdefghij", k=RNG.randint(2, 7))) for _ in range(400)]
@@ -290,9 +290,7 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
 
     def check() -> None:
         run()
-        assert {path.name: path.read_bytes() for path in (home / "out").iterdir()} == expected
-        left = [path.name for rest in home.glob(".out*") for path in rest.rglob("*")]
-        assert set(left) <= {"lock"}  # killed when all was done but to remove it
+        assert_whole(home / "out", expected)
 
     decisive = [i for i, name in enumerate(points) if name in ("rename", "replace")]
     for point in (0, *decisive[-2:], len(points) - 1):

@@ -66,7 +66,8 @@ def _meant_to_write(error: RoteError, given: Sequence[str]) -> str:
     flags = [flag for flag, name in pairwise(given) if flag in _FORMS and name == file]
     if not flags or not file or os.path.exists(file):
         return ""
-    return f". {flags[0]} takes no file: to write the result there, use -o {file} (or > {file})"
+    stop = "" if str(error).endswith("?") else "."
+    return f"{stop} {flags[0]} takes no file: to write the result there, use -o {file} or > {file}"
 
 
 def main() -> None:
