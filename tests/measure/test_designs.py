@@ -20,6 +20,7 @@ from rote.core.metric import Metric
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.measure._compute import compute
+from rote.measure._study import AS_MANY
 
 from .test_contract import NAMES, StandIn, bounds, fields_beside, metric_of
 
@@ -31,6 +32,8 @@ WHAT = ["the shallow water", "two clocks", "the wrong train", "a loaf of bread",
 
 OVER_PROMPTS = {"distinct", "sameness"}
 """Their units are prompts, and a prompt without a second text has no value."""
+LISTS = {"favoured", "keyness"}
+UNTESTED = {*LISTS, "precision-recall"}
 WITHOUT = {
     *("compression", "favoured", "homogenization", "keyness"),
     *("perplexity", "precision-recall", "self-repetition"),
@@ -43,23 +46,47 @@ def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
 
 
+def sentences(chance: random.Random) -> str:
+    return " ".join(
+        " ".join(map(chance.choice, (WHO, DID, WHAT))) + "." for _ in range(chance.randint(3, 6))
+    )
+
+
 def written(source: str, copies: int, beside: dict[str, str], field: str) -> list[Document]:
     """Texts of many prompts, each as often as asked."""
     chance, found = random.Random(source), []
     for prompt in range(PROMPTS):
-        text = " ".join(
-            " ".join(map(chance.choice, (WHO, DID, WHAT))) + "."
-            for _ in range(chance.randint(3, 6))
-        )
+        text = sentences(chance)
         meta = {**beside, field: f"{source}{prompt}"}
         found += [Document(f"{source}{prompt}:{n}", text, meta) for n in range(copies)]
     return found
 
 
-def run(name: str, copies: int, corpus: Path, field: str = "doc_id", **settings: Any) -> Result:
+def answers(counts: dict[str, Sequence[int]], beside: dict[str, str]) -> dict[str, list[Document]]:
+    """So many answers of each source to the same prompts in turn, each answer another text."""
+    return {
+        source: [
+            Document(
+                f"{source}{prompt}:{number}",
+                sentences(random.Random(f"{source} {prompt} {number}")),
+                {**beside, "doc_id": str(prompt)},
+            )
+            for prompt in range(PROMPTS)
+            for number in range(own[prompt % len(own)])
+        ]
+        for source, own in counts.items()
+    }
+
+
+def asked_of(name: str, corpus: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Options of a measure, and fields of its texts."""
     own = {"against", "train"} & {field.name for field in fields(metric_of(name).options)}
     options = dict.fromkeys(own, str(corpus))
-    beside = fields_beside(name, **options)
+    return options, fields_beside(name, **options)
+
+
+def run(name: str, copies: int, corpus: Path, field: str = "doc_id", **settings: Any) -> Result:
+    options, beside = asked_of(name, corpus)
     texts = {source: written(source, copies, beside, field) for source in "ab"}
     asked = Settings(**{"reference": "a", "permutations": 0, "matched": False, **settings})
     return compute({name: metric_of(name).options(**options)}, texts, settings=asked)[0]
@@ -108,6 +135,58 @@ def test_copies_of_texts_make_no_value_surer(
     assert bool(compared) is (name not in WITHOUT)
     if metric_of(name).tested and often.comparisons:
         assert seen
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_unequal_numbers_of_answers_are_tested_on_as_many(
+    name: str, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = list[Any]()
+    monkeypatch.setattr(plugins.load("measure", name), "METRIC", watched(metric_of(name), seen))
+    options, beside = asked_of(name, corpus)
+    texts = answers({"a": [2, 3], "b": [4, 2, 3]}, beside)
+    asked = Settings(reference="a", permutations=9, interval=0, matched=False)
+    found = compute({name: metric_of(name).options(**options)}, texts, settings=asked)[0]
+    assert bool(found.comparisons) is (name not in UNTESTED)
+    if name in UNTESTED:
+        said = [note for source in found.sources.values() for note in source.notes]
+        assert sum("p rests on 56 of 66 texts" in note for note in said) == (name in LISTS)
+        return
+    every = [document for own in texts.values() for document in own]
+    prompt = np.array([int(str(document.meta["doc_id"])) for document in every])
+    of_a = np.arange(len(every)) < len(texts["a"])
+    fewer = [min([2, 3][number % 2], [4, 2, 3][number % 3]) for number in range(PROMPTS)]
+    # Nine pairs of permuted groups, and the two that these are held against.
+    tested = [take for take in map(np.asarray, seen) if len(take) == sum(fewer)]
+    assert len(tested) >= 20
+    for take in tested:
+        assert np.bincount(prompt[take], minlength=PROMPTS).tolist() == fewer
+        for number in range(PROMPTS):
+            assert len(set(of_a[take[prompt[take] == number]])) == 1
+    for row in found.comparisons:
+        assert row["tested_texts"] == row["tested_reference_texts"] == sum(fewer)
+        own, other = (found.sources[source].values[row["value"]] for source in "ba")
+        assert row["difference"] == pytest.approx(own - other, nan_ok=True)
+    assert AS_MANY in found.notes
+
+
+def test_what_is_tested_depends_on_neither_order_nor_jobs() -> None:
+    texts, options = answers({"a": [1], "b": [5]}, {}), metric_of("lexical").options()
+    turned = {source: own[::-1] for source, own in texts.items()}
+    asked = Settings(reference="a", permutations=19)
+    panel = {"lexical": options, "self-repetition": metric_of("self-repetition").options()}
+    found = compute(panel, texts, settings=asked)
+    for other in (
+        compute(panel, turned, settings=asked),
+        compute(panel, texts, settings=replace(asked, jobs=2)),
+    ):
+        for one, again in zip(found, other):
+            for row, same in zip(one.comparisons, again.comparisons, strict=True):
+                assert row == pytest.approx(same, nan_ok=True)
+    # An arrow points to where the tested difference does, whatever five times as many texts do.
+    row = next(row for row in found[0].comparisons if row["value"] == "ttr")
+    assert row["difference"] < row["difference"] - row["expected"]
+    assert abs(row["difference"] - row["expected"]) < 0.3 * abs(row["difference"])
 
 
 @pytest.mark.parametrize(

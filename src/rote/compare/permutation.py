@@ -6,6 +6,8 @@ like a difference between sources. Texts whose prompt only one of the two has ex
 labels among themselves; where several have the same prompt, with as many of another one, so that
 what they share stays in one source, as it was. Several answers of each source to a prompt that both
 have are exchanged as wholes: answers of one model to one prompt are more alike than those of two.
+Where one has more of them, the test takes as many of both (`as_many`): wholes of different size
+cannot be exchanged.
 
 What becomes of many such tests is in `families`.
 """
@@ -99,14 +101,15 @@ class Found:
         permuted: Mapping[str, Floats],
         pair: Groups,
         strata: Strata,
+        drawn: Sequence[Values] = (),
     ) -> dict[str, PermutedTest]:
-        """By value: the test of a source against the reference, whose texts are the `pair`."""
+        """By value: the test of a source against the reference, whose texts are the `pair`.
+
+        `drawn`: what is computed of these two, where they are not all texts of their sources.
+        """
         least, widening = least_p(*pair, strata), _widening(*pair, strata)
-        scale, own, theirs = (
-            self.scale(source, reference),
-            self.drawn[source],
-            self.drawn[reference],
-        )
+        scale = self.scale(source, reference)
+        own, theirs = drawn or (self.drawn[source], self.drawn[reference])
         return {
             name: PermutedTest.of(
                 f"{source} {reference}",
@@ -123,6 +126,32 @@ def shared_strata(a: Take, b: Take, strata: Strata) -> int:
     """How many doc_ids have texts in both groups."""
     common = np.intersect1d(strata[a], strata[b])
     return int((common >= 0).sum())
+
+
+def as_many(
+    a: Take, b: Take, strata: Strata, rng: np.random.Generator, among: Groups | None = None
+) -> Groups:
+    """Of each doc_id that both groups have, as many texts of the one as of the other, by chance.
+
+    All of them where they share fewer doc_ids than it takes to exchange such texts as wholes.
+    `among`: groups that hold these, of which a part chooses as the whole does.
+    """
+    whole, pooled, ours = among or (a, b), np.concatenate((a, b)), _labels(a, b)
+    key = rng.random(sum(map(len, whole)))[_places(pooled, whole)]
+    own = strata[pooled]
+    _, number = np.unique(own, return_inverse=True)
+    count, of_a = np.bincount(number), np.bincount(number, weights=ours).astype(np.int64)
+    fewer = np.minimum(of_a, count - of_a)[number]
+    shared = (own >= 0) & (fewer > 0)
+    if len(np.unique(own[shared])) < FEWEST_SHARED:
+        return a, b
+    side = 2 * number + ours
+    order = np.lexsort((key, side))
+    begins = np.append(True, np.diff(side[order]) != 0)
+    turn = np.empty(len(order), np.int64)
+    turn[order] = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+    kept = ~shared | (turn < fewer)
+    return a[kept[: len(a)]], b[kept[len(a) :]]
 
 
 def permuted_differences(
@@ -168,14 +197,14 @@ def exchanges(
     """
     pooled, labels = np.concatenate((a, b)), _labels(a, b)
     stratum, leader = _exchanging(a, b, strata)
-    whole = pooled if among is None else np.concatenate(among)
-    place = np.argsort(whole)[np.searchsorted(np.sort(whole), pooled)]
+    whole = among or (a, b)
+    place, count = _places(pooled, whole), sum(map(len, whole))
     ascending = np.argsort(pooled)
     texts, by_stratum = pooled[ascending], np.lexsort((leader, stratum))
 
     def exchange(rng: np.random.Generator) -> Groups:
         """Labels permuted among the texts of each stratum; those without one are a stratum too."""
-        by_key = np.lexsort((rng.random(len(whole))[place][leader], stratum))
+        by_key = np.lexsort((rng.random(count)[place][leader], stratum))
         shuffled = np.empty_like(labels)
         shuffled[by_stratum] = labels[by_key]
         ours = shuffled[ascending]
@@ -184,9 +213,23 @@ def exchanges(
     return exchange
 
 
-def in_order(take: Take, ids: Sequence[str]) -> Take:
-    """By their names, so that what is exchanged does not depend on the order of the records."""
-    return take[np.argsort(np.array([ids[text] for text in take], object), kind="stable")]
+def rests_on(tested: int, every: int) -> list[str]:
+    """What a list says whose p-values are those of fewer texts than it shows."""
+    if tested == every:
+        return []
+    return [f"p rests on {tested:,} of {every:,} texts: as many of each doc_id from both sources"]
+
+
+def as_many_in_order(
+    a: Take, b: Take, strata: Strata, ids: Sequence[object], rng: np.random.Generator
+) -> Groups:
+    """`as_many`, by their names, so that what is chosen and exchanged does not depend on the order
+    of the records."""
+
+    def ordered(take: Take) -> Take:
+        return take[np.argsort(np.array([ids[text] for text in take], object), kind="stable")]
+
+    return as_many(ordered(a), ordered(b), strata, rng)
 
 
 def p_value(permuted: Floats, observed: float) -> float:
@@ -284,6 +327,12 @@ def _largest_share(differences: Floats) -> float:
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's step-down correction; undefined p-values stay undefined and do not count."""
     return over_sources(np.asarray(p, np.float64), range(len(p)))
+
+
+def _places(texts: Take, groups: Groups) -> Integers:
+    """Where these texts are in the groups, one after the other."""
+    whole = np.concatenate(groups)
+    return np.argsort(whole)[np.searchsorted(np.sort(whole), texts)]
 
 
 def _labels(a: Take, b: Take) -> Flags:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rote.compare._resample import generator
 from rote.compare.log_odds import benjamini_hochberg, contrast, frequent_enough, standing
-from rote.compare.permutation import exchanges, in_order
+from rote.compare.permutation import Groups, as_many_in_order, exchanges
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.sample import Take
@@ -121,6 +121,10 @@ def matched(index: Any, patterns: Any, words: Integers) -> Items:
     return Items(counts, words, [(name,) for name in patterns], counts.tocsc())
 
 
+Side = Sequence[tuple[Integers, int]]
+"""By length: how often a side has each item, and how many places for one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """All items of one source against others: what is known of each, in the order of the items of
@@ -137,40 +141,43 @@ class Held:
     p: Floats
     strength: Floats
     tested: Flags
+    texts: int = 0
+    """That p rests on."""
 
 
 def held_against(
     items: Sequence[Items],
     ours: Take,
     theirs: Take | None,
-    others: Sequence[tuple[Integers, int]],
+    others: Side,
     *,
-    permuted: Callable[[int], tuple[Take, Take]] | None,
+    permuted: Callable[[int], Groups] | None,
     permutations: int,
 ) -> Held:
     """`theirs` are the texts on the other side, or `others` the counts and total of each length in
     a corpus, whose texts cannot be permuted."""
-    own = [one.of(ours) for one in items]
-    size = [int(one.sizes[ours].sum()) for one in items]
-    if theirs is None:
-        other, other_size = [counts for counts, _ in others], [total for _, total in others]
-    else:
-        other = [one.of(theirs) for one in items]
-        other_size = [int(one.sizes[theirs].sum()) for one in items]
-    tested = [frequent_enough(a, b, t) for a, b, *t in zip(own, other, size, other_size)]  # type: ignore[arg-type]
-    found = [contrast(a, b, t) for a, b, *t in zip(own, other, size, other_size)]  # type: ignore[arg-type]
+    own = _side(items, ours)
+    other = others if theirs is None else _side(items, theirs)
+    in_test, texts = (own, other), 0
+    if permuted is not None and theirs is not None:
+        pair = permuted(0)
+        texts = sum(map(len, pair))
+        if texts < len(ours) + len(theirs):
+            in_test = _side(items, pair[0]), _side(items, pair[1])
+    tested = [frequent_enough(a, b, (m, n)) for (a, m), (b, n) in zip(*in_test)]
+    found = [contrast(a, b, (m, n)) for (a, m), (b, n) in zip(own, other)]
     totals = tuple(
-        np.repeat(np.array(column, np.float64), [len(a) for a in own])
-        for column in (size, other_size)
+        np.repeat([float(total) for _, total in side], [len(counts) for counts, _ in side])
+        for side in (own, other)
     )
-    a, b = np.concatenate(own), np.concatenate(other)
+    a, b = (np.concatenate([counts for counts, _ in side]) for side in (own, other))
     g2 = log_likelihood(a, b, *totals)
     flags = np.concatenate(tested)
     independent = np.where(flags, likelihood_p(g2), np.nan)
     z = np.concatenate([one.z for one in found])
     p, strength = np.full(len(a), np.nan), np.where(flags, np.abs(z), -np.inf)
     if permuted is not None and permutations and flags.any():
-        z_of = _permuted_z(items, tested, own, other, (size, other_size), permuted, permutations)
+        z_of = _permuted_z(items, tested, in_test, permuted, permutations)
         stands = standing(z_of, permutations, two_sided=True)
         p[flags], strength[flags] = stands.p(), stands.excess
     return Held(
@@ -185,25 +192,30 @@ def held_against(
         p=p,
         strength=strength,
         tested=flags,
+        texts=texts,
     )
+
+
+def _side(items: Sequence[Items], take: Take) -> Side:
+    return [(one.of(take), int(one.sizes[take].sum())) for one in items]
 
 
 def exchanged(
     ours: Take, theirs: Take, ids: Sequence[str], strata: Integers, seed: int, purpose: str
-) -> Callable[[int], tuple[Take, Take]]:
-    """A function that gives the two groups with labels permuted, by the number of the draw."""
-    a, b = (in_order(take, ids) if len(ids) else take for take in (ours, theirs))
-    exchange = exchanges(a, b, strata)
-    return lambda draw: exchange(generator(seed, purpose, draw))
+) -> Callable[[int], Groups]:
+    """A function that gives the two groups with labels permuted, by the number of the draw; 0: as
+    they are, with as many texts of each doc_id."""
+    names = ids or range(len(strata))
+    pair = as_many_in_order(ours, theirs, strata, names, generator(seed, f"choose {purpose}"))
+    exchange = exchanges(*pair, strata)
+    return lambda draw: exchange(generator(seed, purpose, draw)) if draw else pair
 
 
 def _permuted_z(
     items: Sequence[Items],
     tested: Sequence[Flags],
-    own: Sequence[Integers],
-    other: Sequence[Integers],
-    sizes: tuple[Sequence[int], Sequence[int]],
-    permuted: Callable[[int], tuple[Take, Take]],
+    sides: tuple[Side, Side],
+    permuted: Callable[[int], Groups],
     permutations: int,
 ) -> Callable[[int], Floats]:
     """z of the tested items, of the groups as they are (0) and of each permutation."""
@@ -217,11 +229,10 @@ def _permuted_z(
 
     def z_of(run: int) -> Floats:
         found = []
-        for number, flags in enumerate(tested):
-            both = (own[number] + other[number])[flags]
-            total = sizes[0][number] + sizes[1][number]
-            ours = own[number][flags] if run == 0 else counts[number][:, run]
-            places_ = sizes[0][number] if run == 0 else int(places[number][run])
+        for number, (flags, (own, size), (other, others)) in enumerate(zip(tested, *sides)):
+            both, total = (own + other)[flags], size + others
+            ours = own[flags] if run == 0 else counts[number][:, run]
+            places_ = size if run == 0 else int(places[number][run])
             found.append(contrast(ours, both - ours, (places_, total - places_)).z)
         return np.concatenate(found)
 

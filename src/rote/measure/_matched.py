@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rote.compare._resample import generator
 from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
-from rote.compare.permutation import Found, PermutedTest, permuted_differences
+from rote.compare.permutation import Found, PermutedTest, as_many, permuted_differences
 from rote.core.metric import Metric, Value, Values, Work
 from rote.core.progress import Advance, Silent
 from rote.core.sample import Sample, Take
@@ -126,22 +126,33 @@ class Matched:
 
         The draws are those of the test of all texts: both are corrected as one family.
         """
-        work, canonical = self.source.work, self.source.order.canonical
+        work, canonical, plan = self.source.work, self.source.order.canonical, self.plan
+        names = source, reference
+        one, other = (canonical(plan.groups[name]) for name in names)
+        among = canonical(work.groups[source]), canonical(work.groups[reference])
+        rng = generator(work.seed, f"choose {source} {reference}")
+        pair = as_many(one, other, work.strata, rng, among)
+        fewer = sum(map(len, pair)) < len(one) + len(other)
+        windows = min(plan.windows, *map(len, pair))
+        this = replace(self, plan=replace(plan, windows=windows)) if fewer else self
         permuted = permuted_differences(
-            partial(self.values, drawn=True),
-            canonical(self.plan.groups[source]),
-            canonical(self.plan.groups[reference]),
+            partial(this.values, drawn=True),
+            *pair,
             strata=work.strata,
             count=count,
             seed=work.seed,
             purpose=f"test {source} {reference}",
             jobs=work.jobs,
             advance=advance,
-            many=self.many if self.source.metric.many else None,
-            among=(canonical(work.groups[source]), canonical(work.groups[reference])),
+            many=this.many if self.source.metric.many else None,
+            among=among,
         )
-        pair = self.plan.groups[source], self.plan.groups[reference]
-        return found.tests(source, reference, permuted, pair, work.strata)
+        drawn = [
+            this.values(np.sort(take), generator(work.seed, f"match {name}"), drawn=True)
+            for name, take in zip(names, pair)
+            if fewer
+        ]
+        return found.tests(source, reference, permuted, pair, work.strata, drawn)
 
     def table(self, found: Found) -> list[dict[str, Any]]:
         """The values of `by_source`, and how far those of other draws spread."""

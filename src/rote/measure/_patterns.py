@@ -34,7 +34,8 @@ class Rows:
 
     `every` are all sentences, `is_kept` which of them count; `measured` are the numbers of the
     reference's that were held against balls, `outside` of those in none, run by run. The first
-    of the `runs` are the groups as they are, the others have permuted labels.
+    of the `runs` are the groups as they are, the second what of them is tested (as many texts of
+    each doc_id), the others have permuted labels.
     """
 
     layer: Layer
@@ -96,7 +97,8 @@ class _Counting:
         self.rows, self.windows, self.options = rows, windows, options
         self.by_sentence, self.source = by_sentence, source
         self.runs, self.outside = rows.runs[source], rows.outside[source]
-        both = self.sentences(np.sort(np.concatenate(self.runs[0])))
+        self.permutations = len(self.runs) - 2
+        both = self.sentences(np.sort(np.concatenate(self.runs[1])))
         counts, texts = windows.tally(by_sentence, both, rows.every.texts)
         # Whatever the labels: the same patterns in every run.
         often = (counts >= options.min_count) & (texts >= options.min_texts)
@@ -106,7 +108,7 @@ class _Counting:
 
     def listed(self) -> _Listed:
         """What the reference has beyond the source's balls, then what the source favours."""
-        stands = standing(self.z, len(self.runs) - 1)
+        stands = standing(self.z, self.permutations)
         ours, theirs = map(self.sentences, self.runs[0])
         outside, reference = self.outside[0], str(self.rows.reference)
         counted = {"source": ours, "reference": theirs, "outside": outside}
@@ -131,8 +133,8 @@ class _Counting:
         return int(np.maximum(lengths - self.windows.n + 1, 0).sum())
 
     def z(self, run: int) -> Floats:
-        """Of every tested pattern: the reference's side, then the source's."""
-        ours, outside = self.sentences(self.runs[run][0]), self.outside[run]
+        """Of every tested pattern: the reference's side, then the source's. 0: as it is."""
+        ours, outside = self.sentences(self.runs[1 + run][0]), self.outside[1 + run]
         own, beyond = (
             (self.listing.counts(part), self.places_in(part)) for part in (ours, outside)
         )
@@ -166,7 +168,7 @@ class _Counting:
         place[self.tested] = first + np.arange(len(self.tested))
         options = self.options
         strength = found.z
-        if len(self.runs) > 1:
+        if self.permutations:
             strength = np.full(len(found.z), -np.inf)
             strength[self.tested] = stands.excess[first : first + len(self.tested)]
         allowed = (ours.counts >= options.min_count) & (ours.texts >= options.min_texts)
@@ -190,7 +192,7 @@ class _Counting:
                     "z": float(found.z[number]),
                     "expected_z": float(stands.expected[at]),
                     "excess": float(stands.excess[at]),
-                    "permutations": len(self.runs) - 1,
+                    "permutations": self.permutations,
                     "examples": texts,
                 },
             )

@@ -29,7 +29,9 @@ from rote.compare.intervals import (
 )
 from rote.compare.permutation import (
     Found,
+    Groups,
     PermutedTest,
+    as_many,
     permuted_differences,
     shared_strata,
 )
@@ -48,6 +50,11 @@ _FEW_TEXTS = 10
 _FEWEST_NAMED = 2
 """Clusters that are drawn where the user names their field."""
 _MOVES = ("moves_with_texts", "moves_with_length")
+_TESTED = ("tested_texts", "tested_reference_texts")
+AS_MANY = (
+    "two sources with different numbers of texts of a doc_id are tested on as many of each (JSON: "
+    "tested_texts); values, differences and intervals are those of all texts"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,14 +388,17 @@ class _Run:
         if not getattr(self.rows, "resamplable", True):
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
         tested = tested_names(self.metric, self.options, self.rows)
-        rows = []
+        rows, fewer = [], False
         total = count * len(pairs) * (2 if matched else 1)
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
             for source, reference in pairs:
-                pair = self.study.groups[source], self.study.groups[reference]
-                permuted = self.permuted(source, reference, advance)
-                tests = found.tests(source, reference, permuted, pair, self.study.strata)
-                shared = shared_strata(*pair, self.study.strata)
+                whole = self.study.groups[source], self.study.groups[reference]
+                tests, pair = self.test(source, reference, found, advance)
+                texts = {}
+                if sum(map(len, pair)) < sum(map(len, whole)):
+                    texts = dict(zip(_TESTED, map(len, pair)))
+                fewer = fewer or bool(texts)
+                shared = shared_strata(*whole, self.study.strata)
                 windows = dict[str, PermutedTest]()
                 if matched and self.equal:
                     windows = self.equal.test(source, reference, matched, count, advance)
@@ -400,15 +410,19 @@ class _Run:
                         "difference": found.difference(name, source, reference),
                         "permutations": count,
                         "shared_doc_ids": shared,
+                        **texts,
                     }
-                    row["expected"], row["p"] = tests[name].middle, tests[name].p
+                    # What is left of a difference is what is tested, of all texts or of some.
+                    beyond = row["difference"] - tests[name].observed
+                    row["expected"] = beyond if texts else tests[name].middle
+                    row["p"] = tests[name].p
                     self.tests[source, reference, name, "p"] = tests[name]
                     if matched and name in windows:
                         row["matched_difference"] = matched.difference(name, source, reference)
                         row["matched_p"] = windows[name].p
                         self.tests[source, reference, name, "matched_p"] = windows[name]
                     rows.append(row)
-        return rows, []
+        return rows, [AS_MANY] * fewer
 
     def equivalence(
         self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
@@ -424,26 +438,42 @@ class _Run:
             for source, both in zip((own, theirs), ends)
         ]
         margin = Margin.of(self.settings.equivalent).at(theirs.values[value.name])
-        beyond = row["difference"] - (row["expected"] if value.moves_with_texts else 0.0)
+        beyond = row["difference"]
+        if value.moves_with_texts:
+            beyond -= row["expected"]
+            # What is left is that of the tested texts: of fewer, so much less sure at most.
+            every = own.texts, theirs.texts
+            fewer = [n / row.get(key, n) for n, key in zip(every, _TESTED)]
+            errors = [error * math.sqrt(times) for error, times in zip(errors, fewer)]
         texts = self.independent(row["source"]), self.independent(row["reference"])
         p = equivalence_p(beyond, margin, errors, texts)
         return {"margin": margin, "equivalence_p": p}
 
-    def permuted(
-        self, source: str, reference: str, advance: Advance
-    ) -> dict[str, NDArray[np.float64]]:
-        return permuted_differences(
+    def test(
+        self, source: str, reference: str, found: Found, advance: Advance
+    ) -> tuple[dict[str, PermutedTest], Groups]:
+        """By value, and of which texts of the two."""
+        strata, seed = self.study.strata, self.settings.seed
+        whole = self.study.drawn_from[source], self.study.drawn_from[reference]
+        pair = as_many(*whole, strata, generator(seed, f"choose {source} {reference}"))
+        permuted = permuted_differences(
             self.resample,
-            self.study.drawn_from[source],
-            self.study.drawn_from[reference],
-            strata=self.study.strata,
+            *pair,
+            strata=strata,
             count=self.permutations(),
-            seed=self.settings.seed,
+            seed=seed,
             purpose=f"test {source} {reference}",
             jobs=self.settings.jobs,
             advance=advance,
             many=self.many(tested_names(self.metric, self.options, self.rows)),
+            among=whole,
         )
+        drawn = [
+            self.resample(np.sort(take), generator(seed, f"value {name}"))
+            for name, take in zip((source, reference), pair)
+            if sum(map(len, pair)) < sum(map(len, whole))
+        ]
+        return found.tests(source, reference, permuted, pair, strata, drawn), pair
 
     # Equal sizes
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rote.compare._resample import generator
-from rote.compare.permutation import exchanges, in_order
+from rote.compare.permutation import as_many_in_order, exchanges, rests_on
 from rote.core.errors import OptionError
 from rote.core.layer import layer_words
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
@@ -107,18 +107,21 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def _runs(work: Work) -> Runs:
-    """The texts of every source and of the reference, then again with permuted labels."""
+    """The texts of every source and of the reference, those that are tested, and these again with
+    permuted labels."""
     if work.reference is None:
         return {}
     theirs, found = work.groups[work.reference], {}
     for source, ours in work.groups.items():
         if source != work.reference:
-            a, b = in_order(ours, work.ids), in_order(theirs, work.ids)
-            exchange = exchanges(a, b, work.strata)
-            purpose = f"test {source} {work.reference}"
+            pair = f"{source} {work.reference}"
+            rng = generator(work.seed, f"choose {pair}")
+            tested = as_many_in_order(ours, theirs, work.strata, work.ids, rng)
+            exchange = exchanges(*tested, work.strata)
             draws = range(work.permutations)
-            permuted = [exchange(generator(work.seed, purpose, draw)) for draw in draws]
-            found[source] = [(ours, theirs), *permuted]
+            permuted = [exchange(generator(work.seed, f"test {pair}", draw)) for draw in draws]
+            one, other = map(np.sort, tested)
+            found[source] = [(ours, theirs), (one, other), *permuted]
     return found
 
 
@@ -146,7 +149,10 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         f"{len(rows.outside[source][0]):,} of {len(rows.measured):,} sentences of {rows.reference} "
         f"lie in no ball of {source}; rote precision-recall gives the interval"
     ]
-    permutations, sources = len(rows.runs[source]) - 1, len(rows.outside)
+    every, tested, *permuted = rows.runs[source]
+    if permuted:
+        found += rests_on(sum(map(len, tested)), sum(map(len, every)))
+    permutations, sources = len(permuted), len(rows.outside)
     least = sources / (1 + permutations)
     if permutations and least >= 0.05:
         found.append(

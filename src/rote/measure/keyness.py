@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare.permutation import LEVEL
+from rote.compare.permutation import LEVEL, rests_on
 from rote.core.array_types import Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, layer_words
@@ -229,11 +229,13 @@ def notes(rows: Counted, take: Take, options: Options) -> list[str]:
     if source not in rows.held:
         return [f"no item occurs {options.min_count} times"]
     found = [f"compared with {rows.named[source]}"]
-    held = rows.held[source]
-    if rows.others[source] is None:
+    held, others = rows.held[source], rows.others[source]
+    if others is None:
         found.append("the texts of a corpus cannot be permuted: p is that of independent words")
     elif np.isnan(held.p).all():
         found.append("no permutations, so that no phrase is known to be more than chance")
+    else:
+        found += rests_on(held.texts, len(take) + len(others))
     return found
 
 

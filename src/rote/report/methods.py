@@ -218,6 +218,8 @@ def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
     shared = any(row.get("shared_doc_ids") for row in rows)
     how = " or ".join(_how(name, books) for name in _corrections(results))
     where = ", within texts of the same doc_id where both sources have them" if shared else ""
+    fewer = any("tested_texts" in row for row in rows)
+    where += ", as many of each source where their numbers differ" * fewer
     yield (
         "Each source is tested against the reference by permuting the labels of their texts "
         f"({number} permutations, two-sided{where}); p-values are corrected {how} "

@@ -160,7 +160,8 @@ def strange_halves(
 
 
 Runs = Mapping[str, Sequence[tuple[Take, Take]]]
-"""By source its texts and those of the reference: as they are, then with permuted labels."""
+"""By source its texts and those of the reference: all, those that are tested, then these with
+permuted labels."""
 
 
 @dataclass(frozen=True, slots=True)

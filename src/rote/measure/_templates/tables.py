@@ -16,7 +16,7 @@ import numpy as np
 
 from rote.compare._resample import generator
 from rote.compare.log_odds import LogOdds, contrast, frequent_enough, standing
-from rote.compare.permutation import exchanges, in_order
+from rote.compare.permutation import as_many_in_order, exchanges
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.files import check_parent
@@ -138,17 +138,24 @@ class _Listing:
     def apart(self, source: str, group: _Group, against: _Group) -> _Apart:
         """How far every n-gram sets a source apart from the reference, and how certainly.
 
-        Texts are permuted between the two. An n-gram of one text, or one so rare that it would
-        not show if one side had it all, is not tested and certainly not certain: 1.
+        Texts are permuted between the two, as many of each doc_id. An n-gram of one text, or one
+        so rare that it would not show if one side had it all, is not tested and certainly not
+        certain: 1.
         """
         totals = group.total, against.total
         found = contrast(group.counts, against.counts, totals)
         p = np.full(len(found.z), np.nan)
         if permutations := self.comparison.permutations:
-            ours, theirs = self.groups[source], self.groups[str(self.comparison.reference)]
-            a, b = (in_order(take, self.comparison.ids) for take in (ours, theirs))
-            exchange = exchanges(a, b, self.comparison.strata)
-            both = self.group(np.sort(np.concatenate((ours, theirs))))
+            reference, strata = str(self.comparison.reference), self.comparison.strata
+            whole = self.groups[source], self.groups[reference]
+            rng = generator(self.comparison.seed, f"choose {source} {reference}")
+            pair = as_many_in_order(*whole, strata, self.comparison.ids, rng)
+            exchange = exchanges(*pair, strata)
+            ours, theirs = map(np.sort, pair)
+            both = self.group(np.sort(np.concatenate(pair)))
+            if len(ours) < len(whole[0]) or len(theirs) < len(whole[1]):
+                group, against = self.group(ours), self.group(theirs)
+                totals = group.total, against.total
             tested = np.flatnonzero(
                 (both.texts >= _LEAST_TEXTS) & frequent_enough(group.counts, against.counts, totals)
             )
