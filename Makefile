@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Here files are edited, and kernels compiled at their first use; `pip install .` compiles all.
+export ROTE_KERNELS := later
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 # Spark is tried where there is Java for it.
@@ -17,8 +19,11 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("rote needs Python 3.10 or newer; set PYTHON=python3.11 or the like") if sys.version_info < (3, 10) else 0'
 	$(PYTHON) -m venv $(VENV)
 
-# The demo needs far less than the tests: a new user should not wait for the rest.
+# The demo needs far less than the tests: a new user should not wait for the rest. While pip is at
+# work, the other core compiles what the demo will call, until the shell that waits for pip ends.
 $(DEMO): pyproject.toml | $(BIN)/python
+	$(PIP) numba numpy zstandard
+	PYTHONPATH=src $(BIN)/python -c 'from rote.run import _ahead; _ahead.help()' $$$$ demo & \
 	$(PIP) -e '.[demo,semantic,web]'
 	@touch $@
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -35,7 +36,9 @@ def test_every_kernel_file_uses_the_cache_that_knows_what_it_imports() -> None:
 
 
 def test_a_change_in_a_file_that_a_kernel_imports_compiles_it_again(tmp_path: Path) -> None:
-    """numba alone watches only the kernel's own file: it would go on with the old constant."""
+    """numba alone watches only the kernel's own file: it would go on with the old constant. Nor is
+    a kernel taken that came with the package, if it was made of something else or for a processor
+    that has what this one has not."""
     package = tmp_path / "rote"
     (package / "core").mkdir(parents=True)
     for name in ("__init__.py", "core/__init__.py"):
@@ -46,20 +49,37 @@ def test_a_change_in_a_file_that_a_kernel_imports_compiles_it_again(tmp_path: Pa
         "from rote.core.kernels import njit\nfrom rote.second import (\n    twice,\n)\n\n\n"
         "@njit(cache=True)\ndef answer(x):\n    return twice(x) + 1\n"
     )
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ""}
-    call = "import sys; sys.path.insert(0, sys.argv[1]); import rote.first as f; print(f.answer(5))"
-    said = []
-    for factor in (2, 2, 3):
+    target = "numba.core.registry.cpu_target.target_context.codegen().magic_tuple()"
+    call = (
+        "import sys, json; sys.path.insert(0, sys.argv[1]); import rote.first as f;"
+        f"import numba.core.registry; print(f.answer(5)); print(json.dumps({target}))"
+    )
+    command = [sys.executable, "-B", "-c", call, str(tmp_path)]
+
+    def run(factor: int, cache: str) -> tuple[int, int, list[str]]:
+        """The answer, how many versions of the kernel the cache then holds, and the processor."""
         (package / "second.py").write_text(
             "from rote.core.kernels import njit\n\n\n"
             f"@njit(cache=True)\ndef twice(x):\n    return {factor} * x\n"
         )
-        command = [sys.executable, "-B", "-c", call, str(tmp_path)]
-        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        said.append(int(run.stdout))
-    assert said == [11, 11, 16]
-    folders = {path.parent.name for path in (tmp_path / "cache").rglob("first*.nbi")}
-    assert len(folders) == 2  # the second call found the first one's
+        own = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache), "PYTHONPATH": ""}
+        done = subprocess.run(command, env=own, capture_output=True, text=True, check=True)
+        answer, processor = done.stdout.splitlines()
+        versions = len({path.parent for path in (tmp_path / cache).rglob("first*.nbi")})
+        return int(answer), versions, json.loads(processor)
+
+    for factor, answer, versions in ((2, 11, 1), (2, 11, 1), (3, 16, 2)):
+        *said, processor = run(factor, "cache")
+        assert said == [answer, versions]
+    (built,) = (tmp_path / "cache" / "rote").iterdir()
+    (package / "compiled").mkdir()
+    (tmp_path / "cache" / "rote").rename(package / "compiled" / "rote")
+    made_for = package / "compiled" / "rote" / built.name / "target.json"
+    made_for.write_text(json.dumps(processor))
+    assert run(3, "other")[:2] == (16, 0)
+    assert run(4, "other")[:2] == (21, 1)
+    made_for.write_text(json.dumps([*processor[:2], f"{processor[2]},+wings"]))
+    assert run(3, "third")[:2] == (16, 1)
 
 
 def test_a_home_that_cannot_be_written_to_still_computes(
@@ -67,8 +87,8 @@ def test_a_home_that_cannot_be_written_to_still_computes(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
-    root = compiling._cache_root.__wrapped__()
-    monkeypatch.setattr(compiling, "_cache_root", lambda: root)
+    root = compiling.cache_root.__wrapped__()
+    monkeypatch.setattr(compiling, "cache_root", lambda: root)
     assert not compiling.cache_lasts()
     assert root.is_dir()
     assert root.stat().st_mode & 0o077 == 0

@@ -172,7 +172,7 @@ def test_where_nothing_can_be_locked_kernels_are_compiled_and_not_kept(
 ) -> None:
     from rote.core import compiling
 
-    monkeypatch.setattr(compiling, "_cache_root", lambda: tmp_path)
+    monkeypatch.setattr(compiling, "cache_root", lambda: tmp_path)
 
     @njit(cache=True)
     def triple(x):  # type: ignore[no-untyped-def]

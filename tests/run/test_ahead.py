@@ -55,7 +55,7 @@ def test_types_are_read_as_they_were_written() -> None:
 def test_only_kernels_that_are_not_compiled_are_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "_cache_root", lambda: tmp_path)  # of this process alone
+    monkeypatch.setattr(compiling, "cache_root", lambda: tmp_path)  # of this process alone
     monkeypatch.setattr(_ahead, "_awaited", [])
     listener = Listener()
     _ahead.compile_ahead(listener, "self-repetition")
@@ -81,7 +81,7 @@ def test_a_helper_compiles_what_a_command_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiling, "_cache_root", compiling._wanted_root)
+    monkeypatch.setattr(compiling, "cache_root", compiling._wanted_root)
     assert compiling.cache_lasts()
     needed = _ahead._missing(_ahead.kernels_of("index info"))
     assert needed
@@ -90,3 +90,26 @@ def test_a_helper_compiles_what_a_command_needs(
     assert _ahead._missing(needed) == needed
     subprocess.run([*helper, str(os.getpid()), "index info"], check=True)
     assert not _ahead._missing(needed)
+
+
+def test_a_package_is_built_with_kernels_and_says_what_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiling, "cache_root", compiling._wanted_root)
+    monkeypatch.setattr(_ahead, "cache_root", compiling._wanted_root)
+    monkeypatch.setattr(compiling, "BUILT", tmp_path / "rote")
+    compiling.built_for.cache_clear()
+    assert compiling.built_for() is None
+    _ahead.build("index info")
+    compiling.built_for.cache_clear()
+    codegen = import_module("numba.core.registry").cpu_target.target_context.codegen()
+    assert compiling.built_for() == codegen.magic_tuple()
+    monkeypatch.setattr(compiling, "cache_root", lambda: tmp_path / "another user's")
+    assert not _ahead._missing(_ahead.kernels_of("index info"))
+    compiling.built_for.cache_clear()
+
+
+def test_every_kernel_is_compiled_once_however_many_commands_call_it() -> None:
+    listed = _ahead.kernels_of(_ahead.EVERY)
+    assert len(listed) == len(set(listed)) == sum(map(len, _ahead._lists()["kernels"].values()))

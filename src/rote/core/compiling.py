@@ -3,17 +3,23 @@
 numba compiles a kernel again when its own file changes, but not when a kernel or a constant that
 it takes from another file does. So each file's kernels lie in a folder that is named by a digest of
 the file and of all it imports from rote: an update never goes on computing with old code. The
-folder is the user's, not the package's, so that a new environment need not compile again.
+folder is the user's, so that a new environment need not compile again.
+
+A package that was built with kernels (`hatch_build.py`) holds a folder of the same form, with the
+processor that they were compiled for. They are taken where the user's folder has none and this
+processor has all that the other one has.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -23,22 +29,53 @@ from pathlib import Path
 from rote.core.cache import user_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
+BUILT = ROOT / "rote" / "compiled" / "rote"
+"""Where a package keeps the kernels that it came with."""
+TARGET = "target.json"
+"""What they were compiled for, beside them."""
 _IMPORT = re.compile(r"^from (rote[\w.]*) import (?:\(([^)]*)\)|(.*))|^import (rote[\w.]*)", re.M)
 
 
 def kernel_folder(source: Path) -> Path:
     """Where the kernels of one file are cached."""
-    return _cache_root() / f"{source.stem}-{source_digest(source)[:20]}"
+    return _folder_in(cache_root(), source)
+
+
+def built_folder(source: Path) -> Path:
+    """Where those are that came with the package."""
+    return _folder_in(_numba_folder(BUILT), source)
+
+
+def _folder_in(root: Path, source: Path) -> Path:
+    return root / f"{source.stem}-{source_digest(source)[:20]}"
 
 
 def compiled_kernels(module: str) -> list[str]:
-    """The kernels of a module that are in the cache, each as often as there are types for it."""
+    """The kernels of a module that need no compiling, each as often as there are types for it."""
     source = source_of(module)
-    folder = kernel_folder(source)
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
     name = re.compile(rf"{re.escape(source.stem)}\.(\w+)-\d+\.{python}\w*\.\d+\.nbc")
-    files = os.listdir(folder) if folder.is_dir() else ()
-    return [found[1] for found in map(name.fullmatch, files) if found]
+    there: Counter[str] = Counter()
+    for folder in (kernel_folder(source), *([built_folder(source)] if built_for() else ())):
+        files = os.listdir(folder) if folder.is_dir() else ()
+        there |= Counter(found[1] for found in map(name.fullmatch, files) if found)
+    return list(there.elements())
+
+
+@cache
+def built_for() -> tuple[str, str, str] | None:
+    """The system, processor and features that the package's kernels were compiled for, as numba
+    names them; None where it has none, or this processor lacks a feature."""
+    try:
+        system, processor, features = json.loads((_numba_folder(BUILT) / TARGET).read_text())
+    except FileNotFoundError:
+        return None
+    import llvmlite.binding as llvm
+
+    here = llvm.get_host_cpu_features()
+    wanted = [one[1:] for one in features.split(",") if one.startswith("+")]
+    fits = system == llvm.get_process_triple() and all(here.get(one) for one in wanted)
+    return (system, processor, features) if fits else None
 
 
 @contextmanager
@@ -100,11 +137,11 @@ def source_of(module: str) -> Path:
 
 def cache_lasts() -> bool:
     """Whether other processes find what this one compiles."""
-    return _cache_root() == _wanted_root()
+    return cache_root() == _wanted_root()
 
 
 @cache
-def _cache_root() -> Path:
+def cache_root() -> Path:
     """A folder of this user's that can be written to."""
     root = _wanted_root()
     try:
@@ -118,5 +155,8 @@ def _cache_root() -> Path:
 
 def _wanted_root() -> Path:
     named = os.environ.get("NUMBA_CACHE_DIR")
-    wanted = Path(named) / "rote" if named else user_folder() / "kernels"
-    return wanted / f"numba-{version('numba')}"
+    return _numba_folder(Path(named) / "rote" if named else user_folder() / "kernels")
+
+
+def _numba_folder(root: Path) -> Path:
+    return root / f"numba-{version('numba')}"

@@ -17,7 +17,7 @@ from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 
 from rote.core import quick_numba
-from rote.core.compiling import kernel_folder, locked, source_digest
+from rote.core.compiling import built_folder, built_for, kernel_folder, locked, source_digest
 
 __all__ = ["aside", "lean", "njit", "part"]
 
@@ -128,6 +128,20 @@ class _Files(_caching.CompileResultCacheImpl):  # type: ignore[misc]
 
 class _Cache(_caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _Files
+
+    def _load_overload(self, types: Any, context: Any) -> Any:
+        """A kernel for these types: the user's, or the one that came with the package."""
+        found = super()._load_overload(types, context)
+        target = None if found is not None else built_for()
+        if target is None:
+            return found
+        where = self._impl.locator
+        files = _caching.IndexDataCacheFile(
+            str(built_folder(where._source)), self._impl.filename_base, where.get_source_stamp()
+        )
+        _, _, code = self._index_key(types, context.codegen())
+        data = files.load((types, target, code))
+        return None if data is None else self._impl.rebuild(context, data)
 
 
 quick_numba.install()

@@ -21,13 +21,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rote.core.compiling import ROOT, cache_lasts, compiled_kernels, locked, source_of
+from rote.core.compiling import (
+    ROOT,
+    TARGET,
+    cache_lasts,
+    cache_root,
+    compiled_kernels,
+    locked,
+    source_of,
+)
 from rote.core.progress import Reporter, several
 from rote.run import cores
 
 LISTS = Path(__file__).with_name("kernels.json")
 HELP = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from rote.run import _ahead; _ahead.help()"
 """What a helper runs: not `-m`, since it has to find this very package."""
+EVERY = "every command"
 _MOST_HELPERS = 3
 _FEW = 3  # are compiled before a helper has started
 
@@ -82,10 +91,27 @@ def help() -> None:
             kernel.compile(read_types(types_of(one)))
 
 
+def build(command: str = EVERY) -> None:
+    """Compile all kernels on all cores, for a package that carries them, where NUMBA_CACHE_DIR
+    says, and say what for."""
+    call = [sys.executable, "-c", HELP, str(os.getpid()), command]
+    helpers = [subprocess.Popen(call) for _ in range(cores())]
+    failed = sum(helper.wait() != 0 for helper in helpers)
+    left = len(_missing(kernels_of(command)))
+    if failed or left:
+        raise SystemExit(f"{failed} of {len(helpers)} compilers failed, {left} kernels are left")
+    registry: Any = import_module("numba.core.registry")
+    target = registry.cpu_target.target_context.codegen().magic_tuple()
+    (cache_root() / TARGET).write_text(json.dumps(target))
+
+
 def kernels_of(command: str) -> list[Listed]:
     """The kernels of a command in the order in which it calls them; none where none are listed."""
     found = []
-    for line in _lists()["commands"].get(command, ()):
+    lists = _lists()["commands"]
+    if command == EVERY:
+        return list(dict.fromkeys(one for name in lists for one in kernels_of(name)))
+    for line in lists.get(command, ()):
         place, _, number = line.partition(" ")
         module, _, name = place.rpartition(".")
         found.append((module, name, int(number or 0)))
