@@ -62,8 +62,10 @@ def test_a_change_in_a_file_that_a_kernel_imports_compiles_it_again(tmp_path: Pa
             "from rote.core.kernels import njit\n\n\n"
             f"@njit(cache=True)\ndef twice(x):\n    return {factor} * x\n"
         )
-        own = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache), "PYTHONPATH": ""}
-        done = subprocess.run(command, env=own, capture_output=True, text=True, check=True)
+        own = {"NUMBA_CACHE_DIR": str(tmp_path / cache), "PYTHONPATH": "", "ROTE_KERNELS": ""}
+        done = subprocess.run(
+            command, env={**os.environ, **own}, capture_output=True, text=True, check=True
+        )
         answer, processor = done.stdout.splitlines()
         versions = len({path.parent for path in (tmp_path / cache).rglob("first*.nbi")})
         return int(answer), versions, json.loads(processor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -17,6 +18,15 @@ from rote.run import _ahead
 from tests.cli.calls import commands
 
 RECORD = "write the lists again: python benchmarks/first_call.py --record"
+
+
+@pytest.fixture(autouse=True)
+def _no_kernels_of_the_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """None came with this package, whether or not it was built with some."""
+    monkeypatch.setenv("ROTE_KERNELS", "later")
+    compiling.built_for.cache_clear()
+    yield
+    compiling.built_for.cache_clear()
 
 
 class Listener(Silent):
@@ -98,16 +108,15 @@ def test_a_package_is_built_with_kernels_and_says_what_for(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compiling, "cache_root", compiling._wanted_root)
     monkeypatch.setattr(_ahead, "cache_root", compiling._wanted_root)
-    monkeypatch.setattr(compiling, "BUILT", tmp_path / "rote")
-    compiling.built_for.cache_clear()
     assert compiling.built_for() is None
     _ahead.build("index info")
+    monkeypatch.setattr(compiling, "BUILT", tmp_path / "rote")
+    monkeypatch.delenv("ROTE_KERNELS")
     compiling.built_for.cache_clear()
     codegen = import_module("numba.core.registry").cpu_target.target_context.codegen()
     assert compiling.built_for() == codegen.magic_tuple()
     monkeypatch.setattr(compiling, "cache_root", lambda: tmp_path / "another user's")
     assert not _ahead._missing(_ahead.kernels_of("index info"))
-    compiling.built_for.cache_clear()
 
 
 def test_every_kernel_is_compiled_once_however_many_commands_call_it() -> None:
