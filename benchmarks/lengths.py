@@ -19,7 +19,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,6 +49,7 @@ LEVEL = 0.05
 LEVEL_OF = ("lexical", "self-repetition", "compression", "homogenization", "templates")
 """Measures that are compared by windows of words and need no model of language."""
 TEXTS, GROUPS = 256, 8
+Needs = Sequence[Need]
 SENTENCES, LONGEST = 16, 40
 
 
@@ -60,37 +61,50 @@ def metric_of(name: str) -> Metric:
 # Random texts without a difference
 
 
-def random_texts(
-    lengths: NDArray[np.int64], rng: np.random.Generator, needs: Sequence[Need]
-) -> Sample:
-    """Texts of a Zipfian vocabulary, each with words of its own that it prefers throughout.
-
-    All layers are the words; where tags are needed, there are as few as that.
-    """
-    kinds = 12 if any(need.layer == "pos" for need in needs) else 400
-    common = 1 / np.arange(1, kinds + 1)
-    ids = []
-    for length in lengths:
-        weights = common * rng.gamma(0.5, size=kinds)
-        ids.append(rng.choice(kinds, length, p=weights / weights.sum()).astype(np.int32))
-    column, ends = np.concatenate(ids), np.cumsum(lengths)
-    nothing = np.empty(0, np.int32)
-    words = _spelled(kinds)
+def random_texts(lengths: NDArray[np.int64], column: NDArray[np.int32], needs: Needs) -> Sample:
+    """Texts of these words; all layers are the words."""
+    ends, nothing = np.cumsum(lengths), np.empty(0, np.int32)
+    words, letters = _spelled(_kinds(needs))
     layers = {
         need: Layer(need.layer, column, words, nothing, nothing, ends.astype(np.int64))
         for need in needs
         if need.layer != "text"
     }
     # All words are of two letters: with spaces between, but not after the last of a text.
-    letters = np.frombuffer("".join(f"{word} " for word in words).encode(), np.uint8)
-    spelled = letters.reshape(kinds, 3)[column].reshape(-1)
+    spelled = letters[column].reshape(-1)
     raw = RawText(np.delete(spelled, 3 * ends - 1), 3 * ends - np.arange(1, len(ends) + 1))
     return Sample(lengths, layers, {None: raw})
 
 
+def _kinds(needs: Needs) -> int:
+    """How many words there are; where tags are needed, as few as of these."""
+    return 12 if any(need.layer == "pos" for need in needs) else 400
+
+
+@lru_cache(maxsize=1_000)  # the same for all measures
+def random_words(
+    counts: tuple[int, int], ratio: float, seed: int, words: int, kinds: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Lengths of texts, their words of a Zipfian vocabulary, of which each text prefers some
+    throughout, and the texts in another order."""
+    rng = np.random.default_rng([seed, counts[0], counts[1], int(10 * ratio)])
+    means = np.repeat([words, words * ratio], counts)
+    lengths = rng.integers((0.8 * means).astype(int), (1.2 * means).astype(int) + 1)
+    common, ids = 1 / np.arange(1, kinds + 1), []
+    for length in lengths:
+        # As `rng.choice` does it, which looks through the chances first.
+        chances = np.cumsum(common * rng.gamma(0.5, size=kinds))
+        ids.append(np.searchsorted(chances / chances[-1], rng.random(length), "right"))
+    column = np.concatenate(ids).astype(np.int32)
+    return lengths.astype(np.int64), column, rng.permutation(sum(counts)).astype(np.int64)
+
+
 @cache
-def _spelled(kinds: int) -> tuple[str, ...]:
-    return tuple(np.base_repr(number + 36, 36) for number in range(kinds))
+def _spelled(kinds: int) -> tuple[tuple[str, ...], NDArray[np.uint8]]:
+    """Words of two letters, and those with a space behind as bytes."""
+    words = tuple(np.base_repr(number + 36, 36) for number in range(kinds))
+    letters = np.frombuffer("".join(f"{word} " for word in words).encode(), np.uint8)
+    return words, letters.reshape(kinds, 3)
 
 
 def null_p_values(
@@ -101,12 +115,11 @@ def null_p_values(
 
     Of 19 permutations none may be as far: that is the level, and more would not make it finer.
     """
-    rng = np.random.default_rng([seed, counts[0], counts[1], int(10 * ratio)])
-    means = np.repeat([words, words * ratio], counts)
-    lengths = rng.integers((0.8 * means).astype(int), (1.2 * means).astype(int) + 1)
     metric = metric_of(name)
     options = metric.options()
-    sample = random_texts(lengths.astype(np.int64), rng, metric.needs(options))
+    needs = metric.needs(options)
+    lengths, column, places = random_words(counts, ratio, seed, words, _kinds(needs))
+    sample = random_texts(lengths, column, needs)
     numbers = np.arange(sum(counts), dtype=np.int64)
     work = Work(
         groups={"short": numbers[: counts[0]], "long": numbers[counts[0] :]},
@@ -116,7 +129,7 @@ def null_p_values(
         seed=seed,
     )
     rows = metric.rows(sample, options, work)
-    equal, _ = matched(metric, options, sample, rows, work, rng.permutation(numbers))
+    equal, _ = matched(metric, options, sample, rows, work, places)
     assert equal is not None
     found = equal.test("long", "short", equal.by_source(), 19, lambda amount: None)
     return p_values(found)

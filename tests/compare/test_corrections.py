@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,39 +83,51 @@ def test_the_floor_is_the_smallest_p_that_a_family_could_have() -> None:
 # Texts are vectors of values; a source's value is the mean of its texts.
 
 SOURCES, VALUES, TEXTS = 3, 4, 40
+DRAWS = 499  # enough for Holm over 12 tests
+Study = tuple[list[PermutedTest], np.ndarray]
 
 
-def study(rng: np.random.Generator, effect: float, draws: int) -> list[PermutedTest]:
-    """Every source against one reference; the first value of the first one differs."""
+def study(rng: np.random.Generator) -> Study:
+    """Every source against one reference without a difference, and what one of 1 in the first value
+    of the first source would add to its permuted ones."""
     shape = (SOURCES + 1, TEXTS, VALUES)
     texts = rng.normal(size=shape) + rng.normal(size=(*shape[:2], 1))
-    texts[1, :, 0] += effect
-    tests = []
+    labels = np.repeat([1.0, -1.0], TEXTS)
+    tests, added = [], None
     for source in range(1, SOURCES + 1):
-        pooled = np.concatenate((texts[source], texts[0]))
-        order = np.argsort(rng.random((draws, 2 * TEXTS)), axis=1)
-        chosen = np.zeros((draws, 2 * TEXTS))
-        np.put_along_axis(chosen, order[:, :TEXTS], 1.0, axis=1)
-        drawn = (2 * (chosen @ pooled) - pooled.sum(axis=0)) / TEXTS
+        chosen = rng.permuted(np.tile(labels, (DRAWS, 1)), axis=1) / TEXTS
+        drawn = chosen @ np.concatenate((texts[source], texts[0]))
+        added = chosen[:, :TEXTS].sum(axis=1) if added is None else added
         seen = texts[source].mean(axis=0) - texts[0].mean(axis=0)
         tests += [
             PermutedTest(str(source), float(seen[v]), drawn[:, v], widening=1 / (2 * TEXTS - 1))
             for v in range(VALUES)
         ]
-    return tests
+    assert added is not None
+    return tests, added
+
+
+def differing(made: Study, effect: float) -> list[PermutedTest]:
+    """The same study where the first value of the first source differs by this much."""
+    (first, *others), added = made
+    observed, permuted = first.observed + effect, first.permuted + effect * added
+    return [replace(first, observed=observed, permuted=permuted), *others]
+
+
+@pytest.fixture(scope="module")
+def studies() -> list[Study]:
+    rng = np.random.default_rng(11)
+    return [study(rng) for _ in range(420)]
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_the_smallest_detectable_difference_is_found_four_times_in_five(
-    correction: Correction,
+    correction: Correction, studies: list[Study]
 ) -> None:
-    rng = np.random.default_rng(11)
-    draws = 499  # enough for Holm over 12 tests
-    alone = [correct(study(rng, 0.0, draws), correction)[0].detectable for _ in range(20)]
-    effect = float(np.mean(alone))
+    effect = float(np.mean([correct(tests, correction)[0].detectable for tests, _ in studies[:20]]))
     # Theory for one test of two means: (1.96 + 0.84) × sqrt(2 × 2 / 40); more where corrected.
     assert effect > 2.8 * math.sqrt(0.1)
-    found = [correct(study(rng, effect, draws), correction)[0].p < LEVEL for _ in range(400)]
+    found = [correct(differing(one, effect), correction)[0].p < LEVEL for one in studies[20:]]
     # Of 400 studies: a standard error of 2 points.
     assert np.mean(found) == pytest.approx(POWER, abs=0.06)
 

@@ -174,7 +174,10 @@ def lengthen(
     Gives the next number, negative where there is none left, and how many stand only once. With
     one part `before` may be `numbers` itself.
     """
-    table = np.full((1 << 16, 2), EMPTY, np.int64)
+    size = 4 * AHEAD
+    while size < min(2 * len(numbers), 1 << 16):  # to fill a large one takes longer than few texts
+        size *= 2
+    table = np.full((size, 2), EMPTY, np.int64)
     again = np.empty(len(table), np.bool_)
     keys = np.empty(AHEAD, np.int64)
     places = np.empty(AHEAD, np.int64)
