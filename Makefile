@@ -1,5 +1,4 @@
 # Two commands matter: `make demo` and `make test`. Each sets up what it needs in .venv.
-comma := ,
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,8 +7,6 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export ROTE_KERNELS := later
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
-# Spark is tried where there is Java for it.
-SPARK := $(if $(shell command -v java 2>/dev/null),$(comma)spark)
 
 .PHONY: demo test fuzz check check-types check-rest check-tests bench setup docs clean
 
@@ -28,7 +25,7 @@ $(DEMO): pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
-	$(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev$(SPARK)]'
+	$(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev]'
 	$(PIP) --no-deps --require-hashes -r benchmarks/peers.txt
 	@touch $(DEMO) $@
 

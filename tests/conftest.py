@@ -107,14 +107,3 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say what was not tried: a skipped end-to-end test is easily overlooked among thousands."""
-    skipped = terminalreporter.stats.get("skipped", ())
-    unseen = sum("tests/e2e" in report.nodeid for report in skipped)
-    if unseen:
-        terminalreporter.write_line(
-            f"{unseen} end-to-end tests were skipped: no Chromium "
-            "(on Debian: apt install chromium-headless-shell)"
-        )

@@ -34,7 +34,7 @@ def _missing() -> str:
     for package, extra in (("playwright", "e2e"), ("fastapi", "web"), ("uvicorn", "web")):
         if find_spec(package) is None:
             return f"{package} is not installed (extra `{extra}`)"
-    return "" if _chromium() else f"there is no browser: none of {', '.join(_NAMES)}"
+    return "" if _chromium() else "no Chromium (on Debian: apt install chromium-headless-shell)"
 
 
 def _chromium() -> str | None:
