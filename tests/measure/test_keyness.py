@@ -141,6 +141,33 @@ def test_the_permutation_test_finds_a_habit_and_holds_its_level() -> None:
     assert independent >= 35
 
 
+def test_unequal_numbers_of_answers_with_words_in_common_hold_the_level() -> None:
+    # A source has words of its own for each prompt: one by one, eight lists of ten name one.
+    alarms = 0
+    for seed in range(60):
+        rng, documents = np.random.default_rng(seed), []
+        for source, count in (("one", 1), ("five", 5)):
+            for prompt in range(20):
+                own = rng.integers(0, 60, 6)
+                for number in range(count):
+                    words = np.where(
+                        rng.random(60) < 0.5, rng.choice(own, 60), rng.integers(0, 60, 60)
+                    )
+                    meta = {"source": source, "doc_id": str(prompt)}
+                    text = " ".join(f"w{word}" for word in words)
+                    documents.append(Document(f"{source}{prompt}:{number}", text, meta))
+        how: dict[str, Any] = {
+            "by": "source",
+            "reference": "one",
+            "lengths": (1,),
+            "permutations": 39,
+        }
+        found = rote.keyness(documents, **how, seed=seed, interval=0)
+        assert "p rests on 40 of 120 texts" in found.sources["five"].notes[-1]
+        alarms += any(row["p_corrected"] <= 0.05 for row in found.tables["phrases"])
+    assert alarms <= 9
+
+
 def test_patterns_are_counted_and_compared(tmp_path: Path) -> None:
     told = ["It was not a cat but a dog.", "It was not red, not green, but blue.", "It was a cat."]
     own = [Document(f"a{n}", text, {"source": "a"}) for n, text in enumerate(told)]
