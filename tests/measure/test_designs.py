@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rote.compare.intervals import wilson
 from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
@@ -204,6 +205,22 @@ def test_copies_of_texts_make_no_table_surer(name: str, table: str, corpus: Path
     assert wide
     for own, copied in wide:
         assert copied >= 0.8 * own
+
+
+def test_a_share_of_texts_is_never_surer_than_of_independent_ones() -> None:
+    # Every half of these prompts has a template in all texts but those too short for one.
+    (texts,) = answers({"a": [2, 3]}, {}).values()
+    texts = [
+        replace(text, text="She waited.") if not n % 15 else text for n, text in enumerate(texts)
+    ]
+    asked = Settings(permutations=0, matched=False)
+    found = compute({"templates": metric_of("templates").options()}, texts, settings=asked)[0]
+    (source,) = found.sources.values()
+    share = source.values["rate"]
+    assert share == 28 / 30
+    low, high = source.intervals["rate"]
+    least, most = wilson(28, 30, 0.95)
+    assert high - low >= most - least - 1e-9
 
 
 def test_errors_by_type_of_entity_are_over_prompts(corpus: Path) -> None:

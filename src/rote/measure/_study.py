@@ -334,6 +334,9 @@ class _Run:
             one = value.per / words * len(take) / sure if words else 0.0
             texts = sure if value.share else 0
             error = errors.get(value.name, math.nan)
+            if self.counts_texts(value) and 0 < number < 1:
+                # Texts that belong together are no surer than as many that do not.
+                error = max(error, math.sqrt(number * (1 - number) / len(take)))
             ends = around(number, error, level, texts=texts, unit=one)
             if self.counts_texts(value) and self.clusters[source] is None:
                 ends = wilson(number * texts, texts, level)
