@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -156,7 +156,7 @@ class World:
         (path / "ratings.csv").write_text("\n".join(["source,rating", *rated]))
         self.quality = str(path / "ratings.csv")
 
-    @property
+    @cached_property
     def index(self) -> str:
         """An index of the corpus, made when it is asked for."""
         from rote.index.opening import build_index
@@ -166,7 +166,7 @@ class World:
             build_index(self.corpus, path, layers=("lower", "pos", "lemma"))
         return str(path)
 
-    @property
+    @cached_property
     def sampled(self) -> str:
         """Three answers to each prompt of two sources."""
         year = "week" if self.changed == "texts" else "year"

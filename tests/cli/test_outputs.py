@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,16 +88,22 @@ def test_every_command_that_writes_is_known() -> None:
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("ending", ODD)
 def test_an_ending_that_is_not_honoured_is_refused_before_anything_is_read(
-    name: str, ending: str, world: World
+    name: str, world: World
 ) -> None:
-    if ending in HONOURED.get(name, ()):
-        return
+    """Some for each command, and each for some: all commands look at them in one place."""
+    odd = [ending for ending in ODD if ending not in HONOURED.get(name, ())]
     asked = [word.replace("jsonl", "gone") for word in world.call(name)]
-    said = refused([*asked, "-o", f"t{ending}"])
-    assert f"not written as {ending}" in said
-    assert ".json, .csv, .tex, .md, .txt" in said
+    for ending in some(odd, name, 3):
+        said = refused([*asked, "-o", f"t{ending}"])
+        assert f"not written as {ending}" in said
+        assert ".json, .csv, .tex, .md, .txt" in said
+
+
+def some(every: Sequence[str], name: str, count: int) -> list[str]:
+    """Others for the next command, until all have had their turn."""
+    first = count * RESULTS.index(name)
+    return [every[(first + step) % len(every)] for step in range(count)]
 
 
 @pytest.mark.parametrize("name", [*writing(LINES), *writing("folder"), *writing("report")])
@@ -153,10 +159,11 @@ def _tables(data: Any, name: str) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("flag", ["", "--json", "--csv", "--latex", "--md"])
-def test_a_dash_is_standard_output(name: str, flag: str, world: World) -> None:
-    asked = [*world.call(name), *([flag] if flag else [])]
-    assert done([*asked, "-o", "-"]) == done(asked) != ""
+def test_a_dash_is_standard_output(name: str, world: World) -> None:
+    """As a table, and in one of the forms that have a flag, another for the next command."""
+    for flags in ([], some(["--json", "--csv", "--latex", "--md"], name, 1)):
+        asked = [*world.call(name), *flags]
+        assert done([*asked, "-o", "-"]) == done(asked) != ""
 
 
 @pytest.mark.parametrize("name", NAMING)
@@ -225,6 +232,9 @@ CHANGES = {
 }
 
 
+UNTESTED = ("--permutations", "0", "--interval", "0")
+
+
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
     every = {"", *(change for changes in CHANGES.values() for change in changes)}
@@ -235,12 +245,13 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
 def test_other_data_have_another_signature(
     name: str, worlds: dict[str, World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = [worlds[change].call(name) for change in ("", *CHANGES[name])]
-    told = [_signed(done([*call, "--json"])) for call in calls]
+    tests = any(one.name == "permutations" for one in commands()[name].params)
+    more = [*(UNTESTED if tests else ()), "--json"]
+    told = [_signed(done([*worlds[one].call(name), *more])) for one in ("", *CHANGES[name])]
     assert len(set(told)) == len(told)
     if name in plugins.members("studies"):
         measure_once(monkeypatch, {})
-    again = _signed(done([*worlds[""].call(name), "--json"]))
+    again = _signed(done([*worlds[""].call(name), *more]))
     assert again == told[0]
 
 

@@ -111,9 +111,12 @@ def test_an_input_is_not_written_over(
     places = [str(data), f"kept/../kept/data{ending}"]
     if read.metavar and ("M" in read.metavar or "=" in read.metavar):
         places += [f"name=numpy:{data}", f"numpy:{data}"]
-    for target in targets:
-        for place in places:
-            refused(asked(name, read, place, written, target))
+    # Each way to name the one, and each way to name the other.
+    for target, place in [
+        *((targets[0], one) for one in places),
+        *((t, places[0]) for t in targets),
+    ]:
+        refused(asked(name, read, place, written, target))
     named = read.metavar is not None or isinstance(read, click.Argument)
     if ending and named:
         # One of the files of a folder, or of those that a pattern finds.

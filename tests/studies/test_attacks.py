@@ -17,7 +17,13 @@ from rote.core.model import Continuation, Scored
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
 from rote.studies._memorization import scores as attacks
-from rote.studies._memorization.prediction import _coefficients, _Logistic, _out_of_fold, predict
+from rote.studies._memorization.prediction import (
+    _coefficients,
+    _Logistic,
+    _out_of_fold,
+    _scores,
+    predict,
+)
 from rote.studies._memorization.scores import error_zone, separation
 
 TABLE = {
@@ -171,6 +177,21 @@ def test_neither_the_order_of_items_nor_twins_taken_for_two_make_a_prediction_su
     )
     width = found["logistic_auc_high"] - found["logistic_auc_low"]
     assert twice["logistic_auc_high"] - twice["logistic_auc_low"] == pytest.approx(width, rel=0.35)
+
+
+def test_scores_of_samples_are_those_of_items_that_are_there_as_often() -> None:
+    from sklearn.metrics import f1_score, roc_auc_score
+
+    rng = np.random.default_rng(3)
+    margins, answers = rng.normal(size=(4, 30)).round(0), rng.random(30) < 0.4
+    times = rng.integers(0, 4, (5, 30))
+    for found, own in zip(_scores(margins, answers, times), times):
+        right, drawn = np.repeat(answers, own), np.repeat(margins, own, axis=1)
+        f1 = [f1_score(right, one > 0, average="macro") for one in drawn]
+        auc = [roc_auc_score(right, one) for one in drawn]
+        assert found == pytest.approx([np.mean(f1), np.mean(auc)])
+    once = np.ones((1, 30), np.int64)
+    assert np.array_equal(_scores(margins, answers), _scores(margins, answers, once)[0])
 
 
 def test_coefficients_are_those_of_a_regression_without_penalty() -> None:

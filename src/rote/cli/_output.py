@@ -204,8 +204,7 @@ def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = Fals
             save(next(iter(charts.values())), output.figure)
         output.figures.mkdir(parents=True, exist_ok=True)
         for name, chart in charts.items():
-            for ending in (".png", ".svg"):
-                save(chart, output.figures / (name + ending))
+            save(chart, *(output.figures / (name + ending) for ending in (".png", ".svg")))
 
 
 def printing_console(beside: Path | None = None) -> Any:

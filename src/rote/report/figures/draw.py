@@ -288,15 +288,18 @@ def below_each_other(drawn: Sequence[tuple[str, Any]]) -> Any:
     return alt.vconcat(*titled, spacing=30) if len(titled) > 1 else titled[0]
 
 
-def save(chart: Any, path: Path) -> None:
+def save(chart: Any, *paths: Path) -> None:
     """Write a chart; the format follows from the file's ending."""
-    if path.suffix not in FORMATS:
-        raise OptionError(f"{path}: figures end in one of {', '.join(FORMATS)}")
-    if path.suffix == ".svg":
-        path.write_text(svg_file(spec(chart)), encoding="utf-8")
-    elif path.suffix == ".png":
-        path.write_bytes(png(spec(chart)))
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(json.loads(spec(chart))), encoding="utf-8")
-    else:
-        path.write_text(html_file(spec(chart)), encoding="utf-8")
+    for path in paths:
+        if path.suffix not in FORMATS:
+            raise OptionError(f"{path}: figures end in one of {', '.join(FORMATS)}")
+    said = spec(chart)
+    for path in paths:
+        if path.suffix == ".svg":
+            path.write_text(svg_file(said), encoding="utf-8")
+        elif path.suffix == ".png":
+            path.write_bytes(png(said))
+        elif path.suffix == ".json":
+            path.write_text(json.dumps(json.loads(said)), encoding="utf-8")
+        else:
+            path.write_text(html_file(said), encoding="utf-8")

@@ -25,6 +25,8 @@ Labels = NDArray[np.int64]
 FOLDS = 5
 SPLITS = 10
 _DRAWS = 200
+_AT_ONCE = 2_000_000
+"""Items of samples that are scored together."""
 _UNKNOWN = np.full((2, 3), np.nan)
 _TOO_LARGE = 2_000
 """Items above which the support vector machine, quadratic in their number, sees a sample."""
@@ -207,26 +209,43 @@ def _out_of_fold(
     found = _scores(margins, answers)
     if not level:
         return np.column_stack([found, _UNKNOWN[:, 1:]])
-    rng = np.random.default_rng(seed)
-    members = [np.flatnonzero(bases == base) for base in range(int(bases.max()) + 1)]
-    again = []
-    for _ in range(_DRAWS):
-        drawn = np.concatenate([members[b] for b in rng.integers(len(members), size=len(members))])
-        if 0 < answers[drawn].sum() < len(drawn):
-            again.append(_scores(margins[:, drawn], answers[drawn]))
+    again = _drawn_scores(margins, answers, bases, np.random.default_rng(seed))
     ends = np.quantile(again, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return np.column_stack([found, *ends])
 
 
-def _scores(margins: Floats, answers: NDArray[np.bool_]) -> Floats:
-    """Macro-F1 and AUC, means over the splits (rows of `margins`)."""
-    from scipy.stats import rankdata
+def _drawn_scores(
+    margins: Floats, answers: NDArray[np.bool_], bases: Labels, rng: np.random.Generator
+) -> Floats:
+    """Macro-F1 and AUC of samples of bases, a row for each sample that holds both answers."""
+    count, most = int(bases.max()) + 1, max(1, _AT_ONCE // len(answers))
+    found = []
+    for first in range(0, _DRAWS, most):
+        drawn = rng.integers(count, size=(min(most, _DRAWS - first), count))
+        times = np.stack([np.bincount(own, minlength=count) for own in drawn])[:, bases]
+        ones = times[:, answers].sum(axis=1)
+        found.append(_scores(margins, answers, times[(ones > 0) & (ones < times.sum(axis=1))]))
+    return np.concatenate(found)
 
-    chosen = margins > 0
-    right, wrong = (chosen & answers).sum(axis=1), (~chosen & ~answers).sum(axis=1)
-    missed = (chosen != answers).sum(axis=1)
-    f1 = (2 * right / (2 * right + missed) + 2 * wrong / (2 * wrong + missed)) / 2
-    count, ones = len(answers), int(answers.sum())
-    ranks = rankdata(margins, axis=1)[:, answers].sum(axis=1)
-    auc = (ranks - ones * (ones + 1) / 2) / (ones * (count - ones))
-    return np.array([f1.mean(), auc.mean()])
+
+def _scores(margins: Floats, answers: NDArray[np.bool_], times: Labels | None = None) -> Floats:
+    """Macro-F1 and AUC, means over the splits (rows of `margins`); a row for each row of `times`,
+    which says how often an item was drawn."""
+    if times is None:
+        one: Floats = _scores(margins, answers, np.ones((1, len(answers)), np.int64))[0]
+        return one
+    count, ones = times.sum(axis=1), times[:, answers].sum(axis=1)
+    f1, auc = np.empty((2, len(times), len(margins)))
+    for split, margin in enumerate(margins):
+        chosen = margin > 0
+        right, wrong = (times[:, own].sum(axis=1) for own in (chosen & answers, ~chosen & ~answers))
+        missed = times[:, chosen != answers].sum(axis=1)
+        f1[:, split] = (2 * right / (2 * right + missed) + 2 * wrong / (2 * wrong + missed)) / 2
+        # Items with the same margin share the mean of their ranks.
+        order = np.argsort(margin, kind="stable")
+        alike = np.flatnonzero(np.diff(margin[order], prepend=np.nan) != 0)
+        sizes = np.add.reduceat(times[:, order], alike, axis=1)
+        own = np.add.reduceat(np.where(answers, times, 0)[:, order], alike, axis=1)
+        ranks = (own * (2 * np.cumsum(sizes, axis=1) - sizes + 1)).sum(axis=1) / 2
+        auc[:, split] = (ranks - ones * (ones + 1) / 2) / (ones * (count - ones))
+    return np.column_stack([f1.mean(axis=1), auc.mean(axis=1)])
