@@ -20,6 +20,8 @@ from rote.corpus import open_corpus
 from ..measure.samples import sample_of
 
 TEXTS, SAMPLES = 80, 100
+HALVES = 60
+"""Half-samples of each, of the 200 that are usual: errors vary by 9 in place of 5 %."""
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +79,12 @@ def coverage(name: str, pool: list[list[str]]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", ["lexical", "self-repetition", "compression", "homogenization"])
-def test_95_percent_intervals_cover_about_95_percent(name: str, pool: list[list[str]]) -> None:
-    covered = coverage(name, pool)
+def test_95_percent_intervals_cover_about_95_percent(
+    name: str, pool: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rote.compare.intervals.HALF_SAMPLES", HALVES)
+    # All pairs of the pool are compared there: half of it are enough.
+    covered = coverage(name, pool[::2] if name == "homogenization" else pool)
     assert covered
     # 100 samples: the share itself has a standard error of 2 points (errors a third too small
     # would give 81). Values that rest on rare coincidences (Unique-3, n-gram diversity) come out a

@@ -167,7 +167,7 @@ def test_intervals_are_those_of_prompts_and_hold_what_is_true() -> None:
         "prompt": prompts.tolist(),
         "prompt:level": list(zip(prompts.tolist(), levels.tolist())),
     }
-    design, times = np.eye(2)[levels], 60
+    design, times = np.eye(2)[levels], 30
     held = compared = 0
     for _ in range(times):
         values = 0.5 * levels + rng.normal(size=8)[prompts]
@@ -181,7 +181,7 @@ def test_intervals_are_those_of_prompts_and_hold_what_is_true() -> None:
             assert (low, high) == pytest.approx(tuple(exact), rel=1e-3)
             compared += 1
     assert compared > times / 2
-    assert held / times >= 0.88
+    assert held / times >= 0.86
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:

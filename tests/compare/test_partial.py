@@ -65,7 +65,7 @@ def test_its_interval_holds_0_at_the_level_where_the_controls_explain_all(twins:
         return rng.normal(size=60)[clusters] + 0.5 * rng.normal(size=60 * twins)
 
     for _ in range(runs):
-        given = [drawn() for _ in range(3)]
+        given = [drawn() for _ in range(2)]
         x, y = given[0] + given[1] + drawn(), given[0] + drawn()
         low, high = partial_estimate(x, y, given, clusters).interval(0.95)
         held += low <= 0 <= high

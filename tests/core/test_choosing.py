@@ -28,8 +28,9 @@ def chances(logits: list[float], decoding: Decoding) -> dict[int, float]:
     likeliest = max(range(len(logits)), key=lambda token: (logits[token], -token))
     if decoding.temperature == 0:
         return {likeliest: 1.0}
+    largest = max(logits)
     weights = {
-        token: math.exp((logit - max(logits)) / decoding.temperature)
+        token: math.exp((logit - largest) / decoding.temperature)
         for token, logit in enumerate(logits)
     }
     order = sorted(weights, key=lambda token: (-logits[token], token))

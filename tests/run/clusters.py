@@ -37,8 +37,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed (the extra 'spar
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("no Java (on Debian: openjdk-17-jre-headless)", allow_module_level=True)
 
-LOCAL = "spark:local[2]"
-"""Spark on this machine alone, which starts quickly."""
+LOCAL = "spark:local[1]"
+"""Spark in one process and one worker, which start quickly."""
 MEMORY = 400 * BYTES_PER_PLACE
 Make = Callable[..., dict[str, bytes]]
 
@@ -56,26 +56,26 @@ def started(name: str) -> Iterator[Engine]:
     engine._context.stop()  # type: ignore[attr-defined]
 
 
-def odd_files(folder: Path, seed: int) -> list[Path]:
+def odd_files(folder: Path) -> list[Path]:
     """A small random corpus in many forms: packed, with marks and blanks, in tables, in folders."""
-    chance = random.Random(seed)
+    chance = random.Random(0)
     folder.mkdir(parents=True, exist_ok=True)
 
     def text() -> str:
         return " ".join(chance.choices(NOUNS, k=chance.randint(3, 30))) + chance.choice(".!?")
 
-    def lines(name: str, count: int) -> bytes:
+    def lines(name: str, count: int, end: str = "\n") -> bytes:
         held = [json.dumps({"id": f"{name}-{i}", "text": text()}) for i in range(count)]
-        return chance.choice(["\n", "\r\n", "\n\n"]).join(held).encode()
+        return end.join(held).encode()
 
     plain = {
-        "a.jsonl": b"\xef\xbb\xbf" + lines("a", 40),
-        "b.jsonl.gz": gzip.compress(lines("b", 30), mtime=0),
-        "c.jsonl.zst": zstandard.compress(lines("c", 30)),
+        "a.jsonl": b"\xef\xbb\xbf" + lines("a", 40, "\r\n"),
+        "b.jsonl.gz": gzip.compress(lines("b", 30, "\n\n"), mtime=0),
+        "c.jsonl.zst": zstandard.compress(lines("c", 30, "\r\n")),
         "d.jsonl": lines("d", 1),
         "e.csv": ('id,text\n1,"two\nlines, ' + text() + '"\n2,' + text() + "\n").encode(),
         "f.txt": (text() + "\n\n" + text()).encode(),
-        "g.jsonl": "\n".join(json.dumps({"text": text()}) for _ in range(20)).encode(),
+        "g.jsonl": "\n\n".join(json.dumps({"text": text()}) for _ in range(20)).encode(),
     }
     for name, data in plain.items():
         (folder / name).write_bytes(data)

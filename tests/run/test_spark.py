@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import product
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -113,18 +112,12 @@ def test_a_shared_value_is_there(engine: Engine) -> None:
     assert list(engine.map(partial(shared_plus, shared), range(4))) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    ("make", "seed"), [*product(MAKERS, [0, 1]), (deduped, 0), (decontaminated, 0)]
-)
+@pytest.mark.parametrize("make", [*MAKERS, deduped, decontaminated])
 def test_folders_are_the_same_bytes(
-    make: Make,
-    seed: int,
-    spark: Engine,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    make: Make, spark: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # executors work in folders of their own
-    files = odd_files(Path("in"), seed)
+    files = odd_files(Path("in"))
     there = make(files, Path("spark"), CLUSTER)
     assert there == make(files, Path("serial"), "serial")
     assert len(there) > 2
@@ -133,7 +126,7 @@ def test_folders_are_the_same_bytes(
 def test_addresses_are_read_where_the_work_is(spark: Engine, tmp_path: Path) -> None:
     table = pa.table({"text": [f"The {noun} sank." for noun in NOUNS] * 40})
     parquet.write_table(table, tmp_path / "h.parquet", row_group_size=100)
-    files = [*odd_files(tmp_path, 0), tmp_path / "h.parquet"]
+    files = [*odd_files(tmp_path), tmp_path / "h.parquet"]
     addresses: list[Any] = [f"file://{file}" for file in files]
     there = annotated(addresses, tmp_path / "spark", CLUSTER)
     assert there == annotated(addresses, tmp_path / "serial", "serial")
@@ -227,25 +220,49 @@ def executors(spark: Engine) -> set[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux who is whose parent")
-@pytest.mark.parametrize("make", MAKERS)
-def test_a_killed_executor_changes_nothing(make: Make, spark: Engine, tmp_path: Path) -> None:
+def test_a_killed_executor_changes_nothing(
+    spark: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All work at once, since executors start slowly; whoever has begun waits for the others, and
+    then one of the executors is killed."""
     files = write_files(tmp_path / "in", 0, 16)
-    expected = make(files, tmp_path / "serial", "serial")
-    doomed, ended = min(executors(spark)), threading.Event()
+    expected = {make: make(files, tmp_path / f"{make.__name__}-here", "serial") for make in MAKERS}
+    doomed, begun, killed, once = min(executors(spark)), set[str](), threading.Event(), Spark.map
 
-    def kill() -> None:
-        while not list(tmp_path.glob(BEGUN[make])) and not ended.wait(0.01):
-            pass
-        os.kill(doomed, signal.SIGKILL)
+    def until_killed(engine: Spark, work: Any, items: Iterable[Any], **told: str) -> Iterator[Any]:
+        name = threading.current_thread().name
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
-        found = make(files, tmp_path / "s", CLUSTER)
-    finally:
-        ended.set()
-        killer.join()
+        def drawn() -> Iterator[Any]:
+            for item in items:
+                assert name not in begun or killed.wait(100)
+                yield item
+
+        return once(engine, work, drawn(), **told)
+
+    monkeypatch.setattr(Spark, "map", until_killed)
+    monkeypatch.setattr("rote.run.spark._WINDOWS", 1)
+    monkeypatch.setattr("rote.run.spark._WINDOW", 2)
+    found: dict[Make, dict[str, bytes]] = {}
+
+    def work(make: Make) -> None:
+        home = tmp_path / make.__name__
+        home.mkdir()
+        found[make] = make(files, home / "s", CLUSTER)
+
+    threads = [threading.Thread(target=work, args=(make,), name=make.__name__) for make in MAKERS]
+    for thread in threads:
+        thread.start()
+    while len(begun) < len(MAKERS) and all(thread.is_alive() for thread in threads):
+        begun |= {m.__name__ for m in MAKERS if any((tmp_path / m.__name__).glob(BEGUN[m]))}
+        time.sleep(0.005)
+    alive = [thread.name for thread in threads if thread.is_alive()]
+    os.kill(doomed, signal.SIGKILL)
+    killed.set()
+    for thread in threads:
+        thread.join()
+    assert len(begun) == len(alive) == len(MAKERS), (begun, alive)
     assert found == expected
+    monkeypatch.undo()
     assert doomed not in executors(spark)
 
 
