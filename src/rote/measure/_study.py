@@ -52,7 +52,7 @@ _FEWEST_NAMED = 2
 _MOVES = ("moves_with_texts", "moves_with_length")
 _TESTED = ("tested_texts", "tested_reference_texts")
 AS_MANY = (
-    "two sources with different numbers of texts of a doc_id are tested on as many of each (JSON: "
+    "two sources with different numbers of texts of a {} are tested on as many of each (JSON: "
     "tested_texts); values, differences and intervals are those of all texts"
 )
 
@@ -425,7 +425,7 @@ class _Run:
                         row["matched_p"] = windows[name].p
                         self.tests[source, reference, name, "matched_p"] = windows[name]
                     rows.append(row)
-        return rows, [AS_MANY] * fewer
+        return rows, [AS_MANY.format(self.settings.cluster)] * fewer
 
     def equivalence(
         self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
