@@ -80,9 +80,10 @@ def test_text_cut_in_the_middle_of_a_wide_character(write):
     assert "not valid utf-16" in str(error)
 
 
-def test_shards_do_not_depend_on_compression(write):
-    data = jsonl_bytes(rows(30_000))
-    assert len(data) > SHARD_BYTES
+def test_shards_do_not_depend_on_compression(write, monkeypatch):
+    data, size = jsonl_bytes(rows(8_000)), SHARD_BYTES // 4
+    monkeypatch.setattr("rote.corpus._linewise.SHARD_BYTES", size)
+    assert len(data) > size
     paths = write("a.jsonl", data), write("b.jsonl.gz", gzip.compress(data, 1))
     plain, packed = ([shard.read() for shard in open_corpus(path).shards()] for path in paths)
     assert len(plain) > 1

