@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.e2e import written
-from tests.e2e.serving import Running, serving
+from tests.e2e.serving import Running, served, serving
 from tests.e2e.watching import TIMEOUT, Watch, watched
 
 if TYPE_CHECKING:
@@ -83,15 +83,24 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+_GIVEN = ("tales", "answers.jsonl", "many.jsonl", written.HARMFUL_NAME)
+
+
 @pytest.fixture(scope="module")
 def app(
     browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
     """The server of one file of tests, with all that is given."""
-    named = [
-        given / name for name in ("tales", "answers.jsonl", "many.jsonl", written.HARMFUL_NAME)
-    ]
-    with serving(tmp_path_factory.mktemp("store"), *named) as running:
+    with served(tmp_path_factory.mktemp("store"), *(given / name for name in _GIVEN)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def started(
+    browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """The same as a user starts it, with work in processes of its own."""
+    with serving(tmp_path_factory.mktemp("store"), *(given / name for name in _GIVEN)) as running:
         yield running
 
 

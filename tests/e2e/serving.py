@@ -66,12 +66,14 @@ def serving(store: Path, *arguments: str | Path) -> Iterator[Running]:
 
 
 @contextmanager
-def served(store: Path, *arguments: str | Path) -> Iterator[Running]:
-    """The same in a thread, for pages that do not depend on how it was started: all that they need
-    is imported here by now."""
+def served(store: Path, *arguments: str | Path, **settings: Any) -> Iterator[Running]:
+    """The same in a thread, with its work, for pages that do not depend on how it was started:
+    processes would import anew what is here by now."""
     import uvicorn
 
+    from rote.web.jobs.queue import Jobs
     from rote.web.serving import ServeOptions, serve
+    from tests.golden.app import Worker
 
     started: list[Any] = []
     running, ready, complaints = Running(), threading.Event(), _Complaints()
@@ -90,10 +92,11 @@ def served(store: Path, *arguments: str | Path) -> Iterator[Running]:
             if "rote is at " in line:
                 running.address = line.split()[-1]
 
-    options = ServeOptions(store=store, port=0, open=False)
+    options = ServeOptions(store=store, port=0, open=False, **settings)
     given = (list(map(str, arguments)), options, Reporter())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uvicorn, "Server", Server)
+        patch.setattr(Jobs, "_process", lambda jobs, folder: Worker())
         thread = threading.Thread(target=serve, args=given)
         thread.start()
         assert ready.wait(PATIENCE), "the server did not start"

@@ -45,6 +45,12 @@ def measured(page: Page, app: Running, *measures: str, seed: str = "0") -> str:
 
 
 @pytest.fixture(scope="module")
+def app(started: Running) -> Running:
+    """Work is started and killed here."""
+    return started
+
+
+@pytest.fixture(scope="module")
 def result(browser: Browser, app: Running) -> str:
     with watched(browser) as (page, _):
         return measured(page, app, *_MEASURES)

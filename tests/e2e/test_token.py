@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.serving import Running, serving
+from tests.e2e.serving import Running, served
 from tests.e2e.watching import Watch, expect, faults
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def open_app(
     browser: Browser, given: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
-    store, limit = tmp_path_factory.mktemp("open"), ("--upload-limit", "300K")
-    with serving(store, given / "answers.jsonl", "--host", "0.0.0.0", *limit) as running:
+    settings = {"host": "0.0.0.0", "upload_limit": 300 * 2**10}
+    with served(tmp_path_factory.mktemp("open"), given / "answers.jsonl", **settings) as running:
         yield running
 
 

@@ -18,7 +18,7 @@ FORMULA = "{{ 7 * 191 }} {% raw %} ${7 * 191}"
 OVERRIDE = "invoice\u202efdp.exe\u202c \u2066isolated"
 ANSI = "\x1b[31mred\x1b[0m \x1b]0;title\x07 bell"
 HARM = (SCRIPT, IMAGE, QUOTES, CLOSING, LINK, FORMULA, OVERRIDE, ANSI)
-LONG_WORD = "w" * 1_000_000
+LONG_WORD = "w" * 250_000
 HARMFUL_NAME = "<img src=x onerror=harmed=1>&quot;'.jsonl"
 HARMFUL_SOURCE = f"model{SCRIPT}{IMAGE}\u202e"
 
