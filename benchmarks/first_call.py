@@ -130,6 +130,8 @@ def calls(here: Path) -> dict[str, list[str]]:
     return {
         **{name: [name, *by] for name in measures.split()},
         "distinct": ["distinct", "texts.jsonl"],
+        "fragments": ["fragments", *by],
+        "reina": ["reina", "texts.jsonl", "-o", "retrieved.jsonl"],
         "novelty": ["novelty", *by, "--against", "IDX"],
         "originality": ["originality", *by, "--against", "IDX"],
         "contamination": ["contamination", *by, "--against", "IDX"],
@@ -140,6 +142,10 @@ def calls(here: Path) -> dict[str, list[str]]:
         "annotate": ["annotate", "texts.jsonl", "-o", "store"],
         "show": ["show", "texts.jsonl"],
         "index build": ["index", "build", "bible:kjv", "-o", "built"],
+        "index build (compact)": ["index", "build", "texts.jsonl", "-o", "built", "--compact"],
+        "index remove": ["index", "remove", "IDX", "Genesis 1 (KJV)"],
+        "index replace": ["index", "replace", "IDX", "texts.jsonl"],
+        "index document": ["index", "document", "IDX", "Genesis 1 (KJV)"],
         "index add": ["index", "add", "IDX", "texts.jsonl"],
         "index merge": ["index", "merge", "IDX"],
         "index add-layer": ["index", "add-layer", "IDX", "upos"],
@@ -149,6 +155,10 @@ def calls(here: Path) -> dict[str, list[str]]:
         "count": ["count", "IDX", "in the beginning"],
         "search": ["search", "IDX", "in the beginning"],
         "search (query)": ["search", "IDX", '[pos="JJ"]{1,2} [lemma="man"]'],
+        "search (compact)": ["search", "SMALL", '[pos="JJ"]{1,2}'],
+        "count (compact)": ["count", "SMALL", "in the beginning"],
+        "trace (compact)": ["trace", "texts.jsonl", "--against", "SMALL"],
+        "originality (compact)": ["originality", *by, "--against", "SMALL"],
         "top": ["top", "IDX", "--layer", "pos", "-n", "6"],
         "trace": ["trace", "texts.jsonl", "--against", "IDX"],
         "generate": ["generate", "start:2", "--model", "index:IDX", "-o", "made.jsonl"],
@@ -181,7 +191,7 @@ def fresh(here: Path) -> None:
     """The index as it was, and nothing of an earlier run."""
     for name in ("IDX", "built", "store", "limited", "dedup", "clean", "rote-demo"):
         shutil.rmtree(here / name, ignore_errors=True)
-    for name in ("report.html", "made.jsonl", "changed.jsonl", "pairs.jsonl"):
+    for name in ("report.html", "made.jsonl", "changed.jsonl", "pairs.jsonl", "retrieved.jsonl"):
         (here / name).unlink(missing_ok=True)
     shutil.copytree(here / "index", here / "IDX")
 
@@ -224,6 +234,12 @@ def add_up(asked: Iterable[str]) -> None:
         print(f"| {name} | {said} |", flush=True)
 
 
+def list_of(name: str) -> str:
+    """The list of a call: its command's; of the compact form its own, for a package that is built
+    with all kernels, since most who call the command have no use for them."""
+    return name if name.endswith("(compact)") else name.partition(" (")[0]
+
+
 def record_lists(asked: Mapping[str, Sequence[str]], here: Path) -> None:
     """Write which kernels each command calls, in that order; commands that are not asked for stay
     as they are."""
@@ -234,13 +250,13 @@ def record_lists(asked: Mapping[str, Sequence[str]], here: Path) -> None:
         kept = ((f"{one[0]}.{one[1]}", json.dumps(types_of(one))) for one in kernels_of(name))
         used[name] = dict.fromkeys(kept)
     for name in asked:
-        used[name.partition(" (")[0]] = {}
+        used[list_of(name)] = {}
     for name, words in asked.items():
         print(name, flush=True)
         fresh(here)
         notes = call(words, None, here, alone=True).notes
         own = ((note["kernel"], json.dumps(note["types"])) for note in notes)
-        used[name.partition(" (")[0]].update(dict.fromkeys(own))
+        used[list_of(name)].update(dict.fromkeys(own))
         LISTS.write_text(written(used), encoding="utf-8")
 
 
@@ -282,6 +298,7 @@ def main() -> None:
             return
         layers = ("--layers", "lower,pos,lemma")
         call(["index", "build", "bible:kjv", "-o", "index", *layers], None, here)
+        call(["index", "build", "bible:kjv", "-o", "SMALL", *layers, "--compact"], None, here)
         chosen = {name: asked[name] for name in options.names or asked}
         if options.record:
             record_lists(chosen, here)
