@@ -68,7 +68,8 @@ def half_sample_errors(
 def mean(values: Floats) -> float:
     """Over what is defined; nan where nothing is."""
     defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else math.nan
+    # As `mean` does it, which takes longer to begin than to add up few texts.
+    return float(defined.sum() / len(defined)) if len(defined) else math.nan
 
 
 def shares(found: Array, every: Array) -> Floats:

@@ -253,12 +253,11 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
 
     The shell reads numbers as numbers; from Python anything may come.
     """
-    hints = hints_of(kind)
-    opened = {one.name for one in fields(kind) if one.metadata.get("opened")}
+    plain = _plain(kind)
     for name, value in given.items():
-        wanted, none = bare(hints[name])
-        if name in opened or wanted not in _KINDS:  # a name, or what it names
+        if plain[name] is None:
             continue
+        wanted, none = plain[name]
         types, said = _KINDS[wanted]
         wrong = isinstance(value, bool) and wanted is not bool
         if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
@@ -266,14 +265,35 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
             raise OptionError(f"{name} must be {what}, not {reprlib.repr(value)}")
 
 
+@cache
+def _plain(kind: type) -> Mapping[str, Any]:
+    """By field its type and whether it may be None; None for one that is a name, or what it names.
+    Some measures make options for every group of texts."""
+    opened = {one.name for one in fields(kind) if one.metadata.get("opened")}
+    types = {name: bare(hint) for name, hint in hints_of(kind).items()}
+    return {
+        name: None if name in opened or wanted not in _KINDS else (wanted, none)
+        for name, (wanted, none) in types.items()
+    }
+
+
+@cache
+def _bounds(kind: type) -> Mapping[str, Mapping[str, Any]]:
+    """The fields that have bounds, and which."""
+    found = {}
+    for one in fields(kind):
+        level = {"least": 0, "below": 1} if one.name == "interval" else {}
+        found[one.name] = {k: b for k, b in {**one.metadata, **level}.items() if k in _BOUNDS}
+    return {name: bounds for name, bounds in found.items() if bounds}
+
+
 def check_options(options: Any) -> None:
     """Refuses options of another type than they should be, and numbers beyond their bounds; where
     they are made, so that nobody can pass it by."""
-    check_types(type(options), {one.name: getattr(options, one.name) for one in fields(options)})
-    for one in fields(options):
-        level = {"least": 0, "below": 1} if one.name == "interval" else {}
-        bounds = {name: b for name, b in {**one.metadata, **level}.items() if name in _BOUNDS}
-        value = getattr(options, one.name)
+    kind: type = type(options)
+    check_types(kind, {one.name: getattr(options, one.name) for one in fields(options)})
+    for own, bounds in _bounds(kind).items():
+        value = getattr(options, own)
         for number in value if isinstance(value, tuple) else (value,):
             kept = (_BOUNDS[name][1](number, b) for name, b in bounds.items() if number is not None)
             if not all(kept):
@@ -281,7 +301,7 @@ def check_options(options: Any) -> None:
                 if set(bounds) == {"least", "most"}:
                     said = f"be between {bounds['least']} and {bounds['most']}"
                 said = "not be negative" if bounds == {"least": 0} else said
-                raise OptionError(f"{one.name} must {said}, not {number}")
+                raise OptionError(f"{own} must {said}, not {number}")
 
 
 def unsigned(value: Any) -> None:

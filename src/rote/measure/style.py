@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from statistics import NormalDist
 from typing import Literal
 
@@ -85,11 +86,15 @@ class StyleRows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
+    return _values(options.tested == "all")
+
+
+@cache
+def _values(tested: bool) -> tuple[Value, ...]:
     found = [
         Value(one.name, one.title, "neither", "length" if number == 0 else "neither")
         for number, one in enumerate(DIMENSIONS)
     ]
-    tested = options.tested == "all"
     found += [
         Value(one.name, one.title, "neither", "neither", tested=tested, per=_per(one))
         for one in FEATURES
