@@ -135,7 +135,7 @@ def test_templates_lead_to_the_text_that_holds_them(
     seen = set()
     found = links(page, re.escape(address.partition("?")[0]) + r"\?[^\"]*template=")
     assert len(found) > 12
-    for template in found[::3]:
+    for template in found[::9]:
         examples = app.get(template).text
         parts = re.findall(r"<blockquote.*?</blockquote>", examples, re.DOTALL)
         for part in parts:

@@ -88,39 +88,41 @@ def test_the_store_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         assert default_store() == tmp_path / "rote"
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_is_ended_leaves_what_waits_to_the_next(
-    tmp_path: Path, texts: Path, sign: signal.Signals
-) -> None:
-    command = [sys.executable, "-c", "from rote.cli.main import main; main()", "serve", str(texts)]
-    command += ["--store", str(tmp_path / "store"), "--port", "0", "--no-open"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        address = process.stderr.readline().split()[-1]
-        asked_for = []
-        for seed in range(4):
-            asked = {
-                "files": ["texts.jsonl"],
-                "measures": ["lexical"],
-                "settings": {"seed": str(seed)},
-            }
-            kind = {"Content-Type": "application/json"}
-            request = urllib.request.Request(
-                f"{address}api/compare", json.dumps(asked).encode(), kind
-            )
-            with urllib.request.urlopen(request) as response:
-                asked_for.append(json.load(response)["id"])
-    finally:
-        process.send_signal(sign)
-        process.communicate(timeout=30)
-    ledger = Ledger(tmp_path / "store")
+def queued(address: str, token: str = "") -> list[str]:
+    """The ids of four pieces of work, of which two run at once."""
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+    found = []
+    for seed in range(4):
+        settings = {"seed": str(seed)}
+        asked = {"files": ["texts.jsonl"], "measures": ["lexical"], "settings": settings}
+        request = urllib.request.Request(address, json.dumps(asked).encode(), headers)
+        with urllib.request.urlopen(request) as response:
+            found.append(json.load(response)["id"])
+    return found
+
+
+def leaves_what_waits(store: Path, asked_for: list[str]) -> None:
+    """To the next server."""
+    ledger = Ledger(store)
     try:
         states = [ledger.get(id).state for id in asked_for]
         assert states == ["interrupted", "interrupted", "waiting", "waiting"]
         assert [job.id for job in ledger.take_over()] == asked_for[2:]
     finally:
         ledger.close()
+
+
+def test_a_server_that_is_ended_leaves_what_waits_to_the_next(tmp_path: Path, texts: Path) -> None:
+    command = [sys.executable, "-c", "from rote.cli.main import main; main()", "serve", str(texts)]
+    command += ["--store", str(tmp_path / "store"), "--port", "0", "--no-open"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        asked_for = queued(f"{process.stderr.readline().split()[-1]}api/compare")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    leaves_what_waits(tmp_path / "store", asked_for)
 
 
 def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path) -> None:
@@ -142,7 +144,8 @@ def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path
             address = lines[2].split()[-1]
             assert "?token=" in address
             own, token = address.split("?token=")
-            place = f"http://127.0.0.1:{own.rstrip('/').rpartition(':')[2]}/api/results"
+            api = f"http://127.0.0.1:{own.rstrip('/').rpartition(':')[2]}/api"
+            place = f"{api}/results"
             request = urllib.request.Request(place, headers={"Authorization": f"Bearer {token}"})
             with urllib.request.urlopen(request) as response:
                 assert json.load(response)["total"] == 1
@@ -150,8 +153,10 @@ def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path
                 urllib.request.urlopen(place)
             assert refused.value.code == 401
             refused.value.close()
+            asked_for = queued(f"{api}/compare", token)
         finally:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=30)
     assert process.returncode in (0, 130)
     assert not os.listdir(tmp_path / "store" / "servers")
+    leaves_what_waits(tmp_path / "store", asked_for)
