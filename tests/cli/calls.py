@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,10 @@ from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
 from rote.measure._compute import compute
 from rote.studies._driver import run
+
+# They take `run` when they are imported, which must not be the one that remembers.
+for _taker in ("rote.report.materials", "rote.studies._functions", "rote.web.forms.run"):
+    import_module(_taker)
 
 HUMAN = "human [/b]"
 NAMES = (HUMAN, "llama[instruct]", "[bold]x :tada:", "=cmd|' /C'!A0", "50 %_{it}\\<i>\ny")
