@@ -186,10 +186,10 @@ def test_scores_of_more_points_than_fit_in_a_block() -> None:
     rng, known = np.random.default_rng(5), dict[tuple[int, int], Fraction]()
     every = [
         {int(label): int(rng.integers(1, 4)) for label in rng.choice(40, 5) ** 2 // 40}
-        for _ in range(400)
+        for _ in range(280)
     ]
-    halves = rng.choice(200, 100, replace=False), rng.choice(200, 100, replace=False)
-    ours, theirs = [every[i] for i in halves[0]], [every[200 + i] for i in halves[1]]
+    halves = rng.choice(140, 80, replace=False), rng.choice(140, 80, replace=False)
+    ours, theirs = [every[i] for i in halves[0]], [every[140 + i] for i in halves[1]]
 
     def far(a: Histogram, b: Histogram) -> Fraction:
         both = min(id(a), id(b)), max(id(a), id(b))
@@ -198,12 +198,12 @@ def test_scores_of_more_points_than_fit_in_a_block() -> None:
         return known[both]
 
     for strict in (False, True):
-        whole = plain_scores(every[:200], every[200:], far, 3, strict)
+        whole = plain_scores(every[:140], every[140:], far, 3, strict)
         part = plain_scores(ours, theirs, far, 3, strict)
         for common in (0.0, 0.05, 1.0):
             space, number = tree_space(every, common)
             found = pair(
-                space, members(number[:200]), members(number[200:]), Rule(3, strict), Effort(jobs=2)
+                space, members(number[:140]), members(number[140:]), Rule(3, strict), Effort(jobs=2)
             )
             assert found.scores() == pytest.approx(whole, abs=1e-12)
             assert found.scores(*halves) == pytest.approx(part, abs=1e-12)
