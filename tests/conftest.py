@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, settings
 from rote.cli import _flags
 
 # As on the command line: with threads of their own the workers would wait for each
-# other. Read when numpy is imported, which is later.
-for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
-    os.environ.setdefault(name, "1")
+# other, those of torch with all their might. Read when numpy is imported, which is later.
+for name in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{name}_NUM_THREADS", "1")
+os.environ.setdefault("VECLIB_MAXIMUM_THREADS", "1")
 
 # Likewise no command starts a process for each core unless a test asks for it with --jobs.
 _flags.cores = lambda: 1

@@ -278,7 +278,7 @@ def test_calibration_brings_candidates_into_order(make: Any, tmp_path: Path) -> 
     candidates = tokens_of(loaded, [""] * len(said), said, 64, 16).references
     objective = Calibrating(loaded, tokens, candidates, 3, 3, 0.01, 1.0, reference_weight=0.0)
     before = float(objective.loss(np.arange(6)))
-    options = TrainOptions(steps=60, learning_rate=5e-3)
+    options = TrainOptions(steps=20, learning_rate=1e-2)
     train(loaded, objective, tmp_path / "m", options, 0, Silent(), settings={})
     loaded.model.eval()
     assert float(objective.loss(np.arange(6))) < 0.5 * before
