@@ -217,7 +217,8 @@ def rests_on(tested: int, every: int) -> list[str]:
     """What a list says whose p-values are those of fewer texts than it shows."""
     if tested == every:
         return []
-    return [f"p rests on {tested:,} of {every:,} texts: as many of each doc_id from both sources"]
+    chosen = "as many from both sources of each doc_id or --cluster"
+    return [f"p rests on {tested:,} of {every:,} texts: {chosen}"]
 
 
 def as_many_in_order(
