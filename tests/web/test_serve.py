@@ -135,6 +135,7 @@ def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path
         command = [sys.executable, "-c", "from rote.cli.main import main; main()"]
         command += ["serve", str(texts), str(results), "--store", str(tmp_path / "store")]
         command += ["--host", "0.0.0.0", "--port", str(port), "--no-open"]
+        command += ["--upload-limit", "300K"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None
@@ -152,6 +153,12 @@ def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(place)
             assert refused.value.code == 401
+            refused.value.close()
+            said = {**request.headers, "Content-Length": str(300 * 2**10 + 1)}
+            large = urllib.request.Request(place, b"the first of many bytes", said)
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(large, timeout=30)
+            assert refused.value.code == 413
             refused.value.close()
             asked_for = queued(f"{api}/compare", token)
         finally:
