@@ -77,4 +77,4 @@ bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) build dist rote-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist rote-demo src/rote/compiled .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
