@@ -193,8 +193,9 @@ def test_intervals_of_shares_cover_near_the_ceiling_too(
     assert least <= np.mean(covered) <= 0.985
 
 
-def test_texts_that_answer_one_prompt_are_drawn_together() -> None:
+def test_texts_that_answer_one_prompt_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
     # Prompts differ more than their answers: what texts say is what prompts say, thrice.
+    monkeypatch.setattr("rote.compare.intervals.HALF_SAMPLES", 60)  # an error varies by 9 %
     rng = np.random.default_rng(3)
     prompts = np.repeat(np.arange(40), 3)
     errors, alone, means = [], [], []

@@ -8,8 +8,9 @@ result.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,6 +23,21 @@ Many = Callable[[Sequence[Take]], dict[str, Floats]]
 """The values of many groups at once: value name -> one number for each group."""
 AT_ONCE = 50
 """Draws whose groups are held, and given to a measure, together."""
+
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+def side_by_side(
+    function: Callable[[Item], Outcome], items: Iterable[Item], jobs: int
+) -> Iterator[Outcome]:
+    """What comes of each, in order; on threads, where there may be several."""
+    if jobs == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(function, items)
 
 
 def generator(seed: int, purpose: str, draw: int = 0) -> np.random.Generator:
@@ -45,11 +61,7 @@ def draws(
         advance(1)
         return values
 
-    if jobs == 1:
-        rows = [one(draw) for draw in range(count)]
-    else:
-        with ThreadPoolExecutor(jobs) as pool:
-            rows = list(pool.map(one, range(count)))
+    rows = list(side_by_side(one, range(count), jobs))
     names = rows[0] if rows else {}
     return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}
 
@@ -79,11 +91,7 @@ def draws_of_groups(
         return [{name: column[n::width] for name, column in found.items()} for n in range(width)]
 
     # Blocks depend on the number of draws alone: sums are the same on any number of threads.
-    if jobs == 1:
-        parts = [some(first) for first in range(0, count, AT_ONCE)]
-    else:
-        with ThreadPoolExecutor(jobs) as pool:
-            parts = list(pool.map(some, range(0, count, AT_ONCE)))
+    parts = side_by_side(some, range(0, count, AT_ONCE), jobs)
     return [
         {name: np.concatenate([part[name] for part in of_group]) for name in of_group[0]}
         for of_group in zip(*parts)

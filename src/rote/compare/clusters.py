@@ -48,9 +48,9 @@ class Estimate:
         error = self.error
         if math.isnan(error) or not level:
             return math.nan, math.nan
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
-        reach = float(t.ppf((1 + level) / 2, self.least - 1)) * error
+        reach = float(stdtrit(self.least - 1, (1 + level) / 2)) * error
         return self.value - reach, self.value + reach
 
     def exp_interval(self, level: float) -> tuple[float, float]:

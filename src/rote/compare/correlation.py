@@ -20,6 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rote.compare._resample import generator
+from rote.compare.ranks import ranked
 from rote.core.array_types import Flags, Floats, Integers
 
 LEAST = 3
@@ -71,9 +72,7 @@ def spearman(x: Floats, y: Floats) -> float:
 
 def ranks(x: Floats, axis: int | None = None) -> Floats:
     """Ranks from 1 on; equal numbers share the mean of theirs."""
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(x, axis=axis), np.float64)
+    return ranked(x) if axis is None else np.apply_along_axis(ranked, axis, x)
 
 
 def fisher_interval(r: float, n: int, level: float) -> tuple[float, float]:
@@ -235,11 +234,11 @@ def kendall_w(scores: Floats) -> float:
     judges, things = scores.shape
     if judges < 2 or things < 2:
         return math.nan
-    ranked = ranks(scores, axis=1)
-    tied = [np.unique(row, return_counts=True)[1] for row in ranked]
+    placed = ranks(scores, axis=1)
+    tied = [np.unique(row, return_counts=True)[1] for row in placed]
     ties = sum(int((counts**3 - counts).sum()) for counts in tied)
     most = judges**2 * (things**3 - things) - judges * ties
-    return float(12 * _spread(ranked.sum(axis=0)) / most) if most > 0 else math.nan
+    return float(12 * _spread(placed.sum(axis=0)) / most) if most > 0 else math.nan
 
 
 def agreement(scores: Floats, *, seed: int, purpose: str = "") -> Agreement:
@@ -248,16 +247,16 @@ def agreement(scores: Floats, *, seed: int, purpose: str = "") -> Agreement:
     w = kendall_w(scores)
     if math.isnan(w):
         return Agreement(w, math.nan, True, _reason(judges, things))
-    ranked = ranks(scores, axis=1)
-    observed = _spread(ranked.sum(axis=0)) - 1e-9
+    placed = ranks(scores, axis=1)
+    observed = _spread(placed.sum(axis=0)) - 1e-9
     if math.factorial(things) ** (judges - 1) <= EVERY_ARRANGEMENT:
         # The first judge may stay, only the others' orders matter.
-        sums = ranked[:1]
-        for row in ranked[1:]:
+        sums = placed[:1]
+        for row in placed[1:]:
             sums = (sums[:, None] + np.array(list(permutations(row)))[None]).reshape(-1, things)
         return Agreement(w, float((_spread(sums) >= observed).mean()), True)
     rng = generator(seed, f"agreement {purpose}")
-    shuffled = rng.permuted(np.tile(ranked, (ARRANGEMENTS, 1, 1)), axis=2)
+    shuffled = rng.permuted(np.tile(placed, (ARRANGEMENTS, 1, 1)), axis=2)
     above = int((_spread(shuffled.sum(axis=1)) >= observed).sum())
     return Agreement(w, (1 + above) / (1 + ARRANGEMENTS), False)
 

@@ -51,7 +51,7 @@ def signed_ranks(before: Floats, after: Floats, clusters: Integers | None = None
 
     Exact, ties and all, for few pairs; otherwise normal with the variance corrected for ties.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtr  # scipy.stats takes a second and a half to import
 
     moved = np.isfinite(before) & np.isfinite(after) & (before != after)
     differences = (after - before)[moved]
@@ -65,7 +65,7 @@ def signed_ranks(before: Floats, after: Floats, clusters: Integers | None = None
     elif not turned.any():
         p = 1.0
     else:
-        p = 2 * float(norm.sf(abs(float(turned.sum())) / math.sqrt(float((turned**2).sum()))))
+        p = 2 * float(ndtr(-abs(float(turned.sum())) / math.sqrt(float((turned**2).sum()))))
     return SignedRanks(len(differences), statistic, p)
 
 
@@ -82,19 +82,24 @@ def _turned_exact(sums: Integers) -> float:
 
     The distribution is built up from the sums of each size at once.
     """
-    from scipy.stats import binom
-
     sizes, counts = np.unique(np.abs(sums[sums != 0]), return_counts=True)
     chances = np.ones(1)
     for size, count in zip(sizes.tolist(), counts.tolist()):
         spread = np.zeros(2 * size * count + 1)
-        # Of few the chances are exact to the last digit.
-        exact = [math.comb(count, up) / 2**count for up in range(count + 1)] if count < 60 else None
-        spread[:: 2 * size] = exact or binom.pmf(np.arange(count + 1), count, 0.5)
+        spread[:: 2 * size] = _heads(count)
         chances = np.convolve(chances, spread)
     # Place k is a total of k - (the sum of all sizes).
     away = np.abs(np.arange(len(chances)) - len(chances) // 2)
     return min(1.0, float(chances[away >= abs(int(sums.sum()))].sum()))
+
+
+def _heads(count: int) -> Sequence[float] | Floats:
+    """How likely so many of `count` tosses are heads: of few exact to the last digit."""
+    if count < 60:
+        return [math.comb(count, up) / 2**count for up in range(count + 1)]
+    from scipy.stats import binom
+
+    return np.asarray(binom.pmf(np.arange(count + 1), count, 0.5), np.float64)
 
 
 _AT_ONCE = 500
@@ -168,7 +173,7 @@ def mann_whitney(a: Array | Sequence[float], b: Array | Sequence[float]) -> tupl
 
         found = mannwhitneyu(first, second, alternative="two-sided", method="exact")
         return float(found.statistic), float(found.pvalue)
-    from scipy.special import ndtr  # scipy.stats takes a second and a half to import
+    from scipy.special import ndtr
 
     shared = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     pairs, all_held = len(a) * len(b), len(both)

@@ -110,10 +110,10 @@ def equivalence_p(
     error = math.hypot(*errors)
     if not error > NO_ERROR or not margin > 0 or math.isnan(difference) or min(sizes) < 2:
         return math.nan
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     freedom = error**4 / sum(own**4 / (size - 1) for own, size in zip(errors, sizes))
-    return float(t.sf((margin - abs(difference)) / error, freedom))
+    return float(stdtr(freedom, (abs(difference) - margin) / error))
 
 
 def _defined(test: PermutedTest) -> bool:

@@ -48,13 +48,10 @@ class Plan:
     """How often `windows` texts are drawn, at most, from those of a source."""
     groups: Mapping[str, Take]
     """The texts that windows are taken from."""
+    texts: Take
+    """All of them, ascending: window w is that of the w-th."""
     left_out: Mapping[str, int]
     """How many texts of a source are too short."""
-
-    @property
-    def texts(self) -> Take:
-        """All of them, ascending: window w is that of the w-th."""
-        return np.sort(np.concatenate(list(self.groups.values())))
 
     def row(self, source: str, windows: int) -> dict[str, int]:
         """What a table says of a value of this many windows of a source."""
@@ -85,12 +82,14 @@ def planned(groups: Mapping[str, Take], sizes: Integers, unit: Unit, order: Orde
     per_window = size if size is not None else max(1, int(np.mean(sizes)))
     windows = max(FEWEST, min(least, LARGEST // per_window))
     draws = max(1, min(DRAWS, max(map(len, kept.values())) // windows))
+    chosen = {s: order.first(take, draws * windows, CHOOSING) for s, take in kept.items()}
     return Plan(
         unit=unit,
         size=size,
         windows=windows,
         draws=draws,
-        groups={s: order.first(take, draws * windows, CHOOSING) for s, take in kept.items()},
+        groups=chosen,
+        texts=np.sort(np.concatenate(list(chosen.values()))),
         left_out={source: len(groups[source]) - len(kept[source]) for source in groups},
     )
 
@@ -139,9 +138,9 @@ class Order:
         alone = -1 - np.arange(len(strata), dtype=np.int64)
         kinds, number = np.unique(np.where(strata >= 0, strata, alone), return_inverse=True)
         numbers = np.stack([_scrambled(keys, draw) for draw in range(CHOOSING + 1)])
-        least = np.full((len(numbers), len(kinds)), np.iinfo(np.uint64).max, np.uint64)
-        for of_draw, own in zip(least, numbers):
-            np.minimum.at(of_draw, number, own)
+        together = np.argsort(number, kind="stable")
+        firsts = np.searchsorted(number[together], np.arange(len(kinds)))
+        least = np.minimum.reduceat(numbers[:, together], firsts, axis=1)
         return cls(places, keys, number.astype(np.int64), common, numbers, least[:, number])
 
     def canonical(self, take: Take) -> Take:

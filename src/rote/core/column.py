@@ -24,7 +24,7 @@ def room() -> float:
     """Bytes of memory that work on a corpus may take: half of what there is, in a container of what
     it is given."""
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    given = _GIVEN.read_text().strip() if _GIVEN.is_file() else ""
+    given = _GIVEN.read_text().strip() if os.path.isfile(_GIVEN) else ""
     return 0.5 * min(there, int(given) if given.isdigit() else there)
 
 

@@ -8,13 +8,12 @@ whole texts. Pairs are texts of one set (the answers to one prompt) or, for comp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from rote.annotate import embeddings
-from rote.compare._resample import generator
+from rote.compare._resample import generator, side_by_side
 from rote.core.array_types import Array, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
@@ -155,9 +154,7 @@ def _in_parts(score: Callable[[Array, Array], Floats], pairs: Pairs, threads: in
     wanted = np.searchsorted(changes, np.arange(_PAIRS_AT_ONCE, len(pairs), _PAIRS_AT_ONCE))
     ends = np.unique(changes[wanted[wanted < len(changes)]])
     parts = zip(np.split(pairs.first, ends), np.split(pairs.second, ends))
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda part: score(*part), parts))
-    return np.concatenate(found)
+    return np.concatenate(list(side_by_side(lambda part: score(*part), parts, threads)))
 
 
 def _rouge(layer: Layer, how: Likeness, pairs: Pairs, work: Work) -> Floats:

@@ -8,7 +8,6 @@ compared: windows, as many on each side as the values rest on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import generator
+from rote.compare._resample import generator, side_by_side
 from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
 from rote.compare.permutation import Found, PermutedTest, as_many, permuted_differences
 from rote.core.metric import Metric, Value, Values, Work
@@ -108,8 +107,8 @@ class Matched:
             return self.values(groups[source], generator(seed, f"match {source}"), drawn=drawn)
 
         def every(drawn: bool) -> dict[str, Values]:
-            with ThreadPoolExecutor(self.source.work.jobs) as pool:
-                return dict(zip(groups, pool.map(partial(one, drawn=drawn), groups)))
+            each = side_by_side(partial(one, drawn=drawn), groups, self.source.work.jobs)
+            return dict(zip(groups, each))
 
         values = every(drawn=False)
         return Found(values, every(drawn=True) if self.source.metric.stand_in else values)
@@ -199,8 +198,8 @@ class Matched:
             for windows in self.plan.curve()
             if windows <= len(take)
         ]
-        with ThreadPoolExecutor(self.source.work.jobs) as pool:
-            return [row for rows in pool.map(lambda at: point(*at), points) for row in rows]
+        found = side_by_side(lambda at: point(*at), points, self.source.work.jobs)
+        return [row for rows in found for row in rows]
 
     def notes(self) -> list[str]:
         """Which texts are left out."""
@@ -256,8 +255,7 @@ class Matched:
                 for source, take in self.plan.groups.items()
             }
 
-        with ThreadPoolExecutor(work.jobs) as pool:
-            return list(pool.map(drawn, range(DRAWS)))
+        return list(side_by_side(drawn, range(DRAWS), work.jobs))
 
 
 def matched(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import Many, generator
+from rote.compare._resample import Many, generator, side_by_side
 from rote.compare.clusters import together
 from rote.compare.families import Margin, equivalence_p
 from rote.compare.intervals import (
@@ -202,11 +201,8 @@ class _Run:
             advance(1)
             return values
 
-        with (
-            self.study.reporter.stage(f"{self.metric.name}: values", len(groups)) as advance,
-            ThreadPoolExecutor(self.settings.jobs) as pool,
-        ):
-            return dict(zip(groups, pool.map(one, groups)))
+        with self.study.reporter.stage(f"{self.metric.name}: values", len(groups)) as advance:
+            return dict(zip(groups, side_by_side(one, groups, self.settings.jobs)))
 
     def signature(self) -> Signature:
         needs = self.metric.needs(self.options)
@@ -242,9 +238,9 @@ class _Run:
         groups, formula = self.study.groups, self.metric.standard_errors
         if formula is None or not self.settings.interval:
             return {source: {} for source in groups}
-        with ThreadPoolExecutor(self.settings.jobs) as pool:
-            found = pool.map(lambda take: formula(self.rows, take, self.options), groups.values())
-            return dict(zip(groups, found))
+        takes, jobs = groups.values(), self.settings.jobs
+        found = side_by_side(lambda take: formula(self.rows, take, self.options), takes, jobs)
+        return dict(zip(groups, found))
 
     @cached_property
     def clusters(self) -> dict[str, NDArray[np.int64] | None]:

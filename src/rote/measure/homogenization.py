@@ -25,13 +25,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from rote.compare._resample import side_by_side
 from rote.compare.intervals import pair_mean_error
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError, UnknownName
@@ -253,11 +253,10 @@ def _scored_blocks(
 ) -> Iterator[tuple[int, dict[str, Floats]]]:
     """Blocks of rows of the pair matrix in order, whatever the number of threads."""
     firsts = list(range(0, count, ROWS_AT_A_TIME))
-    with ThreadPoolExecutor(threads) as pool:
-        # A few blocks ahead of the reader, so that memory does not fill with rows.
-        for begin in range(0, len(firsts), 4 * threads):
-            part = firsts[begin : begin + 4 * threads]
-            yield from zip(part, pool.map(score, part))
+    # A few blocks ahead of the reader, so that memory does not fill with rows.
+    for begin in range(0, len(firsts), 4 * threads):
+        part = firsts[begin : begin + 4 * threads]
+        yield from zip(part, side_by_side(score, part, threads))
 
 
 def _scorer(

@@ -13,13 +13,13 @@ texts there are does not matter. A text or a reference without words scores 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare._resample import side_by_side
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.layer import Ids, Layer, Offsets
@@ -280,8 +280,7 @@ def _blocks(
         slice(first, min(first + PAIRS_AT_A_TIME, pairs))
         for first in range(0, pairs, PAIRS_AT_A_TIME)
     ]
-    with ThreadPoolExecutor(threads) as pool:
-        yield from zip(parts, pool.map(count, parts))
+    yield from zip(parts, side_by_side(count, parts, threads))
 
 
 def _best(shared: Integers, size: Integers, other_size: Integers, pairs: Pairs) -> Score:

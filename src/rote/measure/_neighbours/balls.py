@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare._resample import side_by_side
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Progress, Values
 from rote.measure._neighbours.points import Members, Points
@@ -36,10 +36,9 @@ class Effort:
         """The results for all centres, a block at a time, in order."""
         blocks = [slice(at, min(at + _ROWS, count)) for at in range(0, count, _ROWS)]
         found = []
-        with ThreadPoolExecutor(self.jobs) as pool:
-            for block, part in zip(blocks, pool.map(function, blocks)):
-                self.done(block.stop - block.start)
-                found.append(part)
+        for block, part in zip(blocks, side_by_side(function, blocks, self.jobs)):
+            self.done(block.stop - block.start)
+            found.append(part)
         return found
 
 

@@ -142,10 +142,10 @@ def rank_test(x: Floats, y: Floats) -> tuple[float, float, int]:
         return rho, math.nan, n
     if abs(rho) == 1:
         return rho, 0.0, n
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     statistic = rho * math.sqrt((n - 2) / (1 - rho * rho))
-    return rho, float(2 * t.sf(abs(statistic), n - 2)), n
+    return rho, float(2 * stdtr(n - 2, -abs(statistic))), n
 
 
 def clustered_rank_test(
@@ -161,10 +161,10 @@ def clustered_rank_test(
     count = len(np.unique(items[defined]))
     if count == texts or math.isnan(rho):
         return rho, p, rank_interval(rho, texts, level), count
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     found = rank_estimate(x, y, items)
-    p = float(2 * t.sf(abs(rho / found.error), count - 1)) if found.error > 0 else math.nan
+    p = float(2 * stdtr(count - 1, -abs(rho / found.error))) if found.error > 0 else math.nan
     return rho, p, found.interval(level), count
 
 

@@ -100,7 +100,7 @@ def _coefficients(
     where there is no finite estimate. Standard errors are from the Hessian, and where there are
     twins from what each base adds to the gradient (Liang and Zeger); where twins cancel that is
     nothing, and there is no p-value."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     table = np.column_stack([np.ones(len(features)), features])
     fitted = _likeliest(table, answers)
@@ -115,7 +115,7 @@ def _coefficients(
         spread = spread @ (sums @ sums.T) @ spread * count / (count - 1)
     errors = np.sqrt(np.diag(spread))
     return [
-        {"of": name, "value": w, "error": e, "p": float(2 * norm.sf(abs(w / e))) if e else math.nan}
+        {"of": name, "value": w, "error": e, "p": float(2 * ndtr(-abs(w / e))) if e else math.nan}
         for name, w, e in zip(names, weights[1:].tolist(), errors[1:].tolist())
     ]
 
