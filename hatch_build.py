@@ -20,10 +20,10 @@ class CompileKernels(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         source = Path(self.root) / "src"
         folder = source / "rote" / "compiled"
-        shutil.rmtree(folder, ignore_errors=True)
         if os.environ.get("ROTE_KERNELS") == "later":
+            shutil.rmtree(folder, ignore_errors=True)
             return
-        self.app.display_info("compiling the kernels, about a minute")
+        self.app.display_info("compiling the kernels that are not yet, a minute or two at first")
         code = f"import sys; sys.path.insert(0, {str(source)!r}); from rote.run import _ahead"
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
         call = [sys.executable, "-c", f"{code}; _ahead.build()"]

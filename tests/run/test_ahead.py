@@ -120,6 +120,32 @@ def test_a_package_is_built_with_kernels_and_says_what_for(
     assert not _ahead._missing(_ahead.kernels_of("index info"))
 
 
+def test_a_package_that_is_built_again_compiles_only_what_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_ahead, "cache_root", compiling._wanted_root)
+    monkeypatch.setattr(compiling, "cache_root", compiling._wanted_root)
+    monkeypatch.setattr(_ahead, "HELP", "")
+    monkeypatch.setattr(_ahead, "_missing", lambda listed: [])
+    source = compiling.source_of(_ahead.kernels_of("index info")[0][0])
+    root, kept = compiling._wanted_root(), compiling.kernel_folder(source)
+    others = (root / f"{source.stem}-of-another-digest", root.parent / "numba-0.1")
+    stamp = root / compiling.TARGET
+    _ahead.build("index info")
+    target = stamp.read_text()
+    for was, stays in ((target, True), ('["another processor"]', False), (None, False)):
+        for folder in (kept, *others):
+            folder.mkdir(parents=True, exist_ok=True)
+        stamp.unlink()
+        if was:
+            stamp.write_text(was)
+        _ahead.build("index info")
+        assert stamp.read_text() == target
+        assert kept.exists() == stays
+        assert not any(folder.exists() for folder in others)
+
+
 def test_every_kernel_is_compiled_once_however_many_commands_call_it() -> None:
     listed = _ahead.kernels_of(_ahead.EVERY)
     assert len(listed) == len(set(listed)) == sum(map(len, _ahead._lists()["kernels"].values()))

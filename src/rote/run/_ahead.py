@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -27,6 +28,7 @@ from rote.core.compiling import (
     cache_lasts,
     cache_root,
     compiled_kernels,
+    kernel_folder,
     locked,
     source_of,
 )
@@ -93,16 +95,25 @@ def help() -> None:
 
 def build(command: str = EVERY) -> None:
     """Compile all kernels on all cores, for a package that carries them, where NUMBA_CACHE_DIR
-    says, and say what for."""
+    says, and say what for. Those of an earlier build stay if nothing they are made of changed."""
+    registry: Any = import_module("numba.core.registry")
+    target = json.dumps(registry.cpu_target.target_context.codegen().magic_tuple())
+    root = cache_root()
+    root.mkdir(parents=True, exist_ok=True)
+    stamp = root / TARGET
+    used = {kernel_folder(source_of(module)) for module, *_ in kernels_of(command)}
+    if not stamp.is_file() or stamp.read_text() != target:
+        used = set()
+    for folder in {*root.parent.iterdir(), *root.iterdir()} - used - {root, stamp}:
+        shutil.rmtree(folder)
+    stamp.unlink(missing_ok=True)
     call = [sys.executable, "-c", HELP, str(os.getpid()), command]
     helpers = [subprocess.Popen(call) for _ in range(cores())]
     failed = sum(helper.wait() != 0 for helper in helpers)
     left = len(_missing(kernels_of(command)))
     if failed or left:
         raise SystemExit(f"{failed} of {len(helpers)} compilers failed, {left} kernels are left")
-    registry: Any = import_module("numba.core.registry")
-    target = registry.cpu_target.target_context.codegen().magic_tuple()
-    (cache_root() / TARGET).write_text(json.dumps(target))
+    stamp.write_text(target)
 
 
 def kernels_of(command: str) -> list[Listed]:
