@@ -35,7 +35,8 @@ def harmless(text: str) -> str:
     White space of any kind is one space, control characters are shown by their pictures,
     characters that only steer the layout (direction, soft hyphens) are left out.
     """
-    return " ".join("".join(map(_shown, text)).split())
+    shown = text if text.isprintable() else "".join(map(_shown, text))
+    return " ".join(shown.split())
 
 
 def readable(text: str) -> str:

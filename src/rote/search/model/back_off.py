@@ -66,17 +66,23 @@ class BackOff:
         context = self._counts(layer, 1, place)
         events = np.full(len(place), self._events())
         found = self._mix(context, events, np.full(len(place), self._uniform()))
+        matches = self.index.longest(layer, self.layer)
         for length in range(1, self.longest + 1):
             # Those go on whose context lies within the text and occurs in the index.
             place = place[place - length >= starts[place]]
             place = place[context[place - length] > 0]
             if not len(place):
                 break
-            longer = self._counts(layer, length + 1, place - length)
-            found[place] = self._mix(longer, context[place - length], found[place])
+            begins = place - length
+            # What occurs as often as the longest match from there does so up to that match's end,
+            # and nothing longer occurs: the rest is looked up.
+            longer = np.where(length < matches.lengths[begins], matches.counts[begins], 0)
+            asked = (length + 1 < matches.lengths[begins]) & (context[begins] > longer)
+            longer[asked] = self._counts(layer, length + 1, begins[asked])
+            found[place] = self._mix(longer, context[begins], found[place])
             # What was counted here as "context and item" is the next item's longer context.
             context = np.zeros_like(context)
-            context[place - length] = longer
+            context[begins] = longer
         return found
 
     def perplexity(self, text: Layer | Gram) -> float:
