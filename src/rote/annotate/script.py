@@ -82,20 +82,20 @@ def look(text: str) -> str | None:
     """What one text looks like, if not like English: `in Cyrillic script`, `French`."""
     text = text[:LOOKED_AT]
     if not text.isascii():
-        scripts = Counter(map(_script, filter(str.isalpha, text)))
+        scripts: Counter[str] = Counter()
+        for letter, count in Counter(text).items():
+            if letter.isalpha():
+                scripts[_script(letter)] += count
         letters = sum(scripts.values())
         script, most = scripts.most_common(1)[0] if scripts else ("LATIN", 0)
         if letters >= FEWEST and script != "LATIN" and most > letters / 2:
             return f"in {_NAMES.get(script, script.capitalize())} script"
-    # In ASCII a word's letters stay as many; in other scripts they may not.
-    words = (
-        _WORD.findall(text.lower())
-        if text.isascii()
-        else [word.lower() for word in _WORD.findall(text)]
-    )
+    words = _WORD.findall(text)
     if len(words) < FEWEST:
         return None
-    seen = Counter(words)
+    seen: Counter[str] = Counter()
+    for word, count in Counter(words).items():
+        seen[word.lower()] += count
     english, best, what = 0, 0, ""
     for language, small in _small_words().items():
         held = small & seen.keys()
