@@ -70,7 +70,7 @@ def cell(text: str) -> Text:
 
 def isolated(text: str) -> str:
     """Right-to-left writing keeps to its own cell."""
-    if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text):
+    if not text.isascii() and any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text):
         return _ISOLATE + text + _END_ISOLATE
     return text
 

@@ -20,7 +20,7 @@ from rote.core.result import Result
 from rote.core.table import Row, Rows, defined
 from rote.report._grid import grid, ordered_sources, split_panel
 from rote.report._svg import html_file, png, spec, svg_file
-from rote.report.figures.looks import LETTER
+from rote.report.figures.looks import LETTER, having
 from rote.report.figures.panel import panel_chart
 from rote.report.figures.shapes import ROLE, SHAPES, Panel
 from rote.report.terminal import harmless
@@ -241,7 +241,7 @@ def _panels(chart: Chart, rows: Rows, names: Sequence[str], reference: str | Non
             "frame": "group",
         }
         made = SHAPES[chart.shape](panel)
-        drawn.append(made.properties(title=about) if title or said else made)
+        drawn.append(having(made, title=about) if title or said else made)
     return drawn
 
 

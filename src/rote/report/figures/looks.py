@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -24,6 +24,26 @@ LETTER = 6.2
 # own objects have a place for each setting that there is, which took most of the time of a figure.
 
 
+def charted(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """A chart of some rows. All that is made of it shares them, and nobody looks through them:
+    tests do, at whole figures."""
+    import altair as alt
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        data = alt.Data(values=tuple(rows))
+    object.__setattr__(data, "__deepcopy__", partial(_itself, data))
+    return alt.Chart(data)
+
+
+def having(chart: Any, **settings: Any) -> Any:
+    """The chart, which was just made, with a size or a title; no copy, which would make all layers
+    again."""
+    for name, value in settings.items():
+        chart[name] = value
+    return chart
+
+
 def marked(base: Any, kind: str, **settings: Any) -> Any:
     """The chart with marks of one kind."""
     made = base.copy(deep=False)
@@ -42,8 +62,8 @@ def layered(*layers: Any) -> Any:
     return alt.layer(*layers)
 
 
-def _itself(encoding: Any, _: Any) -> Any:
-    return encoding
+def _itself(shared: Any, _: Any) -> Any:
+    return shared
 
 
 def names_axis(**settings: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rote.core.facets import is_input
 from rote.core.registry import main_values
 from rote.core.result import Result
 from rote.report._grid import SIGNIFICANT, Cell, GridRow, Verdict, grid, split_panel
-from rote.report.figures.looks import REFERENCE, layered, marked, round_ticks
+from rote.report.figures.looks import REFERENCE, charted, having, layered, marked, round_ticks
 from rote.report.terminal import harmless
 
 _INPUT, _SURE, _UNSURE, _UNTESTED = "#5f6b3a", "#2f5d8a", "#9fb8d1", "#8a8a8a"
@@ -80,7 +80,7 @@ def panel_chart(results: Sequence[Result]) -> Any:
         for place, column in enumerate(columns):
             first, last = place == 0, number == len(bands) - 1
             cell = _cell(band, column, names=first, axis=last)
-            cells.append(cell.properties(title=_task(band)) if first and band.title else cell)
+            cells.append(having(cell, title=_task(band)) if first and band.title else cell)
     names = max(len(source) for band in bands for source in band.sources) * _LETTER
     width = int(names + len(columns) * (_WIDTH + _GAP))
     return (
@@ -183,14 +183,14 @@ def _cell(band: Band, column: Column, *, names: bool, axis: bool) -> Any:
         rows = _points(band, column, equal=not filled)
         if not rows:
             continue
-        base = alt.Chart(alt.Data(values=tuple(rows))).encode(y=y, color=color)
+        base = charted(rows).encode(y=y, color=color)
         reach = marked(base, "rule", strokeWidth=1.8 if filled else 0.9)
         points = marked(
             base, "point", filled=filled, size=42 if filled else 75, opacity=1, strokeWidth=1.2
         )
         layers.append(reach.encode(x=_x("low", column, axis), x2=alt.X2("high:Q")))
         layers.append(points.encode(x=_x("value", column, axis)))
-    return layered(*layers).properties(width=_WIDTH, height=step * len(band.sources))
+    return having(layered(*layers), width=_WIDTH, height=step * len(band.sources))
 
 
 def _heads(columns: Sequence[Column]) -> list[Any]:
@@ -199,9 +199,9 @@ def _heads(columns: Sequence[Column]) -> list[Any]:
 
     wrapped = [textwrap.wrap(harmless(column.title), int(_WIDTH / 5.2)) for column in columns]
     most = max(map(len, wrapped))
-    nothing = marked(alt.Chart(alt.Data(values=[{}])), "point", opacity=0)
     return [
-        nothing.properties(
+        having(
+            marked(charted([{}]), "point", opacity=0),
             width=_WIDTH,
             height=1,
             view=alt.ViewConfig(stroke=None),
@@ -253,8 +253,8 @@ def _lines(band: Band, column: Column, labels: bool) -> list[Any]:
     layers = []
     reference = band.cell(column, band.reference)
     if reference is not None and not math.isnan(reference.low):
-        data = alt.Data(values=[{"low": reference.low, "high": reference.high}])
-        area = marked(alt.Chart(data), "rect", color=REFERENCE, opacity=0.1)
+        data = charted([{"low": reference.low, "high": reference.high}])
+        area = marked(data, "rect", color=REFERENCE, opacity=0.1)
         layers.append(area.encode(x=_x("low", column, labels), x2=alt.X2("high:Q")))
     inputs = [band.cell(column, source) for source in band.sources if is_input(source)]
     for cell, color, dash in (
@@ -262,8 +262,8 @@ def _lines(band: Band, column: Column, labels: bool) -> list[Any]:
         *((cell, _INPUT, [1, 3]) for cell in inputs),
     ):
         if cell is not None and not math.isnan(cell.estimate):
-            data = alt.Data(values=[{"value": cell.estimate}])
-            rule = marked(alt.Chart(data), "rule", strokeDash=dash, color=color, strokeWidth=1.2)
+            data = charted([{"value": cell.estimate}])
+            rule = marked(data, "rule", strokeDash=dash, color=color, strokeWidth=1.2)
             layers.append(rule.encode(x=_x("value", column, labels)))
     return layers
 

@@ -12,7 +12,9 @@ from rote.report.figures.looks import (
     LETTER,
     PLAIN,
     REFERENCE,
+    charted,
     fixed,
+    having,
     layered,
     marked,
     names_axis,
@@ -56,18 +58,12 @@ class Panel:
         return len(pairs) > len({name for name, _ in pairs})
 
     def base(self, rows: Sequence[Mapping[str, Any]] | None = None, *more: str) -> Any:
-        """The rows with the fields that are drawn, and `more`.
-
-        In a tuple, which Altair does not copy with every step: most of the time of a figure.
-        """
-        import altair as alt
-
+        """The rows with the fields that are drawn, and `more`."""
         chart = self.chart
         drawn = {chart.x, chart.y, chart.colour, chart.hollow, chart.text, chart.weight, *more}
         drawn |= {"low", "high", ROLE}
         shown = self.rows if rows is None else rows
-        rows = tuple({k: v for k, v in row.items() if k in drawn} for row in shown)
-        return alt.Chart(alt.Data(values=rows))
+        return charted({k: v for k, v in row.items() if k in drawn} for row in shown)
 
     def number(self, channel: str, name: str, of: str = "", **more: Any) -> Any:
         """An axis of numbers; the ends of an interval have that `of` their value."""
@@ -152,7 +148,7 @@ def dots(panel: Panel) -> Any:
         more |= {"fill": panel.look("fill", legend=False), "fillOpacity": filled}
     layers.append(points.encode(x=panel.number("x", chart.x), **base, **more))
     each = max(18, _BAR * len(panel.names) if beside else 0)
-    return layered(*layers).properties(width=panel.width, height=each * len(order))
+    return having(layered(*layers), width=panel.width, height=each * len(order))
 
 
 def lines(panel: Panel) -> Any:
@@ -190,7 +186,7 @@ def lines(panel: Panel) -> Any:
     if not steps:
         points = marked(drawn, "point", filled=True, size=40, opacity=1)
         layers.append(points.encode(y=panel.number("y", y), shape=panel.look("shape"), **base))
-    return layered(*layers).properties(width=width, height=_HEIGHT)
+    return having(layered(*layers), width=width, height=_HEIGHT)
 
 
 def _level(panel: Panel, row: Mapping[str, Any]) -> Any:
@@ -238,7 +234,7 @@ def bars(panel: Panel) -> Any:
         layers.append(reach.encode(**ends, **base))
     layers += panel.rules(across, value)
     height = _HEIGHT if upright else max(18, 11 * several) * len(order)
-    return layered(*layers).properties(width=size, height=height)
+    return having(layered(*layers), width=size, height=height)
 
 
 def matrix(panel: Panel) -> Any:
@@ -266,7 +262,7 @@ def matrix(panel: Panel) -> Any:
     text = alt.Text(f"{chart.text}:N") if chart.text else alt.Text(f"{value}:Q", format=form)
     light = alt.condition(f"abs(datum.{value}) > {above}", alt.value("white"), alt.value("#222"))
     numbers = marked(drawn, "text", fontSize=11).encode(text=text, color=light, **base)
-    return layered(squares, numbers).properties(width=alt.Step(44), height=alt.Step(30))
+    return having(layered(squares, numbers), width=alt.Step(44), height=alt.Step(30))
 
 
 def heat(panel: Panel) -> Any:
@@ -280,7 +276,7 @@ def heat(panel: Panel) -> Any:
     across = alt.X("low:Q", title=chart.titles.get(chart.x), scale={"nice": False, "zero": True})
     down = panel.named("y", chart.y)
     drawn = marked(panel.base(), "rect").encode(x=across, x2=alt.X2("high:Q"), y=down, color=shade)
-    return drawn.properties(width=panel.width, height=alt.Step(18))
+    return having(drawn, width=panel.width, height=alt.Step(18))
 
 
 def boxes(panel: Panel) -> Any:
@@ -325,7 +321,7 @@ def points(panel: Panel) -> Any:
         look = {"color": fixed("color", PLAIN), "tooltip": alt.Tooltip(f"{chart.colour}:N")}
     drawn = marked(panel.base(), "point", filled=True, size=60, opacity=1)
     axes = {channel: panel.number(channel, channel, padding=12) for channel in ("x", "y")}
-    return drawn.encode(**axes, **look).properties(width=panel.width, height=200)
+    return having(drawn.encode(**axes, **look), width=panel.width, height=200)
 
 
 def tree(panel: Panel) -> Any:
@@ -346,7 +342,7 @@ def tree(panel: Panel) -> Any:
     names = marked(leaves, "text", align="left", dx=5, fontSize=11)
     names = names.encode(text=alt.Text(f"{chart.text}:N"), **base)
     height = 18 * int(places[-1] + 1)
-    return layered(branches, names).properties(width=panel.width, height=height)
+    return having(layered(branches, names), width=panel.width, height=height)
 
 
 SHAPES: Mapping[str, Callable[[Panel], Any]] = {
