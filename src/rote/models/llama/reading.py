@@ -207,9 +207,16 @@ def write(weights: Weights, texts: Sequence[Writing]) -> None:
     # The shortest first: prompts of one length are read together.
     going = sorted(texts, key=lambda one: len(one.before))
     lengths = np.array([len(one.before) for one in going])
-    keys, values = (_room(weights, going) for _ in range(2))
-    read = [np.array(one.before, np.int64) for one in going]
-    states = read_states(weights, read, keys, values)[np.cumsum(lengths) - 1]
+    # Several answers to one prompt read it once.
+    prompts = {tuple(one.before): one for one in going}
+    read = [np.array(prompt, np.int64) for prompt in prompts]
+    keys, values = (_room(weights, list(prompts.values())) for _ in range(2))
+    states = read_states(weights, read, keys, values)[np.cumsum([len(one) for one in read]) - 1]
+    if len(prompts) < len(going):
+        number = {prompt: place for place, prompt in enumerate(prompts)}
+        rows = [number[tuple(one.before)] for one in going]
+        states = states[rows]
+        keys, values = ([layer[rows] for layer in held] for held in (keys, values))
     while True:
         _choose(weights, going, states)
         left = [place for place, one in enumerate(going) if one.done is None]
