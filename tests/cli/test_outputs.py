@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 @pytest.fixture(autouse=True)
 def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor as many half-samples as are usual: how many there are is not what is tested."""
     monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
+    monkeypatch.setattr("rote.compare.intervals.HALF_SAMPLES", 40)
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +70,12 @@ def done(arguments: list[str]) -> str:
     found = invoke(arguments)
     assert found.exit_code == 0, (found.output, found.exception)
     return found.stdout
+
+
+@cache
+def printed(*arguments: str) -> str:
+    """What a command prints; to ask it once is enough."""
+    return done(list(arguments))
 
 
 def refused(arguments: list[str]) -> str:
@@ -141,7 +150,7 @@ def test_every_ending_holds_every_table(name: str, world: World, tmp_path: Path)
     headed = {line.rpartition(": ")[2] for line in tex.splitlines() if line.startswith("% ")}
     assert headed >= {table for table, own in tables.items() if own} - {"values", *LISTS.values()}
     assert held[".md"].count("| --") >= len([own for own in tables.values() if own])
-    assert held[".txt"] == held[""] == done(world.call(name))
+    assert held[".txt"] == held[""] == printed(*world.call(name))
 
 
 def _tables(data: Any, name: str) -> dict[str, list[Any]]:
@@ -163,13 +172,13 @@ def test_a_dash_is_standard_output(name: str, world: World) -> None:
     """As a table, and in one of the forms that have a flag, another for the next command."""
     for flags in ([], some(["--json", "--csv", "--latex", "--md"], name, 1)):
         asked = [*world.call(name), *flags]
-        assert done([*asked, "-o", "-"]) == done(asked) != ""
+        assert done([*asked, "-o", "-"]) == printed(*asked) != ""
 
 
 @pytest.mark.parametrize("name", NAMING)
 def test_names_come_out_as_they_went_in(name: str, world: World) -> None:
     names = _names(name)
-    text, table = done(world.call(name)), done([*world.call(name), "--csv"])
+    text, table = printed(*world.call(name)), printed(*world.call(name), "--csv")
     squeezed = re.sub(r"\s", "", text)
     for one in names:
         assert re.sub(r"\s", "", harmless(one)) in squeezed
@@ -180,7 +189,7 @@ def test_names_come_out_as_they_went_in(name: str, world: World) -> None:
             float(cell)
     for one in names:
         assert any(one in cell for cell in cells), one
-    for line in done([*world.call(name), "--latex"]).splitlines():
+    for line in printed(*world.call(name), "--latex").splitlines():
         if not line.startswith(("%", "\\")) and line:
             shown = re.sub(r"\$[^$]*\$|\\[%#$_&{}]", "", line)
             assert not re.search("[%#$_]", shown), line
@@ -236,9 +245,13 @@ UNTESTED = ("--permutations", "0", "--interval", "0")
 
 
 @pytest.fixture(scope="module")
-def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
-    every = {"", *(change for changes in CHANGES.values() for change in changes)}
-    return {change: World(tmp_path_factory.mktemp("world"), change) for change in sorted(every)}
+def worlds(world: World, tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
+    """The usual one, and others; those with the same corpus share its index."""
+    every = {change for changes in CHANGES.values() for change in changes}
+    found = {change: World(tmp_path_factory.mktemp("world"), change) for change in sorted(every)}
+    for change in every - {"corpus"}:
+        found[change].index = world.index
+    return {"": world, **found}
 
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name != "table"])  # shows one again

@@ -10,7 +10,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from rote.cli import _places
 from rote.cli._places import FOLDER, LINES, NAMES, REPORT, RESULT
+from rote.cli._places import check_places as check
 from rote.cli.main import rote
 from rote.core.errors import OptionError
 from tests.cli.calls import commands, make_once
@@ -26,6 +28,9 @@ READ = {
 ELSEWHERE = {"store", "what"}
 """Of `rote serve`, which writes to a store of its own."""
 ENDINGS = {RESULT: ".json", REPORT: ".html", FOLDER: "", NAMES: "", LINES: ".jsonl"}
+
+
+CONTEXT = click.Context(rote)
 
 
 @pytest.fixture(autouse=True)
@@ -78,10 +83,28 @@ def asked(
     return [*words, written.opts[-1], target]
 
 
-def refused(words: list[str]) -> None:
-    found = CliRunner().invoke(rote, words)
-    assert isinstance(found.exception, OptionError), (words, found.output, found.exception)
-    assert "write over what is read" in str(found.exception), found.exception
+class Call:
+    """A call that is refused at the shell; the same with other places is asked of what refused it,
+    since to parse all words of a command again takes long."""
+
+    def __init__(self, words: list[str], patch: pytest.MonkeyPatch) -> None:
+        kept: list[Any] = []
+        patch.setattr(_places, "check_places", lambda *given: kept.append(given) or check(*given))
+        found = CliRunner().invoke(rote, words)
+        assert isinstance(found.exception, OptionError), (words, found.output, found.exception)
+        assert "write over what is read" in str(found.exception), found.exception
+        ((self.params, self.given),) = kept
+
+    def refused(self, **places: str) -> None:
+        given = {**self.given}
+        for parameter in self.params:
+            if place := places.get(parameter.name or ""):
+                several = parameter.nargs == -1 or parameter.multiple
+                value = parameter.process_value(CONTEXT, (place,) if several else place)
+                assert type(value) is type(given[parameter.name])
+                given[parameter.name] = value
+        with pytest.raises(OptionError, match="write over what is read"):
+            check(self.params, given)
 
 
 @pytest.mark.parametrize(("name", "read", "written"), PAIRS)
@@ -111,19 +134,23 @@ def test_an_input_is_not_written_over(
     places = [str(data), f"kept/../kept/data{ending}"]
     if read.metavar and ("M" in read.metavar or "=" in read.metavar):
         places += [f"name=numpy:{data}", f"numpy:{data}"]
+    call = Call(asked(name, read, places[0], written, targets[0]), monkeypatch)
+
+    def refused(place: str, target: str) -> None:
+        call.refused(**{read.name or "": place, written.name or "": target})
+
     # Each way to name the one, and each way to name the other.
-    for target, place in [
-        *((targets[0], one) for one in places),
-        *((t, places[0]) for t in targets),
-    ]:
-        refused(asked(name, read, place, written, target))
+    for place in places[1:]:
+        refused(place, targets[0])
+    for target in targets[1:]:
+        refused(places[0], target)
     named = read.metavar is not None or isinstance(read, click.Argument)
     if ending and named:
         # One of the files of a folder, or of those that a pattern finds.
-        refused(asked(name, read, str(data.parent), written, str(data)))
-        refused(asked(name, read, f"kept/*{ending}", written, str(data)))
+        refused(str(data.parent), str(data))
+        refused(f"kept/*{ending}", str(data))
     elif kind == FOLDER:
-        refused(asked(name, read, str(data / "texts.jsonl"), written, str(data)))
+        refused(str(data / "texts.jsonl"), str(data))
     held = data if ending else data / "texts.jsonl"
     assert held.read_text() == "kept"
 

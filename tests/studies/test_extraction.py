@@ -174,7 +174,7 @@ def test_the_open_model_draws_what_it_says(monkeypatch: pytest.MonkeyPatch) -> N
     """Frequencies of its texts against p_z, over passages that it knows more or less well."""
     model = open_model(str(OPEN_MODEL), ModelOptions(), Silent())
     decoding = {"temperature": 0.9, "top_k": 50, "top_p": 0.95}
-    draws = 150
+    draws = 100
     monkeypatch.syspath_prepend(str(OPEN_MODEL.parent))
     sources, planting = map(importlib.import_module, ("sources", "planting"))
     items = planting.draw(sources.bible().passages)
