@@ -20,6 +20,7 @@ from rote.index.folders.manifest import MANIFEST, read_manifest
 from rote.index.folders.merge import merge_index
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index
+from rote.index.segments import part
 from tests.index.folders import (
     MEMORY,
     Heard,
@@ -249,16 +250,16 @@ def test_a_stray_file_in_a_sealed_segment_does_no_harm(
 
 
 def test_a_file_that_cannot_be_read_is_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, real = next(index.glob("segments/*/lower/order")), Path.open
+    place = next(index.glob("segments/*/lower/order"))
     other = index.with_name("copy")
     shutil.copytree(index, other)
 
-    def refuse(path: Path, *given: Any, **named: Any) -> Any:
-        if path.name == "order":
-            raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return real(path, *given, **named)
+    def refuse(path: str, *given: Any, **named: Any) -> Any:
+        if Path(path).name == "order":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return open(path, *given, **named)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(part, "open", refuse, raising=False)
     problem = r"order: a file of the index cannot be read \(Permission denied\)"
     for path in (index, other):
         with pytest.raises(InputError, match=problem):

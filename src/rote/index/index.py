@@ -36,7 +36,7 @@ from rote.index.answers import (
 from rote.index.columns.packed import Packed
 from rote.index.columns.parts import Column
 from rote.index.columns.shared import Shared, share
-from rote.index.counting.batch import Asked, in_each, ranges_in
+from rote.index.counting.batch import Asked, at_once, in_each, ranges_in
 from rote.index.counting.extend import continuations
 from rote.index.counting.lookup import Lookup
 from rote.index.counting.tally import first_places
@@ -245,7 +245,8 @@ class Index:
         """
         asked = self._text(text, layer)
         lengths, counts = np.zeros(asked.size, np.int32), np.zeros(asked.size, np.int64)
-        for found, low, high in in_each(asked.longest, self.lookups(layer), self.threads):
+        threads = at_once(self.threads, asked.size)
+        for found, low, high in in_each(asked.longest, self.lookups(layer), threads):
             counts = np.where(found > lengths, 0, counts) + np.where(
                 found >= lengths, high - low, 0
             )
@@ -255,8 +256,8 @@ class Index:
     def lengths(self, text: Layer | Gram, layer: str = DEFAULT) -> NDArray[np.int32]:
         """The lengths of the longest matches alone, in half the time."""
         asked = self._text(text, layer)
-        none = np.zeros(asked.size, np.int32)
-        return reduce(np.maximum, in_each(asked.lengths, self.lookups(layer), self.threads), none)
+        none, threads = np.zeros(asked.size, np.int32), at_once(self.threads, asked.size)
+        return reduce(np.maximum, in_each(asked.lengths, self.lookups(layer), threads), none)
 
     # -- what is frequent, what comes next ---------------------------------------------------
 
@@ -270,9 +271,8 @@ class Index:
         columns, one = self.columns(layer), len(self.segments) == 1
         lookups = self.lookups(layer) if not one and layer in self.sorted_layers else None
         shared = None if one else self.shared(layer)
-        return most_frequent(
-            columns, shared, lookups, n, k, documents=documents, threads=self.threads
-        )
+        threads = at_once(self.threads, self.items_held(layer))
+        return most_frequent(columns, shared, lookups, n, k, documents=documents, threads=threads)
 
     def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
         """What follows the n-gram, and how often; an empty sequence: how often each item occurs."""

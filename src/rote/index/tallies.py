@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.index.answers import Counts, Holders
-from rote.index.counting.batch import FEW, Range, in_each
+from rote.index.counting.batch import Range, at_once, in_each
 from rote.index.counting.tally import (
     DocumentTable,
     distinct,
@@ -54,7 +54,7 @@ class Tallies:
             own = np.arange(len(self._segments[number].documents), dtype=np.int32)
             return self._distinct(number, found, own, len(own))
 
-        each = in_each(count, range(len(found.ranges)), threads if found.grams > FEW else 1)
+        each = in_each(count, range(len(found.ranges)), at_once(threads, found.grams))
         return sum(each, np.zeros(found.grams, np.int64))
 
     def author_counts(self, found: Found) -> Counts:

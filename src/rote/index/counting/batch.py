@@ -24,7 +24,12 @@ Out = TypeVar("Out")
 Range = tuple[Counts, Counts]
 """From where to where in the sorted places of a segment each n-gram stands."""
 FEW = 512
-"""So many n-grams are found before a thread has begun."""
+"""So many n-grams are found, or items counted, before a thread has begun."""
+
+
+def at_once(threads: int, size: int) -> int:
+    """How many threads are worth starting for a question of this size."""
+    return threads if size > FEW else 1
 
 
 def in_each(work: Callable[[Part], Out], parts: Sequence[Part], threads: int) -> Iterator[Out]:
@@ -48,7 +53,7 @@ def ranges_of(lookup: Lookup, grams: Grams) -> Range:
 
 def ranges_in(lookups: Sequence[Lookup], grams: Grams, threads: int) -> list[Range]:
     """Where each n-gram of a batch stands in every segment."""
-    some = threads if len(grams) > FEW else 1
+    some = at_once(threads, len(grams))
     return list(in_each(lambda lookup: ranges_of(lookup, grams), lookups, some))
 
 

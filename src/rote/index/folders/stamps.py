@@ -10,6 +10,7 @@ checked, and nothing else changes.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -76,8 +77,8 @@ def _name(path: Path, folder: Path) -> str:
 
 def _stamps(folder: Path) -> dict[str, list[int]]:
     found = {}
-    with suppress(OSError):
-        for place in folder.iterdir():
+    with suppress(OSError), os.scandir(folder) as places:
+        for place in places:
             about = place.stat()
             found[place.name] = [about.st_size, about.st_mtime_ns, about.st_ino]
     return found

@@ -109,10 +109,11 @@ def open_part(folder: Path, expected: str | None = None) -> Part:
     arrays: dict[str, NDArray[Any]] = {}
     packed: dict[str, Packed] = {}
     for file, record in files.items():
-        problem = _size_problem(folder / file, record)
+        place = f"{folder}/{file}"
+        problem = _size_problem(place, record)
         if problem:
-            raise InputError(problem, file=str(folder / file), remedy=RESTORE)
-        data = _map(folder / file, record)
+            raise InputError(problem, file=place, remedy=RESTORE)
+        data = _map(place, record)
         if record.type == PACKED:
             packed[file] = Packed(data, record.bits, record.length)
         else:
@@ -159,7 +160,7 @@ def check_part(
         return [f"{error.file}: {error.problem}"]
     problems = []
     for file, record in files.items():
-        place = folder / file
+        place = f"{folder}/{file}"
         problem = _size_problem(place, record)
         try:
             if not problem and _digest(place, advance) != record.checksum:
@@ -171,9 +172,9 @@ def check_part(
     return problems
 
 
-def _digest(place: Path, advance: Advance) -> str:
+def _digest(place: str, advance: Advance) -> str:
     digest = blake2b(digest_size=16)
-    with place.open("rb") as file:
+    with open(place, "rb") as file:
         while data := file.read(_READ_AT_ONCE):
             digest.update(data)
             advance(len(data))
@@ -227,9 +228,9 @@ def _check_record(file: str, record: FileRecord) -> None:
         raise ValueError(f"the column {file} makes no sense")
 
 
-def _size_problem(place: Path, record: FileRecord) -> str:
+def _size_problem(place: str, record: FileRecord) -> str:
     try:
-        size = place.stat().st_size
+        size = os.stat(place).st_size
     except OSError as error:
         return f"a file of the index cannot be read ({error.strerror})"
     if size != record.bytes:
@@ -237,11 +238,11 @@ def _size_problem(place: Path, record: FileRecord) -> str:
     return ""
 
 
-def _map(place: Path, record: FileRecord) -> NDArray[Any]:
+def _map(place: str, record: FileRecord) -> NDArray[Any]:
     kind = np.dtype(np.uint8 if record.type == PACKED else record.type).newbyteorder("<")
     data: Any
     try:
-        with place.open("rb") as file:
+        with open(place, "rb") as file:
             if record.bytes <= _SMALL:
                 data = file.read(record.bytes)
             elif sys.version_info >= (3, 13):
@@ -252,7 +253,7 @@ def _map(place: Path, record: FileRecord) -> NDArray[Any]:
     except OSError as error:
         raise InputError(
             f"a file of the index cannot be read ({error.strerror})",
-            file=str(place),
+            file=place,
             remedy="Merge the index's segments: `rote index merge`"
             if error.errno in (errno.EMFILE, errno.ENFILE)
             else RESTORE,

@@ -6,7 +6,7 @@ It never changes. Adding documents makes another segment, adding a layer another
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,10 @@ class SegmentRecord:
         return sum(part.bytes for part in self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        names = PartRecord.__dataclass_fields__
+        parts = [{name: getattr(part, name) for name in names} for part in self.parts]
+        sizes = {"documents": self.documents, "tokens": self.tokens, "places": self.places}
+        return {**sizes, "parts": parts}
 
     @classmethod
     def from_json(cls, held: Mapping[str, Any]) -> SegmentRecord:

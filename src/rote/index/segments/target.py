@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -171,7 +170,10 @@ class _FolderPart:
             "format": FORMAT,
             "kind": self._kind,
             "name": self._name,
-            "files": {name: asdict(self._files[name]) for name in sorted(self._files)},
+            "files": {
+                name: {field: getattr(file, field) for field in FileRecord.__dataclass_fields__}
+                for name, file in sorted(self._files.items())
+            },
         }
         data = json.dumps(held, indent=1).encode("ascii")
         sync_folder(self._path)
