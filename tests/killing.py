@@ -70,10 +70,14 @@ State = dict[str, bytes | None]
 
 
 def state_of(home: Path) -> State:
-    return {
-        place.relative_to(home).as_posix(): None if place.is_dir() else place.read_bytes()
-        for place in sorted(home.rglob("*"))
-    }
+    found: State = {}
+    for folder, folders, files in os.walk(home):
+        inner = os.path.join(folder, "")[len(str(home)) + 1 :]
+        found |= {inner + name: None for name in folders}
+        for name in files:
+            with open(os.path.join(folder, name), "rb") as file:
+                found[inner + name] = file.read()
+    return found
 
 
 def restore(state: State, home: Path) -> None:
@@ -81,10 +85,12 @@ def restore(state: State, home: Path) -> None:
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
     for name, data in state.items():
+        place = os.path.join(home, name)
         if data is None:
-            (home / name).mkdir()
+            os.mkdir(place)
         else:
-            (home / name).write_bytes(data)
+            with open(place, "wb") as file:
+                file.write(data)
 
 
 def states_at(

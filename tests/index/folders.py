@@ -19,6 +19,7 @@ from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
 from rote.index.index import Index
 from rote.index.opening import open_index
 from tests.index import twins
+from tests.killing import state_of
 
 NOUNS = "ferry lamp harbour Nobody gull tide captain rope Tuesday letter".split()
 VERBS = "was waited turned kept sang is lost".split()
@@ -66,9 +67,9 @@ def options(**given: object) -> BuildOptions:
 def tree(path: Path) -> dict[str, bytes]:
     """Every file of an index but the lock and the record of what was checked."""
     return {
-        place.relative_to(path).as_posix(): place.read_bytes()
-        for place in sorted(path.rglob("*"))
-        if place.is_file() and place.name not in ("lock", "checked.json")
+        name: data
+        for name, data in state_of(path).items()
+        if data is not None and name.rpartition("/")[2] not in ("lock", "checked.json")
     }
 
 

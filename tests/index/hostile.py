@@ -1,7 +1,6 @@
 """Indexes that a stranger has written: every checksum fits, and what they hold makes no sense.
 
-Run as a program it reads names of indexes, opens each and asks it everything, as a child that may
-crash.
+A child that may crash opens each and asks it everything.
 """
 
 from __future__ import annotations
@@ -9,11 +8,10 @@ from __future__ import annotations
 import json
 import random
 import resource
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -157,7 +155,7 @@ def questions(index: Index) -> list[Callable[[], Any]]:
         lambda: [index.count(gram) for gram in grams],
         lambda: index.counts(grams * 40),
         lambda: index.document_counts(grams * 40),
-        lambda: index.author_counts(grams * 40),
+        lambda: index.author_counts(grams),
         lambda: [index.documents(gram) for gram in grams],
         lambda: [index.authors(gram) for gram in grams],
         lambda: [index.context(place) for gram in grams for place in index.places(gram)],
@@ -205,10 +203,11 @@ def ask_everything(path: Path) -> tuple[int, int]:
     return answered, refused
 
 
-if __name__ == "__main__":
-    for line in sys.stdin:
+def serve(names: Iterable[str], answers: TextIO) -> None:
+    """Ask the index of each line everything; each answer is a line too."""
+    for line in names:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
         answered, refused = ask_everything(Path(line.rstrip("\n")))
-        sys.stdout.write(f"{answered} {refused}\n")
-        sys.stdout.flush()
+        answers.write(f"{answered} {refused}\n")
+        answers.flush()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
-import subprocess
-import sys
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple, TextIO
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -25,6 +26,7 @@ from rote.index.segments.part import SEAL
 from tests.examples import dear
 from tests.index import hostile
 from tests.index.folders import corpus, options, write_files
+from tests.killing import fork, status
 
 _TOGETHER = 25
 
@@ -52,39 +54,44 @@ def files_of(index: Path) -> list[Path]:
     return sorted(place.relative_to(index) for place in index.glob("segments/*/*/*"))
 
 
-Child = subprocess.Popen[str]
+class Child(NamedTuple):
+    """A process that is told names of indexes, and says what it made of each."""
+
+    id: int
+    told: TextIO
+    said: TextIO
 
 
 @pytest.fixture(scope="module")
-def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
-    """One process for all indexes of this file, since it takes long to start."""
-    command = [sys.executable, "-m", "tests.index.hostile"]
-    with (
-        (tmp_path_factory.mktemp("child") / "errors").open("w+") as errors,
-        subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
-        ) as started,
-    ):
-        yield started
-        assert started.stdin is not None
-        started.stdin.close()
-        errors.seek(0)
-        assert started.wait(300) == 0, errors.read()[-2000:]
+def child() -> Iterator[Child]:
+    """One process for all indexes of this file."""
+    names, told = os.pipe()
+    said, answers = os.pipe()
+
+    def serve() -> None:
+        os.close(told)
+        with open(names) as given, open(answers, "w") as out:
+            hostile.serve(given, out)
+
+    started = fork(serve)
+    os.close(names)
+    os.close(answers)
+    with open(told, "w") as telling, open(said) as listening:
+        yield Child(started, telling, listening)
+    assert status(started) == 0
 
 
 def asked(child: Child, paths: list[Path]) -> list[tuple[int, int]]:
     """What the child made of indexes; if a signal kills it, the test fails."""
-    assert child.stdin is not None
-    assert child.stdout is not None
     found = []
-    watch = threading.Timer(300, child.kill)
+    watch = threading.Timer(300, os.kill, (child.id, signal.SIGKILL))
     watch.start()
     try:
         for path in paths:
-            child.stdin.write(f"{path}\n")
-            child.stdin.flush()
-            said = child.stdout.readline().split()
-            assert said, f"exit {child.wait()} at {path}"
+            child.told.write(f"{path}\n")
+            child.told.flush()
+            said = child.said.readline().split()
+            assert said, f"exit {status(child.id)} at {path}"
             found.append((int(said[0]), int(said[1])))
     finally:
         watch.cancel()

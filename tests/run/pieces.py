@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,23 @@ from rote.core.files import write_atomically
 
 def square(number: int) -> int:
     return number * number
+
+
+def this_process(_: int) -> int:
+    return os.getpid()
+
+
+def die_on_five(number: int) -> int:
+    if number == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.05)  # so that the others are still at work
+    return number
+
+
+def no_memory_on_five(number: int) -> int:
+    if number == 5:
+        raise MemoryError
+    return number
 
 
 def fail_on_three(number: int) -> int:
@@ -28,6 +46,10 @@ def pairs_failing_on_three(number: int) -> list[tuple[int, int]]:
 
 def letters(word: str) -> list[tuple[str, int]]:
     return [(letter, 1) for letter in word]
+
+
+def item_of(shared: Any, number: int) -> int:
+    return int(shared.value[number])
 
 
 def shared_plus(shared: Any, number: int) -> int:

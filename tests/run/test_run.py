@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -14,7 +13,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from operator import add
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,16 +21,20 @@ from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.run import get
 from rote.run.processes import kept
-from tests.run.pieces import fail_on_three, letters, square
+from tests.run.pieces import (
+    die_on_five,
+    fail_on_three,
+    item_of,
+    letters,
+    no_memory_on_five,
+    square,
+    this_process,
+)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_come_in_order(jobs: int, kept_processes: None) -> None:
     assert list(get(jobs=jobs).map(square, range(20))) == [n * n for n in range(20)]
-
-
-def this_process(_: int) -> int:
-    return os.getpid()
 
 
 def test_one_piece_starts_no_process() -> None:
@@ -77,19 +79,6 @@ def test_items_are_not_drawn_all_at_once(jobs: int, kept_processes: None) -> Non
     assert next(results) == 0
     assert len(drawn) <= 4
     del results
-
-
-def die_on_five(number: int) -> int:
-    if number == 5:
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(0.05)  # so that the others are still at work
-    return number
-
-
-def no_memory_on_five(number: int) -> int:
-    if number == 5:
-        raise MemoryError
-    return number
 
 
 @pytest.mark.parametrize(
@@ -196,10 +185,6 @@ def test_a_value_is_shared_with_processes(kept_processes: None) -> None:
     shared = engine.share(list(range(5)))
     assert list(engine.map(partial(item_of, shared), range(5))) == list(range(5))
     assert shared.value == [0, 1, 2, 3, 4]
-
-
-def item_of(shared: Any, number: int) -> int:
-    return int(shared.value[number])
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
