@@ -1,11 +1,43 @@
-"""How many random examples a property test tries."""
+"""Random examples of a property test: how many it tries, and how they are drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
 from hypothesis import settings
+from hypothesis import strategies as st
+
+Maker = Callable[[Random], Any]
+_FEW = 10
 
 
 def dear(count: int) -> settings:
     """So many where each takes long, of the hundred that are usual; `make fuzz` tries as many more
     as it does elsewhere."""
     return settings(max_examples=count * settings().max_examples // 100)
+
+
+def drawn(make: Maker) -> st.SearchStrategy[Any]:
+    """What a function makes of a source of chance: hypothesis draws its seed alone, where drawing
+    item by item would take longer than the test."""
+    return st.integers(0, 2**32 - 1).map(lambda seed: make(Random(seed)))
+
+
+def some(one: Sequence[Any] | Maker, most: int, least: int = 0) -> Maker:
+    """A list of so many at least and at most, mostly few: of items, or of what a function makes."""
+
+    def make(chance: Random) -> list[Any]:
+        few = min(most, least + _FEW)
+        size = chance.randint(least, few if chance.random() < 0.8 else most)
+        if isinstance(one, Sequence):
+            return chance.choices(one, k=size)
+        return [one(chance) for _ in range(size)]
+
+    return make
+
+
+def lists(one: Sequence[Any] | Maker, most: int, least: int = 0) -> st.SearchStrategy[Any]:
+    """Such lists as a strategy."""
+    return drawn(some(one, most, least))

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from rote.curate.dedup import DedupOptions, Found, Texts, find
 from rote.curate.repeats import Room
+from tests.examples import lists, some
 
 Words = list[list[str]]
-SOME = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=12), min_size=1, max_size=7)
+SOME = lists(some("abc", 12, 1), 7, 1)
 
 
 def readable(texts: Words, sources: list[str] | None = None, **more: Any) -> Texts:
@@ -172,11 +173,7 @@ def test_held_elsewhere_goes_wherever_it_is() -> None:
     assert {cut.kept for cut in found.cuts} == {-2}
 
 
-SENTENCES = st.lists(
-    st.lists(st.sampled_from(["a a a", "a b c", "b c", "c"]), min_size=1, max_size=6),
-    min_size=1,
-    max_size=6,
-)
+SENTENCES = lists(some(["a a a", "a b c", "b c", "c"], 6, 1), 6, 1)
 
 
 def sentences_twin(texts: list[list[str]], length: int) -> Words:
@@ -270,10 +267,7 @@ def test_what_is_cut_is_duplicated_by_the_other_definition(texts: Words, length:
     assert cut_words(found_in(texts, length=length)) <= repeated_words(texts, length)
 
 
-@given(
-    st.lists(st.integers(4, 9), min_size=1, max_size=4),
-    st.lists(st.integers(0, 3), min_size=2, max_size=8),
-)
+@given(lists(range(4, 10), 4, 1), lists(range(4), 8, 2))
 def test_of_passages_apart_from_one_another_all_copies_go_but_the_first(
     lengths: list[int], order: list[int]
 ) -> None:

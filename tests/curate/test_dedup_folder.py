@@ -27,6 +27,7 @@ from rote.curate.reading import Tokenizing
 from rote.index.opening import build_index
 from rote.run.serial import Serial
 
+from ..examples import lists, some
 from ..killing import assert_whole, calls_of, kill_at, restore, states_at
 
 RNG = random.Random(5)
@@ -202,7 +203,7 @@ def test_what_each_source_shares_is_counted(tmp_path: Path) -> None:
 
 
 @given(
-    st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=30), min_size=1, max_size=6),
+    lists(some("abcd", 30, 1), 6, 1),
     st.sampled_from([0.0, 0.6, 1.0]),
 )
 @settings(max_examples=40)
@@ -242,7 +243,7 @@ def test_jobs_change_no_byte(tmp_path: Path) -> None:
 
 
 @given(
-    st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=30), min_size=1, max_size=6),
+    lists(some("abcd", 30, 1), 6, 1),
     st.sampled_from([0.0, 0.6]),
     st.sampled_from(["word", "sentence"]),
 )

@@ -23,11 +23,12 @@ from rote.curate.limit import LimitOptions, Repeats, choose, ranks, repeats, wal
 from rote.curate.limit_folder import limit
 from rote.curate.reading import Read, Tokenizing
 from rote.run.serial import Serial
+from tests.examples import lists, some
 
 Parts = list[list[int]]
 """A text: runs of words that no n-gram crosses."""
 
-sets = st.lists(st.lists(st.lists(st.integers(0, 2), max_size=7), max_size=3), max_size=12)
+sets = lists(some(some(range(3), 7), 3), 12)
 
 
 # Slow twins

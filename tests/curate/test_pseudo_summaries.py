@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
-from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from rote.cli.main import rote
@@ -20,6 +19,7 @@ from rote.core.errors import InputError, OptionError
 from rote.corpus import ReadOptions, open_corpus
 from rote.curate._sentence_kernels import most_shared
 from rote.curate.pseudo_summaries import Pair, pairs, pseudo_summaries
+from tests.examples import lists, some
 
 Sentences = list[list[int]]
 
@@ -35,7 +35,7 @@ def twin_best(sentences: Sentences) -> tuple[int, int]:
     return best, max(most, 0)
 
 
-@given(st.lists(st.lists(st.lists(st.integers(0, 4), max_size=8), max_size=6), max_size=5))
+@given(lists(some(some(range(5), 8), 6), 5))
 def test_the_best_sentence_is_the_one_that_counting_finds(texts: list[Sentences]) -> None:
     ids, places, text_ends, starts, last = [], [], [], [], []
     for sentences in texts:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from rote.index.columns.packed import pack
 from rote.index.columns.parts import Column, Suffixes
+from tests.examples import lists, some
 from tests.index import twins
 
-documents = st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=9)
+documents = lists(some("abc", 9), 9)
 plain = st.builds(
     lambda texts, table_bits, uneven: column(texts, table_bits, uneven=uneven),
     documents,
@@ -20,7 +21,7 @@ plain = st.builds(
 )
 columns = st.one_of(plain, plain.map(twins.as_chain))
 # Of most columns 0 to 3 are the numbers; 4 is beyond all of them.
-numbers = st.integers(-1, 4)
+numbers = range(-1, 5)
 
 
 def column(texts: twins.Texts, table_bits: int, *, uneven: bool) -> Column:

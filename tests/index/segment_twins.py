@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from rote.core.annotation import Annotation
 from rote.core.document import Document
@@ -17,6 +17,7 @@ from rote.index.columns.parts import Column
 from rote.index.segments.segment import Segment, SegmentRecord, open_segment
 from rote.index.segments.target import FolderTarget
 from rote.index.segments.write import memory_segment, write_segment
+from tests.examples import Maker, lists, some
 from tests.index import twins
 
 LAYERS = ("lower", "pos", "subwords")
@@ -28,36 +29,34 @@ Spanned = tuple[str, int, int]
 Described = tuple[Document, list[list[Spanned]], list[Spanned]]
 Piece = tuple[Batch, Annotation]
 
-words = st.sampled_from(["a", "A", "the", "The", "é", "😀", "\ud800", "中", LONG])
-subwords = st.sampled_from(["Ġa", "##b", "ã", "\udfff", "<s>"])
-starts = st.one_of(st.integers(0, 300), st.integers(0, 2**30))
-lengths = st.sampled_from([0, 1, 2, 3, 254, 255, 256, 70_000])
+WORDS = ["a", "A", "the", "The", "é", "😀", "\ud800", "中", LONG]
+SUBWORDS = ["Ġa", "##b", "ã", "\udfff", "<s>"]
+LENGTHS = [0, 1, 2, 3, 254, 255, 256, 70_000]
+IDS = ["one", "two", "three", "\ud83d", "", "x" * 300]
+TEXTS = ["", "A text.", "😀 \ud800 é", "\x00", "long " * 14_000]
+FIELDS: dict[str, list[Any]] = {
+    "author": ["Ann", "Bob", ["Ann", "Bob"], 7, None, "", [], "é"],
+    "source": ["human", "model", 3.5],
+    "note": ["x", "\ud800", {"deep": [1, None, True]}],
+}
 
 
-def spanned(items: st.SearchStrategy[str]) -> st.SearchStrategy[Spanned]:
-    return st.tuples(items, starts, lengths).map(lambda d: (d[0], d[1], d[1] + d[2]))
+def spanned(items: Sequence[str]) -> Maker:
+    def make(chance: Random) -> Spanned:
+        start = chance.randint(0, chance.choice([300, 2**30]))
+        return chance.choice(items), start, start + chance.choice(LENGTHS)
+
+    return make
 
 
-metas = st.fixed_dictionaries(
-    {},
-    optional={
-        "author": st.sampled_from(["Ann", "Bob", ["Ann", "Bob"], 7, None, "", [], "é"]),
-        "source": st.sampled_from(["human", "model", 3.5]),
-        "note": st.sampled_from(["x", "\ud800", {"deep": [1, None, True]}]),
-    },
-)
-documents = st.builds(
-    Document,
-    st.sampled_from(["one", "two", "three", "\ud83d", "", "x" * 300]),
-    st.sampled_from(["", "A text.", "😀 \ud800 é", "\x00", "long " * 14_000]),
-    metas,
-)
-described = st.tuples(
-    documents,
-    st.lists(st.lists(spanned(words), min_size=1, max_size=6), max_size=3),
-    st.lists(spanned(subwords), max_size=8),
-)
-corpora = st.lists(st.lists(described, max_size=4), max_size=3)
+def described(chance: Random) -> Described:
+    meta = {name: chance.choice(held) for name, held in FIELDS.items() if chance.random() < 0.5}
+    sentences = some(some(spanned(WORDS), 6, 1), 3)(chance)
+    own = some(spanned(SUBWORDS), 8)(chance)
+    return Document(chance.choice(IDS), chance.choice(TEXTS), meta), sentences, own
+
+
+corpora = lists(some(described, 4), 3)
 
 
 def layer(name: str, texts: Sequence[Sequence[Spanned]], sentence_ends: Any = None) -> Layer:

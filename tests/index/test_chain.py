@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 from rote.core.kernels import njit
 from rote.index.columns import chain as kernels
 from rote.index.columns.compact import unpacked
+from tests.examples import lists, some
 from tests.index import twins
 
-documents = st.lists(st.lists(st.integers(1, 9), max_size=80), max_size=6)
+documents = lists(some(range(1, 10), 80), 6)
 
 
 def stream_of(texts: list[list[int]]) -> np.ndarray:
     return np.array([n for text in texts for n in [*text, 0]], np.int32)
 
 
-@given(documents, st.data())
-def test_items_and_places_come_back(texts: list[list[int]], data: st.DataObject) -> None:
+@given(documents, lists(lambda chance: chance.random(), 11, 2))
+def test_items_and_places_come_back(texts: list[list[int]], parts: list[float]) -> None:
     ids = stream_of(texts)
     order = twins.sorted_places(ids)
     stream, places = twins.chain_of(ids, order, 10)
@@ -32,9 +33,9 @@ def test_items_and_places_come_back(texts: list[list[int]], data: st.DataObject)
     assert plain.all().tolist() == ids.tolist()
     assert sorted_places.all().tolist() == order
     if len(ids):
-        start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(ids))] * 2)))
+        start, stop = sorted(round(part * len(ids)) for part in parts[:2])
         assert stream.slice(start, stop).tolist() == ids[start:stop].tolist()
-        starts = np.array(data.draw(st.lists(st.integers(0, len(ids) - 1), max_size=9)), np.int64)
+        starts = np.array([int(part * len(ids)) for part in parts[2:]], np.int64)
         expected = [ids[(s + i) % len(ids)] for s in starts.tolist() for i in range(5)]
         assert stream.runs(starts, 5).tolist() == expected
 

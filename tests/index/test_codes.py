@@ -1,19 +1,19 @@
 """The code over numbers keeps their order, is free of prefixes, and is short where it counts."""
 
 from itertools import pairwise
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rote.index.sorting.codes import LONGEST, alphabetic
+from tests.examples import lists
 
-some_weights = st.lists(
-    st.one_of(st.integers(0, 5), st.integers(0, 10**6), st.integers(0, 2**62)),
-    min_size=1,
-    max_size=80,
-)
+
+def weight(chance: Random) -> int:
+    most = chance.choice([5, 10**6, 2**62])
+    return most if chance.random() < 0.1 else chance.randint(0, most)
 
 
 def bits(weights: list[int]) -> list[str]:
@@ -38,7 +38,7 @@ def parted(weights: list[int], head: str = "") -> list[str]:
     return parted(weights[:middle], head + "0") + parted(weights[middle:], head + "1")
 
 
-@given(some_weights)
+@given(lists(weight, 80, 1))
 def test_codes_are_in_order_and_none_begins_another(weights: list[int]) -> None:
     codes = bits(weights)
     assert codes == sorted(codes)
@@ -48,12 +48,12 @@ def test_codes_are_in_order_and_none_begins_another(weights: list[int]) -> None:
         assert not other.startswith(one)
 
 
-@given(some_weights.filter(lambda weights: len(weights) > 1))
+@given(lists(weight, 80, 2))
 def test_codes_leave_no_gap(weights: list[int]) -> None:
     assert sum(2 ** (LONGEST - len(code)) for code in bits(weights)) == 2**LONGEST
 
 
-@given(st.lists(st.integers(0, 1000), min_size=2, max_size=80))
+@given(lists(range(1001), 80, 2))
 def test_codes_equal_plain_parting(weights: list[int]) -> None:
     assert bits(weights) == parted([max(1, weight) for weight in weights])
 

@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rote.index.columns.parts import Column
 from rote.index.counting.extend import next_items
 from rote.index.counting.lookup import Lookup
+from tests.examples import lists
 from tests.index import coded, twins
 
 
@@ -22,7 +22,7 @@ def next_twin(column: Column, gram: list[int]) -> list[tuple[int, int]]:
     return sorted(tally.items())
 
 
-@given(coded.columns, st.lists(coded.numbers, max_size=4))
+@given(coded.columns, lists(coded.numbers, 4))
 def test_next_items(column: Column, gram: list[int]) -> None:
     items, counts = next_items(Lookup(column), gram)
     assert (items.dtype, counts.dtype) == (np.int32, np.int64)

@@ -14,7 +14,7 @@ from rote.index.counting.agreement import LONG
 from rote.index.counting.buckets import TOGETHER
 from rote.index.counting.longest import longest
 from rote.index.counting.lookup import Lookup
-from tests.examples import dear
+from tests.examples import dear, lists
 from tests.index import coded, twins
 
 
@@ -44,12 +44,12 @@ def check(column: Column, text: list[int]) -> None:
             assert low[i] == high[i] == 0
 
 
-@given(coded.columns, st.lists(coded.numbers, max_size=40))
+@given(coded.columns, lists(coded.numbers, 40))
 def test_random_texts(column: Column, text: list[int]) -> None:
     check(column, text)
 
 
-@given(coded.documents, st.lists(st.sampled_from("abcd"), max_size=12))
+@given(coded.documents, lists("abcd", 12))
 def test_matches_are_those_of_windows(texts: list[list[str]], asked: list[str]) -> None:
     column = twins.column(texts)
     ids = np.array([column.vocabulary.find(item) for item in asked], np.int32)
@@ -58,10 +58,14 @@ def test_matches_are_those_of_windows(texts: list[list[str]], asked: list[str]) 
     assert found == twins.longest(texts, asked)
 
 
-@given(coded.columns, st.data())
-def test_a_text_longer_than_the_searches_in_step(column: Column, data: st.DataObject) -> None:
-    size = data.draw(st.sampled_from([TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 5]))
-    part = data.draw(st.lists(coded.numbers, min_size=1, max_size=30))
+@given(
+    coded.columns,
+    lists(coded.numbers, 30, 1),
+    st.sampled_from([TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 5]),
+)
+def test_a_text_longer_than_the_searches_in_step(
+    column: Column, part: list[int], size: int
+) -> None:
     check(column, (part * size)[:size])
 
 

@@ -14,9 +14,10 @@ from rote.index.columns.parts import Column
 from rote.index.counting.buckets import TOGETHER
 from rote.index.counting.lookup import Lookup
 from rote.index.counting.single import MOST_ITEMS
+from tests.examples import lists, some
 from tests.index import coded, twins
 
-runs = st.lists(coded.numbers, max_size=6)
+runs = some(coded.numbers, 6)
 
 
 def range_twin(column: Column, gram: list[int]) -> tuple[int, int] | None:
@@ -39,14 +40,16 @@ def flat(grams: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([number for gram in grams for number in gram], np.int32), ends
 
 
-@given(coded.columns, st.lists(runs, max_size=20), st.data())
+@given(
+    coded.columns, lists(runs, 20), lists(lambda chance: (chance.random(), chance.randint(0, 8)), 9)
+)
 def test_a_batch_finds_what_single_searches_and_the_twin_find(
-    column: Column, grams: list[list[int]], data: st.DataObject
+    column: Column, grams: list[list[int]], held: list[tuple[float, int]]
 ) -> None:
     ids = column.ids.all().tolist()
     # Runs that do occur, some up to a document's end; longer ones are rare among random runs.
-    for start in data.draw(st.lists(st.integers(0, max(0, len(ids) - 1)), max_size=9)):
-        grams.append(ids[start : start + data.draw(st.integers(0, 8))])
+    starts = [(int(part * len(ids)), length) for part, length in held]
+    grams += [ids[start : start + length] for start, length in starts]
     lookup = Lookup(column)
     expected = [range_twin(column, gram) for gram in grams]
     low, high = lookup.ranges(*flat(grams))
@@ -59,7 +62,7 @@ def test_a_batch_finds_what_single_searches_and_the_twin_find(
 
 @given(
     coded.columns,
-    st.lists(runs, min_size=1, max_size=20),
+    lists(runs, 20, 1),
     st.sampled_from([0, 1, TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 7]),
 )
 def test_batches_of_any_size(column: Column, grams: list[list[int]], size: int) -> None:
@@ -69,7 +72,7 @@ def test_batches_of_any_size(column: Column, grams: list[list[int]], size: int) 
     assert list(zip(low.tolist(), high.tolist())) == [lookup.range(gram) for gram in batch]
 
 
-@given(coded.documents, st.lists(st.sampled_from("abc"), max_size=4))
+@given(coded.documents, lists("abc", 4))
 @example([["a"], [], ["a", "a"]], ["a"])
 @example([], [])
 def test_counts_are_those_of_windows(texts: list[list[str]], gram: list[str]) -> None:

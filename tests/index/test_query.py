@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from random import Random
 from typing import Any
 from unittest import mock
 
@@ -20,7 +21,7 @@ from rote.index import query
 from rote.index.columns.packed import Packed, pack
 from rote.index.columns.parts import Column, Vocabulary
 from rote.index.query import plan, tables
-from tests.examples import dear
+from tests.examples import dear, drawn, lists, some
 from tests.index import twins
 
 Token = dict[str, str]
@@ -135,55 +136,50 @@ def text_of(node: Node) -> str:
     return f"({text_of(part)}){{{least},{'' if most is None else most}}}"
 
 
-def several(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
-    return st.lists(inner, min_size=1, max_size=3)
-
-
 LITERALS = {"word": "a A b B z".split(), "lower": "a A b z".split(), "pos": "N NN V z".split()}
 REGEXES = {
     "word": ["a|B", ".", "[ab]", "(?i:a)", "A?"],
     "lower": ["a|b", ".", "[^a]", "B+", "a.*"],
     "pos": ["N.*", "N+", "N|V", ".", "NN?"],
 }
-TESTS = st.sampled_from(sorted(LITERALS)).flatmap(
-    lambda layer: st.tuples(
-        st.just("test"),
-        st.just(layer),
-        st.sampled_from(LITERALS[layer] + REGEXES[layer]),
-        st.booleans(),
-        st.sampled_from([True, True, False]),
-    )
-)
-CONDITIONS: st.SearchStrategy[Any] = st.recursive(
-    TESTS,
-    lambda inner: (
-        st.tuples(st.just("not"), inner) | st.tuples(st.sampled_from(["and", "or"]), several(inner))
-    ),
-    max_leaves=4,
-)
-NODES: st.SearchStrategy[Any] = st.recursive(
-    st.tuples(st.just("item"), st.none() | TESTS | CONDITIONS),
-    lambda inner: (
-        st.tuples(st.sampled_from(["chain", "chain", "either"]), several(inner))
-        | st.tuples(
-            st.just("repeat"),
-            inner,
-            st.integers(0, 2),
-            st.integers(2, 3) | st.none(),
-        )
-    ),
-    max_leaves=5,
-)
-TOKENS = st.builds(token, st.sampled_from("aAbB"), st.sampled_from(["N", "NN", "V"]))
-DOCUMENTS = st.lists(st.lists(TOKENS, max_size=8), max_size=5)
 
 
-@st.composite
-def sentences(draw: st.DrawFn, documents: Sequence[Sequence[Token]]) -> list[bool]:
+def condition(chance: Random, deep: int = 2) -> Node:
+    way = chance.random() if deep else 0
+    if way < 0.5:
+        layer = chance.choice(sorted(LITERALS))
+        pattern = chance.choice(LITERALS[layer] + REGEXES[layer])
+        return "test", layer, pattern, chance.random() < 0.5, chance.random() < 2 / 3
+    if way < 0.7:
+        return "not", condition(chance, deep - 1)
+    return chance.choice(["and", "or"]), some(lambda c: condition(c, deep - 1), 3, 1)(chance)
+
+
+def query_node(chance: Random, deep: int = 2) -> Node:
+    way = chance.random() if deep else 0
+    if way < 0.3:
+        return "item", condition(chance, chance.choice([0, 2])) if chance.random() < 2 / 3 else None
+    if way < 0.8:
+        kind = chance.choice(["chain", "chain", "either"])
+        return kind, some(lambda c: query_node(c, deep - 1), 3, 1)(chance)
+    part = query_node(chance, deep - 1)
+    return "repeat", part, chance.randint(0, 2), chance.choice([2, 3, None])
+
+
+def any_token(chance: Random) -> Token:
+    return token(chance.choice("aAbB"), chance.choice(["N", "NN", "V"]))
+
+
+NODES = drawn(query_node)
+DOCUMENTS = lists(some(any_token, 8), 5)
+
+
+def sentences(chance: Random, documents: Sequence[Sequence[Token]]) -> list[bool]:
     """For each place whether it is the last item of its sentence."""
     last = []
     for document in documents:
-        last += [draw(st.booleans()) for _ in document[1:]] + [True] * bool(document) + [False]
+        last += chance.choices([True, False], k=len(document[1:]))
+        last += [True] * bool(document) + [False]
     return last
 
 
@@ -197,11 +193,11 @@ def found(text: str, columns: Mapping[str, Column], **options: Any) -> list[tupl
 
 
 @dear(50)
-@given(DOCUMENTS, NODES, st.booleans(), st.sampled_from([0, 16, 10**9]), st.data())
+@given(DOCUMENTS, NODES, st.booleans(), st.sampled_from([0, 16, 10**9]), drawn(lambda c: c))
 def test_matches_are_those_of_the_twin(
-    documents: list[list[Token]], node: Node, within: bool, dear: int, data: st.DataObject
+    documents: list[list[Token]], node: Node, within: bool, dear: int, chance: Random
 ) -> None:
-    last = data.draw(sentences(documents))
+    last = sentences(chance, documents)
     parsed = query.parse(text_of(node) + (" within s" if within else ""))
     try:
         query.check(parsed, FRAMES)
@@ -209,7 +205,7 @@ def test_matches_are_those_of_the_twin(
         assume(False)
     columns, memo = columns_of(documents), query.Memo()
     expected = matches(node, documents, last if within else None)
-    limit = data.draw(st.none() | st.integers(0, len(expected) + 1))
+    limit = chance.choice([None, chance.randint(0, len(expected) + 1)])
     # Anchors always, where they pay, never; and pieces so small that there are several.
     with (
         mock.patch.object(plan, "_DEAR", dear),
@@ -224,24 +220,32 @@ def test_matches_are_those_of_the_twin(
         assert query.count(parsed, columns, sentence_last=packed(last), memo=memo) == len(expected)
 
 
-PLAIN = st.sampled_from([("lower", "a"), ("lower", "b"), ("pos", "N"), ("pos", "V")]).map(
-    lambda test: ("item", ("test", *test, False, True))
-)
-GAPS = st.tuples(
-    st.just("repeat"), st.just(("item", None)) | PLAIN, st.integers(0, 2), st.integers(2, 3)
-) | st.tuples(st.just("either"), several(PLAIN | st.tuples(st.just("chain"), several(PLAIN))))
+PLAIN: list[Node] = [
+    ("item", ("test", layer, item, False, True))
+    for layer, item in (("lower", "a"), ("lower", "b"), ("pos", "N"), ("pos", "V"))
+]
 
 
-CHAINS = st.tuples(st.just("chain"), st.tuples(PLAIN | GAPS, GAPS, PLAIN))
+def plain_or_chain(chance: Random) -> Node:
+    return chance.choice([chance.choice(PLAIN), ("chain", some(PLAIN, 3, 1)(chance))])
+
+
+def gap(chance: Random) -> Node:
+    if chance.random() < 0.5:
+        part = chance.choice([("item", None), chance.choice(PLAIN)])
+        return "repeat", part, chance.randint(0, 2), chance.randint(2, 3)
+    return "either", some(plain_or_chain, 3, 1)(chance)
+
+
+def chain(chance: Random) -> Node:
+    first = chance.choice([chance.choice(PLAIN), gap(chance)])
+    return "chain", (first, gap(chance), chance.choice(PLAIN))
 
 
 # Several queries and patterns an example: what goes wrong here goes wrong seldom.
 
 
-@given(
-    st.lists(st.lists(TOKENS, min_size=5, max_size=12), min_size=1, max_size=3),
-    st.lists(CHAINS, min_size=6, max_size=6),
-)
+@given(lists(some(any_token, 12, 5), 3, 1), lists(chain, 6, 6))
 def test_a_rare_part_may_stand_anywhere(documents: list[list[Token]], nodes: list[Node]) -> None:
     columns = columns_of(documents)
     with mock.patch.object(plan, "_DEAR", 0):
@@ -433,18 +437,18 @@ def _joined(pieces: list[tuple[str, str]]) -> str:
 PIECES = ["a", "b", "é", r"\.", "[ab]", "(b)", r"\w", ".", "[^a]", r"[\W.]", "(?i:a)", "(?s:.)",
           "(?:a|ab)", "(?P<n%d>a)", "(?#[)", "(?#])", "(?x: a b # c\n)", "[]b]", "[a-b-]", r"\x61",
           r"\u00e9", "[b&&a]", "[[a]", r"\<", "(?a:é|.)", r"[^\W\d_]"]  # fmt: skip
-PATTERNS = st.lists(
-    st.tuples(
-        st.sampled_from(PIECES),
-        st.sampled_from(["", "", "*", "?", "+", "{0,2}", "{,2}", "{2}", "*?", "|"]),
-    ),
-    max_size=4,
-).map(_joined)
+SIGNS = ["", "", "*", "?", "+", "{0,2}", "{,2}", "{2}", "*?", "|"]
+
+
+def pattern(chance: Random) -> str:
+    return _joined(some(lambda c: (c.choice(PIECES), c.choice(SIGNS)), 4)(chance))
+
+
 STRINGS = sorted("".join(chars) for n in (1, 2, 3) for chars in product("abAé.&<", repeat=n))
 
 
 @dear(50)
-@given(st.lists(PATTERNS, min_size=6, max_size=6), st.booleans())
+@given(lists(pattern, 6, 6), st.booleans())
 def test_looking_up_finds_what_trying_every_entry_finds(
     patterns: list[str], ignore_case: bool
 ) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.index.sorting.sais import sais
+from tests.examples import drawn, lists, some
 from tests.index import twins
 
 
@@ -41,20 +44,18 @@ def stream(documents: list[list[int]]) -> list[int]:
     return [number for document in documents for number in [*document, 0]]
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> list[int]:
-    largest = draw(st.sampled_from([1, 2, 3, 9, 60]))
-    items = st.lists(st.integers(1, largest), max_size=draw(st.sampled_from([1, 5, 40])))
-    documents = draw(st.lists(items, max_size=8))
-    return stream(documents * draw(st.integers(1, 4)))
+@drawn
+def streams(chance: Random) -> list[int]:
+    items = some(range(1, chance.choice([2, 3, 4, 10, 61])), chance.choice([1, 5, 40]))
+    return stream(some(items, 8)(chance) * chance.randint(1, 4))
 
 
-@given(streams(), st.integers(0, 5))
+@given(streams, st.integers(0, 5))
 def test_agrees_with_plain_sorting(numbers: list[int], unused: int) -> None:
     check(numbers, max(numbers, default=0) + 1 + unused)
 
 
-@given(streams())
+@given(streams)
 def test_agrees_with_the_twin_up_to_the_ends_of_documents(numbers: list[int]) -> None:
     ids = np.array(numbers, np.int32)
 
@@ -65,19 +66,20 @@ def test_agrees_with_the_twin_up_to_the_ends_of_documents(numbers: list[int]) ->
     assert heads(order) == heads(twins.sorted_places(ids))
 
 
-@given(st.lists(st.integers(0, 3), max_size=60))
+@given(lists(range(4), 60))
 def test_needs_no_document_end_at_the_end(numbers: list[int]) -> None:
     check(numbers)
 
 
-@given(st.integers(1, 12), st.integers(2, 12), st.data())
+@given(
+    lists(range(1, 5), 12, 1), st.integers(2, 12), lists(lambda c: (c.random(), c.randint(0, 4)), 3)
+)
 def test_sorts_a_text_that_is_repeated_with_changes(
-    length: int, times: int, data: st.DataObject
+    text: list[int], times: int, changes: list[tuple[float, int]]
 ) -> None:
-    text = data.draw(st.lists(st.integers(1, 4), min_size=length, max_size=length))
     numbers = text * times
-    for _ in range(data.draw(st.integers(0, 3))):
-        numbers[data.draw(st.integers(0, len(numbers) - 1))] = data.draw(st.integers(0, 4))
+    for part, number in changes:
+        numbers[int(part * len(numbers))] = number
     check([*numbers, 0])
 
 

@@ -23,13 +23,14 @@ from rote.index.segments.write import (
     write_segment,
     write_streams,
 )
-from tests.examples import dear
+from tests.examples import dear, lists, some
 from tests.index.segment_twins import (
     LAYERS,
     SORTED,
     Described,
     check,
     corpora,
+    described,
     in_memory,
     layer,
     on_disk,
@@ -66,7 +67,7 @@ def test_on_disk_and_in_memory_are_the_same(corpus: list[list[Described]]) -> No
 
 
 @dear(25)
-@given(corpora.filter(lambda corpus: corpus and all(corpus)))
+@given(lists(some(described, 4, 1), 3, 1))
 def test_merged_segments_are_one_written_at_once(corpus: list[list[Described]]) -> None:
     target = MemoryTarget()
     record = merge_segments(target, [in_memory([batch]) for batch in corpus], sorted_layers=SORTED)

@@ -1,9 +1,10 @@
 """Sorted suffixes and their table, by radix and by `sais`, against plain sorting."""
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rote.index.sorting import radix, suffixes
 from rote.index.sorting.codes import alphabetic
@@ -13,19 +14,19 @@ from rote.index.sorting.suffixes import (
     sort_suffixes,
     table_bits_for,
 )
+from tests.examples import drawn, some
 from tests.index import twins
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> tuple[np.ndarray, int]:
+@drawn
+def streams(chance: Random) -> tuple[np.ndarray, int]:
     """A stream of a few documents, some of them empty, alike or repeated."""
-    most = draw(st.sampled_from([1, 2, 3, 60]))
-    text = st.lists(st.integers(1, most), max_size=30)
-    texts = draw(st.lists(text, max_size=8))
-    if texts and draw(st.booleans()):
-        texts += [text * draw(st.integers(1, 12)) for text in texts]
+    most = chance.choice([1, 2, 3, 60])
+    texts = some(some(range(1, most + 1), 30), 8)(chance)
+    if chance.random() < 0.5:
+        texts += [text * chance.randint(1, 12) for text in texts]
     numbers = [number for text in texts for number in [*text, 0]]
-    return np.array(numbers, np.int32), most + 1 + draw(st.integers(0, 3))
+    return np.array(numbers, np.int32), most + 1 + chance.randint(0, 3)
 
 
 def tiled(most: int = 3) -> np.ndarray:
@@ -96,7 +97,7 @@ def sais_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-@given(streams())
+@given(streams)
 def test_order_and_table_equal_plain_sorting(stream: tuple[np.ndarray, int]) -> None:
     ids, entries = stream
     found = sort_suffixes(ids, entries)
@@ -108,7 +109,7 @@ def test_order_and_table_equal_plain_sorting(stream: tuple[np.ndarray, int]) -> 
     assert ids.flags.writeable
 
 
-@given(streams())
+@given(streams)
 def test_by_sais_the_contents_and_the_table_are_the_same(stream: tuple[np.ndarray, int]) -> None:
     ids, entries = stream
     with pytest.MonkeyPatch.context() as patch:
@@ -120,7 +121,7 @@ def test_by_sais_the_contents_and_the_table_are_the_same(stream: tuple[np.ndarra
     assert (found.table == expected.table).all()
 
 
-@given(streams())
+@given(streams)
 def test_the_budget_turns_to_sais(stream: tuple[np.ndarray, int]) -> None:
     ids, entries = stream
     with pytest.MonkeyPatch.context() as patch:

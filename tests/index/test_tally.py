@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
@@ -23,30 +24,26 @@ from rote.index.counting.tally import (
     first_places,
     tally,
 )
+from tests.examples import drawn, lists, some
 from tests.index import twins
 
-short_texts = st.lists(
-    st.one_of(
-        st.lists(st.sampled_from("ab"), max_size=12),
-        st.lists(st.sampled_from("abcdefg"), max_size=12),
-        st.just([]),
-    ),
-    min_size=1,
-    max_size=12,
-)
+
+def short_text(chance: Random) -> list[str]:
+    return some(chance.choice(["ab", "abcdefg"]), chance.choice([12, 12, 0]))(chance)
 
 
-@st.composite
-def grouped_ranges(draw: st.DrawFn) -> tuple[Column, np.ndarray, np.ndarray, np.ndarray, int]:
+short_texts = some(short_text, 12, 1)
+
+
+def grouped_ranges(chance: Random) -> tuple[Column, np.ndarray, np.ndarray, np.ndarray, int]:
     """A column, ranges of its order, a group for each document, and how many groups there are."""
-    texts = draw(short_texts)
+    texts = short_texts(chance)
     column = twins.column(texts)
-    places = st.integers(0, column.items)
-    pairs = [sorted(pair) for pair in draw(st.lists(st.tuples(places, places), max_size=6))]
+    places = range(column.items + 1)
+    pairs = [sorted(pair) for pair in some(some(places, 2, 2), 6)(chance)]
     low, high = np.array(pairs, np.int64).reshape(-1, 2).T
-    groups = draw(st.sampled_from([1, 3, 1000]))
-    group = st.integers(-1, groups - 1)
-    of = draw(st.lists(group, min_size=len(texts), max_size=len(texts)))
+    groups = chance.choice([1, 3, 1000])
+    of = chance.choices(range(-1, groups), k=len(texts))
     return column, low, high, np.array(of, np.int32), groups
 
 
@@ -60,7 +57,7 @@ def by_hand(column: Column, low: int, high: int, groups: np.ndarray) -> Counter[
     return found
 
 
-@given(grouped_ranges())
+@given(drawn(grouped_ranges))
 def test_groups_of_ranges(
     case: tuple[Column, np.ndarray, np.ndarray, np.ndarray, int],
 ) -> None:
@@ -76,7 +73,7 @@ def test_groups_of_ranges(
         assert list(zip(names.tolist(), occurrences.tolist(), strict=True)) == sorted(found.items())
 
 
-@given(st.lists(st.integers(0, 40) | st.just(0), min_size=1, max_size=60))
+@given(lists([*range(41), *[0] * 41], 60, 1))
 @example([0] * 50 + [1000])
 @example([1000] + [0] * 50)
 def test_documents_of_places(lengths: list[int]) -> None:
@@ -111,7 +108,7 @@ def check_documents_with(texts: list[list[str]], n: int) -> None:
         assert documents_with(column, places[take], n).tolist() == expected
 
 
-@given(short_texts, st.integers(1, 12))
+@given(drawn(short_texts), st.integers(1, 12))
 # More than 64 bits, and windows that come back in one document and in others.
 @example([["a", "b"] * 40, ["a", "b"] * 34, ["b"] * 70, list("abcdefg") * 6], 33)
 @example([list("abcdefg") * 12] * 2 + [list("gfedcba") * 9], 30)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,9 +16,14 @@ from rote.index.segments.part import LAYER, open_part
 from rote.index.segments.spans import Spans, SpansWriter
 from rote.index.segments.target import FolderTarget, MemoryTarget
 from rote.index.segments.texts import Texts, TextsWriter
-from tests.examples import dear
+from tests.examples import dear, lists, some
 
-odd = st.text(st.sampled_from("ab \n\x00é中😀\ud800\udfff"), max_size=12)
+
+def odd(chance: Random) -> str:
+    return "".join(some("ab \n\x00é中😀\ud800\udfff", 12)(chance))
+
+
+batches = lists(some(odd, 5), 4)
 Text = list[tuple[int, int]]
 
 
@@ -65,9 +71,9 @@ def same(one: Spans, other: Spans) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(*columns))
 
 
-@given(st.lists(st.lists(odd, max_size=5), max_size=4), st.integers(1, 9), st.data())
+@given(batches, st.integers(1, 9), lists(some(range(15), 2, 2), 20, 20))
 def test_any_piece_of_any_text_comes_back(
-    batches: list[list[str]], chunk: int, data: st.DataObject
+    batches: list[list[str]], chunk: int, spans: list[tuple[int, int]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(texts_module, "CHUNK", chunk)
@@ -75,12 +81,11 @@ def test_any_piece_of_any_text_comes_back(
     expected = [text for batch in batches for text in batch]
     assert [texts.text(i) for i in range(len(texts))] == expected
     assert [texts.length(i) for i in range(len(texts))] == list(map(len, expected))
-    for i, text in enumerate(expected):
-        start, stop = data.draw(st.integers(0, 14)), data.draw(st.integers(0, 14))
+    for (i, text), (start, stop) in zip(enumerate(expected), spans):
         assert texts.text(i, start, stop) == text[start:stop]
 
 
-@given(st.lists(st.lists(odd, max_size=5), max_size=4), st.integers(1, 9))
+@given(batches, st.integers(1, 9))
 def test_joined_columns_hold_the_texts_of_all(batches: list[list[str]], chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(texts_module, "CHUNK", chunk)
@@ -122,14 +127,20 @@ def test_a_damaged_text_is_an_error_that_names_the_place(tmp_path: Path) -> None
         texts.text(0)
 
 
-near = st.tuples(st.integers(0, 9), st.integers(0, 9))
-far = st.tuples(st.integers(0, 2**30), st.sampled_from([0, 1, 126, 127, 254, 255, 256, 70_000]))
-pair = st.one_of(near, near, far).map(lambda drawn: (drawn[0], drawn[0] + drawn[1]))
-any_text = st.lists(pair, max_size=40)
+FAR = [0, 1, 126, 127, 254, 255, 256, 70_000]
+
+
+def pair(chance: Random) -> tuple[int, int]:
+    near = chance.random() < 2 / 3
+    start = chance.randint(0, 9 if near else 2**30)
+    return start, start + (chance.randint(0, 9) if near else chance.choice(FAR))
+
+
+any_texts = lists(some(some(pair, 40), 6), 4)
 
 
 @dear(50)
-@given(st.lists(st.lists(any_text, max_size=6), max_size=4))
+@given(any_texts)
 def test_every_span_comes_back(batches: list[list[Text]]) -> None:
     spans = spans_of(*batches)
     expected = places([text for batch in batches for text in batch])
@@ -142,7 +153,7 @@ def test_every_span_comes_back(batches: list[list[Text]]) -> None:
 
 
 @dear(50)
-@given(st.lists(st.lists(any_text, max_size=6), max_size=4))
+@given(any_texts)
 def test_copied_spans_are_those_written_at_once(batches: list[list[Text]]) -> None:
     assert same(spans_of(*map(spans_of, batches)), spans_of(*batches))
     assert same(spans_of([text for batch in batches for text in batch]), spans_of(*batches))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,19 +16,21 @@ from rote.index.columns.parts import Column, Vocabulary
 from rote.index.counting import frequent as top
 from rote.index.counting import top_keys
 from rote.index.counting.frequent import by_hashing, by_order, frequent
+from tests.examples import lists, some
 from tests.index import twins
 
 Gram = tuple[str, ...]
 
-short_texts = st.lists(
-    st.one_of(
-        st.lists(st.sampled_from("ab"), max_size=12),
-        st.lists(st.sampled_from("abcdefg"), max_size=12),
-        # What repeats with a period, so that long n-grams are frequent too.
-        st.builds(lambda piece, times: piece * times, st.lists(st.sampled_from("abc")), st.just(4)),
-    ),
-    max_size=6,
-)
+
+def short_text(chance: Random) -> list[str]:
+    way = chance.randrange(3)
+    if way < 2:
+        return some(("ab", "abcdefg")[way], 12)(chance)
+    # What repeats with a period, so that long n-grams are frequent too.
+    return some("abc", 10)(chance) * 4
+
+
+short_texts = lists(short_text, 6)
 lengths = st.integers(1, 12)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
-from hypothesis import strategies as st
 
 from rote.core.annotation import Annotation
 from rote.core.document import Document
@@ -16,6 +16,7 @@ from rote.corpus import Batch
 from rote.index.index import Index
 from rote.index.segments.write import memory_segment
 from rote.search.originality.authors import normalize, split_names
+from tests.examples import lists, some
 
 TAGS = {"the": "DT", "of": "IN", "to": "TO", "was": "VBD", ",": ",", "B": "IN", "b": "VB"}
 Words = tuple[str, ...]
@@ -34,14 +35,16 @@ Truth = list[list[Text]]
 """The documents of each segment."""
 
 # In lower case "b" and "B" are the same; what they may stand for follows their own tags.
-sentences = st.lists(
-    st.sampled_from(["a", "b", "B", "c", "the", "was", "of", ","]), min_size=1, max_size=7
-)
-authors = st.sampled_from(
-    [None, "", "Ann Lee", "LEE, Ann", "Ann B. Lee", "Bo", ["Bo", "Cy"], "Cy", "anon"]
-)
-documents = st.builds(Text, authors, st.lists(sentences, max_size=4))
-truths = st.lists(st.lists(documents, max_size=4), min_size=1, max_size=3)
+sentences = some(some(["a", "b", "B", "c", "the", "was", "of", ","], 7, 1), 4)
+AUTHORS = [None, "", "Ann Lee", "LEE, Ann", "Ann B. Lee", "Bo", ["Bo", "Cy"], "Cy", "anon"]
+
+
+def document(chance: Random) -> Text:
+    return Text(chance.choice(AUTHORS), sentences(chance))
+
+
+truths = lists(some(document, 4), 3, 1)
+texts = lists(sentences, 3)
 
 
 def is_special(word: str) -> bool:

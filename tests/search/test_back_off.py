@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
 from rote.search.model.back_off import BackOff
-from tests.examples import dear
+from tests.examples import dear, lists
 from tests.index import twins
 from tests.index.test_index import index_of, layer_of, texts
 
@@ -43,7 +43,7 @@ def test_probabilities(texts: twins.Texts, asked: twins.Texts, segments: int, lo
     assert model.probabilities(layer_of(asked)).tolist() == pytest.approx(expected)
 
 
-@given(texts, st.lists(st.sampled_from("abz"), max_size=3), st.integers(1, 3))
+@given(texts, lists("abz", 3), st.integers(1, 3))
 def test_everything_that_can_follow_adds_up(
     texts: twins.Texts, context: list[str], segments: int
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth, Reach
 from rote.search.originality.reach_kernels import reach_along, reach_of_two
 from rote.search.originality.sources import sources_of
-from tests.examples import dear
+from tests.examples import dear, lists, some
 from tests.index.twins import index_layers
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text
@@ -122,7 +123,7 @@ def test_the_shortest_hold_no_other_and_every_original_one_holds_one(
 
 @pytest.mark.usefixtures("sizes")
 @dear(30)
-@given(twins.truths, st.lists(st.lists(twins.sentences, max_size=4), max_size=3), relaxes)
+@given(twins.truths, twins.texts, relaxes)
 def test_generated_sentences_are_judged_by_the_sources_of_their_fragments(
     truth: twins.Truth, texts: list[list[twins.Sentence]], relax: int
 ) -> None:
@@ -204,19 +205,16 @@ def test_a_walk_over_many_blocks_equals_comparing_all_pairs(
         assert tuple(column[rank] for column in two) == expected
 
 
-long_sentences = st.lists(st.sampled_from(["a", "b", "B", "the"]), min_size=1, max_size=90)
+long_sentences = some(["a", "b", "B", "the"], 90, 1)
+
+
+def copy(chance: Random) -> tuple[int, str | None, int]:
+    return chance.randint(0, 2), chance.choice([None, "Ann Lee", "Bo"]), chance.randint(0, 9)
 
 
 @pytest.mark.usefixtures("sizes")
 @settings(max_examples=25)
-@given(
-    st.lists(st.lists(long_sentences, max_size=2), min_size=1, max_size=3),
-    st.lists(
-        st.tuples(st.integers(0, 2), st.sampled_from([None, "Ann Lee", "Bo"]), st.integers(0, 9)),
-        max_size=5,
-    ),
-    relaxes,
-)
+@given(lists(some(long_sentences, 2), 3, 1), lists(copy, 5), relaxes)
 def test_long_sentences_and_copies_in_several_segments_are_counted_as_in_one(
     texts: list[list[twins.Sentence]], copies: list[tuple[int, str | None, int]], relax: int
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rote.search.originality.algorithm1 import algorithm1
 from rote.search.originality.edges import edges_of_text
@@ -61,7 +60,7 @@ def test_counts_are_those_of_the_printed_loop(truth: twins.Truth) -> None:
     assert all(index.context(f.place, 0).match.lower() == " ".join(f.words) for f in listed)
 
 
-@given(twins.truths, st.lists(st.lists(twins.sentences, max_size=4), max_size=3))
+@given(twins.truths, twins.texts)
 def test_generated_sentences_are_judged_by_the_printed_counts(
     truth: twins.Truth, texts: list[list[twins.Sentence]]
 ) -> None:

@@ -34,10 +34,10 @@ from rote.search.rows.counts import (
 from rote.search.rows.groups import DOCUMENT, Groups, fields_of, groups_by, tally
 from rote.search.rows.lacking import lacking
 from rote.search.rows.matches import COLUMNS, forms, look_up, ordered, row_of, rows_in_blocks
+from tests.examples import lists, some
 
 SORTS = ["place", "left", "left3", "right", "right2", "document", "form"]
-TEXT = st.lists(st.sampled_from(["a", "B", "b", ",", "cd", "A"]), min_size=1, max_size=12)
-SEGMENTS = st.lists(st.lists(TEXT, min_size=1, max_size=4), min_size=1, max_size=3)
+SEGMENTS = lists(some(some(["a", "B", "b", ",", "cd", "A"], 12, 1), 4, 1), 3, 1)
 QUERIES = ["[]", "a", '"b"', '"a" []', '"a|b" []{0,2}', '[word="B"]']
 
 
@@ -151,7 +151,7 @@ def test_what_is_next_and_only_some_documents_are_those_of_a_plain_count(
 
 
 @settings(max_examples=40)
-@given(SEGMENTS, st.lists(st.sampled_from(["a", "b", "cd", "x"]), min_size=1, max_size=5))
+@given(SEGMENTS, lists(["a", "b", "cd", "x"], 5, 1))
 def test_what_is_lacking_is_that_of_a_plain_search(
     segments: list[list[list[str]]], phrase: list[str]
 ) -> None:
@@ -220,7 +220,7 @@ def pieces(folder: Path) -> str:
 
 
 @settings(max_examples=30)
-@given(SEGMENTS, st.lists(st.lists(st.sampled_from("abx"), min_size=1, max_size=3), max_size=5))
+@given(SEGMENTS, lists(some("abx", 3, 1), 5))
 def test_phrases_are_counted_as_by_hand(
     segments: list[list[list[str]]], asked: list[list[str]]
 ) -> None:

@@ -17,6 +17,7 @@ from rote.index.columns.parts import ABSENT, END
 from rote.index.opening import build_index, index_texts
 from rote.search.model.back_off import BackOff
 from rote.search.model.speaker import Speaker, open_speaker
+from tests.examples import lists
 from tests.index import twins
 from tests.index.test_index import index_of, texts
 
@@ -57,7 +58,7 @@ def by_formula(texts: twins.Texts, context: Sequence[str], strings: Sequence[str
     return chances
 
 
-@given(texts, st.lists(st.sampled_from("abcz"), max_size=5), st.integers(1, 3))
+@given(texts, lists("abcz", 5), st.integers(1, 3))
 def test_a_mixture_equals_the_formula(
     texts: twins.Texts, context: list[str], segments: int
 ) -> None:

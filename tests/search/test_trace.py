@@ -31,12 +31,11 @@ from rote.search.trace.runs import Runs, shared_runs
 from rote.search.trace.seams import joined
 from rote.search.trace.spans import Asked, exact, gapped, matches, maximal, telling_part
 from rote.search.trace.trace import Trace, best, trace
-from tests.examples import dear
+from tests.examples import dear, drawn, lists, some
 from tests.search import trace_twins as twins
 from tests.search.trace_twins import layer_of
 
-WORDS = st.lists(st.sampled_from("abc"), max_size=12)
-TEXTS = st.lists(WORDS, min_size=1, max_size=4)
+TEXTS = lists(some("abc", 12), 4, 1)
 EVERY = TraceOptions(min_words=1, min_bits=-1e9)
 DEEP = (
     "Dr. P. Q. Marsh, the lighthouse keeper, had counted ninety-one ships before the fog came down "
@@ -137,8 +136,8 @@ def aligned(
     ]
 
 
-ALIGNED = st.lists(st.sampled_from("abc"), min_size=1, max_size=14)
-WEIGHTS = st.fixed_dictionaries({word: st.sampled_from([1.0, 3.0, 7.0, 15.0]) for word in "abc"})
+ALIGNED = lists("abc", 14, 1)
+WEIGHTS = drawn(lambda chance: dict(zip("abc", chance.choices([1.0, 3.0, 7.0, 15.0], k=3))))
 
 
 @given(ALIGNED, ALIGNED, WEIGHTS, st.integers(0, 3), st.sampled_from([-1e9, 20.0]))
@@ -311,11 +310,17 @@ def test_a_full_stop_may_belong_to_the_word_before_it_or_not() -> None:
 
 
 # A word, whether a full stop stands behind it, and whether it is cut off in the text, in a copy.
-WORD = st.tuples(st.sampled_from("abcd"), *[st.booleans()] * 3)
-PASSAGE = st.lists(WORD, max_size=14)
+Word = tuple[str, bool, bool, bool]
 
 
-def cut(passage: list[tuple[str, bool, bool, bool]], way: int) -> list[str]:
+def word(chance: random.Random) -> Word:
+    return (chance.choice("abcd"), *(chance.random() < 0.5 for _ in range(3)))
+
+
+PASSAGE = some(word, 14)
+
+
+def cut(passage: list[Word], way: int) -> list[str]:
     """The passage as the text has it (2), or as its copy (3)."""
     words: list[str] = []
     for word in passage:
@@ -324,13 +329,9 @@ def cut(passage: list[tuple[str, bool, bool, bool]], way: int) -> list[str]:
 
 
 @dear(50)
-@given(
-    st.lists(PASSAGE, max_size=2),
-    st.lists(st.lists(st.tuples(st.integers(0, 1), PASSAGE), max_size=2), min_size=1, max_size=2),
-)
+@given(lists(PASSAGE, 2), lists(some(lambda c: (c.randint(0, 1), PASSAGE(c)), 2), 2, 1))
 def test_spans_across_seams_are_those_that_are_followed_word_by_word(
-    passages: list[list[tuple[str, bool, bool, bool]]],
-    held: list[list[tuple[int, list[tuple[str, bool, bool, bool]]]]],
+    passages: list[list[Word]], held: list[list[tuple[int, list[Word]]]]
 ) -> None:
     texts = [cut(passage, 2) for passage in passages]
     segments = [
@@ -346,7 +347,7 @@ def test_spans_across_seams_are_those_that_are_followed_word_by_word(
     assert [(s.first, s.last, s.segment, s.start, s.end) for s in found] == expected
 
 
-@given(st.lists(st.lists(st.sampled_from(["a", "b", "a.", "b.", "."]), max_size=16), max_size=3))
+@given(lists(some(["a", "b", "a.", "b.", "."], 16), 3))
 def test_spans_across_seams_have_the_same_characters(documents: list[list[str]]) -> None:
     text = "b a . b a b . a a b a a. b .".split()
     index, layer = index_of([*documents, ["a", "b", "a", "b."]]), layer_of([text, text])
@@ -360,7 +361,7 @@ def test_spans_across_seams_have_the_same_characters(documents: list[list[str]])
         assert "" not in held  # no document's end
 
 
-CASED = st.lists(st.lists(st.sampled_from(["a", "GO", "Go", "go", "US"]), max_size=8), max_size=3)
+CASED = lists(some(["a", "GO", "Go", "go", "US"], 8), 3)
 
 
 @given(CASED, CASED)
