@@ -31,7 +31,13 @@ def _missing() -> str:
     """What there is to be installed before these tests can run."""
     from importlib.util import find_spec
 
-    for package, extra in (("playwright", "e2e"), ("fastapi", "web"), ("uvicorn", "web")):
+    needed = {
+        "playwright": "e2e",
+        "axe_playwright_python": "e2e",
+        "fastapi": "web",
+        "uvicorn": "web",
+    }
+    for package, extra in needed.items():
         if find_spec(package) is None:
             return f"{package} is not installed (extra `{extra}`)"
     return "" if _chromium() else "no Chromium (on Debian: apt install chromium-headless-shell)"
@@ -55,17 +61,6 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=_chromium(), args=as_root)
         yield started
         started.close()
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The script of axe-core."""
-    from importlib.resources import files
-    from importlib.util import find_spec
-
-    if find_spec("axe_playwright_python") is None:
-        pytest.skip("axe-core is not installed (extra `e2e`)")
-    return files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
 
 @pytest.fixture(scope="session")

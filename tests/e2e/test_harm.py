@@ -16,6 +16,7 @@ from tests.e2e.watching import (
     LONG,
     Watch,
     axe_findings,
+    axe_script,
     expect,
     faults,
     overflow,
@@ -93,6 +94,7 @@ def places(result: str) -> dict[str, str]:
 def walk(browser: Browser) -> Iterator[tuple[Page, Watch]]:
     """One page for all of them: a new profile for each would take longer than the pages."""
     with watched(browser) as (page, watch):
+        page.add_init_script(axe_script())
         watch.forgive("status of 40")  # of those that are asked for what is not there
         yield page, watch
 
@@ -110,8 +112,8 @@ def visited(
 
 
 # First, since the test after it clicks and types.
-def test_axe_finds_nothing_on_any_page(visited: tuple[Page, Watch], axe: str) -> None:
-    axe_is_content(visited[0], axe)
+def test_axe_finds_nothing_on_any_page(visited: tuple[Page, Watch]) -> None:
+    axe_is_content(visited[0])
 
 
 def test_every_page_is_sound_in_light_and_dark_and_on_a_small_screen(
@@ -138,7 +140,7 @@ def test_every_page_is_sound_in_light_and_dark_and_on_a_small_screen(
 
 @pytest.mark.parametrize("name", ["traced", "cited"])
 def test_axe_finds_nothing_on_what_was_traced(
-    app: Running, walk: tuple[Page, Watch], axe: str, name: str
+    app: Running, walk: tuple[Page, Watch], name: str
 ) -> None:
     page, _ = walk
     page.emulate_media(color_scheme="light")
@@ -146,13 +148,13 @@ def test_axe_finds_nothing_on_what_was_traced(
     page.goto(page.request.post(app.at("/trace"), form={**form, "index": "tales"}).url)
     if name == "cited":
         page.get_by_role("link", name="What needs a citation").click()
-    axe_is_content(page, axe)
+    axe_is_content(page)
 
 
-def axe_is_content(page: Page, axe: str) -> None:
-    assert axe_findings(page, axe) == []
+def axe_is_content(page: Page) -> None:
+    assert axe_findings(page) == []
     page.emulate_media(color_scheme="dark")
-    assert axe_findings(page, axe, ["color-contrast"]) == []
+    assert axe_findings(page, ["color-contrast"]) == []
 
 
 @pytest.mark.parametrize("id", _HOSTILE, ids=range(len(_HOSTILE)))

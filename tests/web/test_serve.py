@@ -154,8 +154,7 @@ def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path
                 urllib.request.urlopen(place)
             assert refused.value.code == 401
             refused.value.close()
-            said = {**request.headers, "Content-Length": str(300 * 2**10 + 1)}
-            large = urllib.request.Request(place, b"the first of many bytes", said)
+            large = urllib.request.Request(place, bytes(300 * 2**10 + 1), request.headers)
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(large, timeout=30)
             assert refused.value.code == 413
