@@ -12,16 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rote
+from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
 from rote.core.model import Continuation, Scored
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
 from rote.studies._memorization import scores as attacks
 from rote.studies._memorization.prediction import (
+    FOLDS,
     _coefficients,
     _Logistic,
     _out_of_fold,
     _scores,
+    folds_of,
     predict,
 )
 from rote.studies._memorization.scores import error_zone, separation
@@ -192,6 +195,21 @@ def test_scores_of_samples_are_those_of_items_that_are_there_as_often() -> None:
         assert found == pytest.approx([np.mean(f1), np.mean(auc)])
     once = np.ones((1, 30), np.int64)
     assert np.array_equal(_scores(margins, answers), _scores(margins, answers, once)[0])
+
+
+@pytest.mark.parametrize("twins", [1, 2, 3])
+def test_folds_are_those_of_scikit_learn(twins: int) -> None:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    for seed in range(3):
+        rng = np.random.default_rng([seed, twins])
+        count = int(rng.integers(20, 60))
+        right = rng.random(count) < rng.uniform(0.3, 0.7)
+        bases = numbered(rng.integers(0, count // twins, count)) if twins > 1 else np.arange(count)
+        for split, found in enumerate(folds_of(right, bases, seed)):
+            peer = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed + split)
+            for number, (_, held) in enumerate(peer.split(right, right, bases)):
+                assert np.array_equal(np.flatnonzero(found == number), held)
 
 
 def test_coefficients_are_those_of_a_regression_without_penalty() -> None:

@@ -28,24 +28,6 @@ from rote.studies._memorization.scores import below
 _PERFECT = 0.995
 
 
-class NaiveBayes:
-    """Log-odds of the words, each counted once more than it occurs."""
-
-    weights: Floats
-
-    def fit(self, features: Any, answers: NDArray[np.bool_]) -> NaiveBayes:
-        counts = [
-            np.asarray(features[here].sum(axis=0)).ravel() + 1.0 for here in (answers, ~answers)
-        ]
-        own, others = (np.log(one / one.sum()) for one in counts)
-        self.weights = own - others
-        return self
-
-    def decision_function(self, features: Any) -> Floats:
-        """Without the odds of the groups: which of them is larger says nothing of a text."""
-        return np.asarray(features @ self.weights).ravel()
-
-
 def by_words(
     members: Sequence[str],
     others: Sequence[str],
@@ -81,15 +63,17 @@ def by_words(
 def _places(features: Any, answers: NDArray[np.bool_], folds: NDArray[np.int8]) -> Floats:
     """For each text the share of the other group's texts in its fold that are on the right side
     of it, by a classifier that has seen none of them."""
-    found = np.empty(len(answers))
-    for number in np.unique(folds):
-        held = np.flatnonzero(folds == number)
-        seen = folds != number
-        fitted = NaiveBayes().fit(features[seen], answers[seen])
-        margins = fitted.decision_function(features[held])
-        ours, theirs = margins[answers[held]], margins[~answers[held]]
-        found[held[answers[held]]] = below(ours, theirs)
-        found[held[~answers[held]]] = 1 - below(theirs, ours)
+    found, numbers = np.empty(len(answers)), np.unique(folds)
+    seen = folds != numbers[:, None]
+    # Of each group the words outside of each fold, each counted once more than it occurs.
+    counts = [(seen & group) @ features + 1.0 for group in (answers, ~answers)]
+    own, others = (np.log(one / one.sum(axis=1, keepdims=True)) for one in counts)
+    # Without the odds of the groups: which of them is larger says nothing of a text.
+    every = features @ (own - others).T
+    for place, number in enumerate(numbers):
+        ours, theirs = (np.flatnonzero((folds == number) & group) for group in (answers, ~answers))
+        found[ours] = below(every[ours, place], every[theirs, place])
+        found[theirs] = 1 - below(every[theirs, place], every[ours, place])
     return found
 
 

@@ -170,19 +170,33 @@ def folds_of(answers: NDArray[np.bool_], bases: Labels, seed: int) -> list[NDArr
 
 @lru_cache(maxsize=2)
 def _folds(answers: bytes, bases: bytes, seed: int) -> list[NDArray[np.int8]]:
-    """By split, the fold of each item. Making them takes longer than fitting, and every set of
-    scores of the same items asks for the same."""
-    from sklearn.model_selection import StratifiedGroupKFold
+    """By split, the fold of each item; every set of scores of the same items asks for the same."""
+    right, base = np.frombuffer(answers, np.int8), np.frombuffer(bases, np.int64)
+    return [_split(right, base, seed + split) for split in range(SPLITS)]
 
-    right, base = np.frombuffer(answers, np.bool_), np.frombuffer(bases, np.int64)
-    found = []
-    for split in range(SPLITS):
-        cut = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed + split)
-        folds = np.empty(len(right), np.int8)
-        for number, (_, held) in enumerate(cut.split(right, right, base)):
-            folds[held] = number
-        found.append(folds)
-    return found
+
+def _split(right: NDArray[np.int8], base: Labels, seed: int) -> NDArray[np.int8]:
+    """The folds of scikit-learn's StratifiedGroupKFold, which looks at them one by one for every
+    base and takes ten times as long: the base that tells the classes apart most comes first, and
+    goes where the shares of the classes are most alike, then where the fewest items are."""
+    total, count = np.bincount(right, minlength=2), int(base.max()) + 1
+    held = np.bincount(2 * base + right, minlength=2 * count).reshape(count, 2).astype(np.float64)
+    shuffled = np.arange(count)
+    np.random.RandomState(seed).shuffle(shuffled)
+    held = held[shuffled]
+    each, sums = np.eye(FOLDS)[:, :, None], np.zeros((FOLDS, 2))
+    folds = np.empty(count, np.int8)
+    for one in np.argsort(-held.std(axis=1), kind="stable").tolist():
+        tried = (sums + each * held[one]) / total
+        spread, sizes = tried.std(axis=1).mean(axis=1).tolist(), sums.sum(axis=1).tolist()
+        best = 0
+        for fold in range(1, FOLDS):
+            alike = abs(spread[fold] - spread[best]) <= 1e-8 + 1e-5 * spread[best]
+            if spread[fold] < spread[best] or (alike and sizes[fold] < sizes[best]):
+                best = fold
+        sums[best] += held[one]
+        folds[shuffled[one]] = best
+    return folds[base]
 
 
 def _out_of_fold(
