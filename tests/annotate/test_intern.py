@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.annotate.words._batch import batch, bytes_of, characters_of, intern
+from tests.examples import drawn
 
 texts = st.lists(st.text(st.one_of(st.characters(), st.sampled_from("aé中👍\ud800"))), max_size=5)
 
@@ -31,11 +34,19 @@ def check(data: bytes, spans: list[tuple[int, int]]) -> None:
     assert (ids.tolist(), first.tolist()) == slow_intern(data, spans)
 
 
-@given(st.binary(min_size=1, max_size=30), st.data())
-def test_interning_agrees_with_its_twin(data: bytes, draw: st.DataObject) -> None:
-    place = st.integers(0, len(data))
-    spans = draw.draw(st.lists(st.tuples(place, place).map(lambda p: (min(p), max(p)))))
-    check(data, spans)
+def data_and_spans(chance: random.Random) -> tuple[bytes, list[tuple[int, int]]]:
+    """Of few bytes, or of any."""
+    size, kinds = chance.randint(1, 30), chance.choice([2, 256])
+    data = bytes(chance.randrange(kinds) for _ in range(size))
+    places = [
+        (chance.randint(0, size), chance.randint(0, size)) for _ in range(chance.randrange(20))
+    ]
+    return data, [(min(both), max(both)) for both in places]
+
+
+@given(drawn(data_and_spans))
+def test_interning_agrees_with_its_twin(made: tuple[bytes, list[tuple[int, int]]]) -> None:
+    check(*made)
 
 
 def test_interning_agrees_when_the_table_grows() -> None:

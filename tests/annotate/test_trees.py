@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rote.annotate.trees import Nodes, breadth_first, constituents, dep_bfs
 from rote.core.errors import UnknownName
 from rote.core.layer import Layer, number
-from tests.examples import dear
+from tests.examples import dear, drawn, some
 
 
 @dataclass
@@ -80,14 +80,18 @@ def slow_brackets(tree: Tree) -> str:
     return f"({tree.label} {' '.join(map(slow_brackets, tree.children))})"
 
 
-LABELS = st.sampled_from(["S", "NP", "VP", "DT", "NN"])
-TREES = st.recursive(
-    LABELS.map(Tree), lambda inner: st.builds(Tree, LABELS, st.lists(inner, min_size=1, max_size=3))
-)
+LABELS = ["S", "NP", "VP", "DT", "NN"]
+
+
+def any_tree(chance: random.Random, deepest: int = 5) -> Tree:
+    if not deepest or chance.random() < 0.4:
+        return Tree(chance.choice(LABELS))
+    inner = some(lambda chance: any_tree(chance, deepest - 1), 3, least=1)(chance)
+    return Tree(chance.choice(LABELS), inner)
 
 
 @dear(50)
-@given(st.lists(TREES, max_size=5))
+@given(drawn(some(any_tree, 5)))
 def test_constituents_agree_with_recursion(trees: list[Tree]) -> None:
     nodes, sizes = columns(trees)
     word = words([[size] for size in sizes])
@@ -137,18 +141,17 @@ def slow_walk(heads: list[int]) -> list[int]:
     return out
 
 
-@st.composite
-def forests(draw: st.DrawFn) -> list[int]:
+def forest(chance: random.Random) -> list[int]:
     """Heads of one sentence, crossing arcs and several roots too."""
-    size = draw(st.integers(1, 8))
-    order = draw(st.permutations(range(size)))
-    heads = [-1] * size
+    size = chance.randint(1, 8)
+    order, heads = chance.sample(range(size), size), [-1] * size
     for place in range(1, size):
-        heads[order[place]] = order[draw(st.integers(0, place - 1))] if draw(st.booleans()) else -1
+        above = order[chance.randint(0, place - 1)]
+        heads[order[place]] = above if chance.random() < 0.5 else -1
     return heads
 
 
-@given(st.lists(forests(), max_size=5))
+@given(drawn(some(forest, 5)))
 def test_dependency_labels_agree_with_a_queue(sentences: list[list[int]]) -> None:
     word = words([[len(heads)] for heads in sentences])
     base = np.cumsum([0, *map(len, sentences)])

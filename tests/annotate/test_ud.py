@@ -6,9 +6,9 @@ import re
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rote.annotate.words import get
+from tests.examples import drawn, each, one_of, some
 
 # Each line is a text with its words cut by `|`; a bar at a space is not written.
 GOLDEN = """
@@ -67,7 +67,7 @@ def test_golden(line: str) -> None:
     assert get("ud")([text]).items(0) == expected
 
 
-@given(st.lists(st.sampled_from(GOLDEN.strip().splitlines()), max_size=5))
+@given(drawn(some(GOLDEN.strip().splitlines(), 5)))
 def test_a_blank_line_ends_a_text_as_far_as_words_go(lines: list[str]) -> None:
     pairs = [cut(line) for line in lines]
     found = get("ud")(["\n\n".join(text for text, _ in pairs)]).items(0)
@@ -85,16 +85,12 @@ REFERENCE = re.compile(
     """,
     re.VERBOSE,
 )
-pieces = st.sampled_from(
-    ["j", "qz", "jq'zz", "zz's", "qj've", "j'm", "12", "1,200", "3.75", "7:05"]
-)
-marks = st.sampled_from(
-    [" ", "  ", "\n", ", ", "; ", "! ", "?! ", " (", ") ", '"', "... ", ": ", "', "]
-)
+pieces = one_of(["j", "qz", "jq'zz", "zz's", "qj've", "j'm", "12", "1,200", "3.75", "7:05"])
+marks = one_of([" ", "  ", "\n", ", ", "; ", "! ", "?! ", " (", ") ", '"', "... ", ": ", "', "])
 
 
 @settings(max_examples=300)
-@given(st.lists(st.tuples(pieces, marks), max_size=12))
+@given(drawn(some(each(pieces, marks), 12)))
 def test_agrees_with_a_regular_expression_on_plain_words(parts: list[tuple[str, str]]) -> None:
     text = "".join(piece + mark for piece, mark in parts)
     assert get("ud")([text]).items(0) == REFERENCE.findall(text)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from rote.compare.correlation import agreement, kendall_w, largest_block
+from tests.examples import drawn
 
-SMALL = st.sampled_from([(2, 2), (2, 3), (3, 2), (3, 3), (2, 4)]).flatmap(
-    lambda shape: arrays(np.float64, shape, elements=st.integers(0, 4).map(float))
-)
+
+def small(chance: random.Random) -> np.ndarray:
+    judges, things = chance.choice([(2, 2), (2, 3), (3, 2), (3, 3), (2, 4)])
+    return np.array([[chance.randint(0, 4) for _ in range(things)] for _ in range(judges)], float)
+
+
+def any_flags(chance: random.Random) -> np.ndarray:
+    shape, share = (chance.randint(1, 4), chance.randint(1, 5)), chance.random()
+    return np.array([[chance.random() < share for _ in range(shape[1])] for _ in range(shape[0])])
 
 
 def plain_w(scores: np.ndarray) -> float:
@@ -76,7 +82,7 @@ def test_w_goes_with_friedmans_statistic_also_with_ties() -> None:
     assert kendall_w(scores) == pytest.approx(friedman / (4 * 3))
 
 
-@given(SMALL)
+@given(drawn(small))
 def test_w_and_its_p_value_are_those_of_the_plain_twin(scores: np.ndarray) -> None:
     found = agreement(scores, seed=0)
     assert found.exact
@@ -120,7 +126,7 @@ def test_the_largest_part_without_gaps_is_found() -> None:
     assert largest_block(np.ones((1, 4), bool)) == ([], [])
 
 
-@given(arrays(np.bool_, st.tuples(st.integers(1, 4), st.integers(1, 5))))
+@given(drawn(any_flags))
 def test_no_other_part_without_gaps_is_larger(present: np.ndarray) -> None:
     rows, things = largest_block(present)
     assert present[np.ix_(rows, things)].all()

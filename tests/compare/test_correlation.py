@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from rote.compare.correlation import (
@@ -21,11 +20,22 @@ from rote.compare.correlation import (
     smallest_p,
     spearman,
 )
+from tests.examples import Maker, drawn, each, some
 
 X = np.array([1.0, 2, 3, 4, 5])
 Y = np.array([2.0, 1, 4, 3, 5])
-NUMBERS = st.floats(-1e3, 1e3).map(lambda number: round(number, 2))
-COLUMNS = st.integers(3, 6).flatmap(lambda n: arrays(np.float64, (n, 2), elements=NUMBERS))
+
+
+def columns_of(least: int, most: int) -> Maker:
+    """Two columns of numbers, of which some are equal."""
+
+    def number(chance: random.Random) -> float:
+        return round(chance.choice([chance.uniform(-1e3, 1e3), chance.randint(-2, 2)]), 2)
+
+    return lambda chance: np.array(some(each(number, number), most, least)(chance), np.float64)
+
+
+COLUMNS = drawn(columns_of(3, 6))
 
 
 def block(*columns: object) -> np.ndarray:
@@ -146,7 +156,7 @@ def test_a_source_that_lacks_a_column_is_left_out_of_its_pairs_alone() -> None:
     assert found[0, 2].weakest_without in kept
 
 
-@given(arrays(np.float64, (6, 2), elements=NUMBERS))
+@given(drawn(columns_of(6, 6)))
 def test_the_weakest_correlation_leaves_out_the_source_that_holds_it_up(
     columns: np.ndarray,
 ) -> None:

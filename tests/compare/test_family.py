@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rote.compare.families import Outcome, correct
 from rote.compare.permutation import LEVEL, PermutedTest, holm, least_p
 from rote.core.result import Result
 from rote.core.signature import Signature
 from rote.measure._correct import corrected
-from tests.examples import dear
+from tests.examples import dear, drawn, some
 
 Array = np.ndarray
 
@@ -62,21 +62,21 @@ def slow_family(tests: list[PermutedTest]) -> list[float]:
     return [found[n] for n in range(len(tests))]
 
 
+def any_test(chance: random.Random) -> PermutedTest:
+    """Some differences are equal, some undefined."""
+
+    def number() -> float:
+        return float(chance.randint(-4, 4)) if chance.random() < 0.5 else chance.uniform(-3, 3)
+
+    count = chance.randint(5, 7)
+    permuted = [number() if chance.random() < 0.7 else math.nan for _ in range(count)]
+    least = chance.choice([0.0, 0.3])
+    return PermutedTest(chance.choice("abc"), number(), np.array([*permuted, 0.5]), least)
+
+
 @dear(50)
-@given(st.data())
-def test_the_family_is_corrected_as_by_the_slow_twin(data: st.DataObject) -> None:
-    numbers = st.one_of(st.integers(-4, 4).map(float), st.floats(-3, 3))
-    tests = [
-        PermutedTest(
-            data.draw(st.sampled_from("abc")),
-            data.draw(numbers),
-            np.array(
-                [data.draw(st.one_of(numbers, st.just(math.nan))) for _ in range(5 + extra)] + [0.5]
-            ),
-            data.draw(st.sampled_from([0.0, 0.3])),
-        )
-        for extra in data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=5))
-    ]
+@given(drawn(some(any_test, 5, least=1)))
+def test_the_family_is_corrected_as_by_the_slow_twin(tests: list[PermutedTest]) -> None:
     assert [out.p for out in correct(tests)] == pytest.approx(slow_family(tests))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rote.core.layer import Layer, concatenate, number
+from tests.examples import drawn, some
 
-WORDS = st.lists(st.lists(st.sampled_from(["a", "B", "b", "Ab", "ß"]), max_size=6), max_size=5)
+WORDS = some(some(["a", "B", "b", "Ab", "ß"], 6), 5)
 
 
 def layer_of(texts: list[list[str]]) -> Layer:
@@ -38,14 +38,14 @@ def test_items_and_spans_of_one_text() -> None:
     assert layer.vocabulary == ("the", "cat")
 
 
-@given(WORDS)
+@given(drawn(WORDS))
 def test_a_mapped_layer_is_the_function_of_every_item(texts: list[list[str]]) -> None:
     lower = layer_of(texts).map("lower", str.lower)
     assert [lower.items(t) for t in range(len(texts))] == [[w.lower() for w in t] for t in texts]
     assert len(set(lower.vocabulary)) == len(lower.vocabulary)
 
 
-@given(st.lists(WORDS, min_size=1, max_size=4))
+@given(drawn(some(WORDS, 4, least=1)))
 def test_joined_layers_hold_the_texts_of_all(parts: list[list[list[str]]]) -> None:
     joined = concatenate([layer_of(part) for part in parts])
     whole = layer_of([text for part in parts for text in part])

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
 
 from rote.core.layer import Ids, Offsets
+from tests.examples import Maker, drawn, some
 
 Texts = list[list[int]]
 
 
-def texts_of_ids(words: int = 4, longest: int = 12, most: int = 8) -> st.SearchStrategy[Texts]:
-    return st.lists(st.lists(st.integers(0, words - 1), max_size=longest), max_size=most)
+def _texts(words: int, longest: int, most: int = 8) -> Maker:
+    return some(some(range(words), longest), most)
+
+
+def texts_of_ids(words: int = 4, longest: int = 12) -> st.SearchStrategy[Texts]:
+    return drawn(_texts(words, longest))
 
 
 def columns(texts: Sequence[Sequence[int]]) -> tuple[Ids, Offsets, Offsets]:
@@ -23,9 +29,11 @@ def columns(texts: Sequence[Sequence[int]]) -> tuple[Ids, Offsets, Offsets]:
     return ids, ends - np.array([len(text) for text in texts], np.int64), ends
 
 
-@st.composite
-def texts_and_take(draw: st.DrawFn, words: int = 4, longest: int = 12) -> tuple[Texts, list[int]]:
+def texts_and_take(words: int = 4, longest: int = 12) -> st.SearchStrategy[tuple[Texts, list[int]]]:
     """Texts, and some of their numbers in ascending order."""
-    texts = draw(texts_of_ids(words, longest))
-    kept = draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts)))
-    return texts, [number for number, keep in enumerate(kept) if keep]
+
+    def made(chance: random.Random) -> tuple[Texts, list[int]]:
+        texts = _texts(words, longest)(chance)
+        return texts, [number for number in range(len(texts)) if chance.random() < 0.5]
+
+    return drawn(made)

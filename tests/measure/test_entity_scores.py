@@ -17,6 +17,7 @@ from rote.core.sample import Sample
 from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.measure.entity_scores import METRIC, STOP_WORDS, Options, entities, needs, says_something
+from tests.examples import drawn, each, one_of, some
 from tests.measure.samples import layer_of
 
 Tagged = list[tuple[str, str]]
@@ -107,13 +108,11 @@ def test_stop_words_and_punctuation_say_nothing_and_numbers_do() -> None:
     assert all(word == word.lower() for word in STOP_WORDS)
 
 
-TAGGED = st.lists(
-    st.tuples(st.sampled_from("abcd"), st.sampled_from(["O", "B-X", "I-X", "B-Y"])), max_size=6
-)
-ITEM = st.tuples(TAGGED, TAGGED, st.lists(st.sampled_from("abcd"), max_size=4))
+TAGGED = some(each(one_of("abcd"), one_of(["O", "B-X", "I-X", "B-Y"])), 6)
+ITEM = each(TAGGED, TAGGED, some("abcd", 4))
 
 
-@given(st.lists(ITEM, max_size=5), st.sampled_from(["exact", "paper"]))
+@given(drawn(some(ITEM, 5)), st.sampled_from(["exact", "paper"]))
 def test_scores_are_those_of_sets_and_loops(
     texts: list[tuple[Tagged, Tagged, list[str]]], variant: Any
 ) -> None:

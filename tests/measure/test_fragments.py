@@ -15,6 +15,7 @@ import rote
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.measure._fragment_kernels import fragments
+from tests.examples import drawn, each, some
 
 from .strategies import columns
 
@@ -39,14 +40,10 @@ def plain(text: Sequence[int], document: Sequence[int], printed: bool) -> tuple[
     return covered, squares
 
 
-PAIRS = st.lists(
-    st.tuples(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=12)),
-    min_size=1,
-    max_size=5,
-)
+TEXT = some(range(3), 12)
 
 
-@given(PAIRS, st.booleans())
+@given(drawn(some(each(TEXT, TEXT), 5, least=1)), st.booleans())
 @example([([0, 0, 1], [0, 0, 0, 1])], True)
 def test_the_kernel_is_the_procedure(pairs: list[Any], printed: bool) -> None:
     words, starts, ends = columns([text for text, _ in pairs])

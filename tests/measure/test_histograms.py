@@ -131,19 +131,10 @@ def test_a_head_outside_of_the_sentence_is_refused(cut: int) -> None:
         histograms(upos, head, broken)
 
 
-@st.composite
-def texts_and_some(draw: st.DrawFn) -> tuple[list[list[Tree]], list[int]]:
-    texts = draw(texts_of_trees())
-    kept = draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts)))
-    return texts, [number for number, keep in enumerate(kept) if keep]
-
-
-@given(texts_and_some())
+@given(texts_of_trees(), st.integers(0, 31))
 @dear(50)
-def test_sums_over_groups_are_those_of_whole_vectors(
-    case: tuple[list[list[Tree]], list[int]],
-) -> None:
-    texts, chosen = case
+def test_sums_over_groups_are_those_of_whole_vectors(texts: list[list[Tree]], kept: int) -> None:
+    chosen = [number for number in range(len(texts)) if kept >> number & 1]
     made, sentences = made_of(texts), sentences_of(layers_of(texts)[0])
     units = np.zeros((len(made), made.kinds))
     for unit, counted in zip(units, counters(made)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -37,7 +38,7 @@ from rote.measure._neighbours.samples import (
 )
 from rote.measure._sentences import Sentences
 from rote.measure._trees.histograms import Histograms
-from tests.examples import dear
+from tests.examples import Maker, dear, drawn, some
 
 Distance = Callable[[Any, Any], Any]
 Histogram = dict[int, int]
@@ -130,24 +131,32 @@ def paired(space: Points, source: list[int], reference: list[int], rule: Rule) -
 
 
 # Many points are the same, many distances equal.
-HISTOGRAM = st.dictionaries(st.integers(0, 5), st.integers(1, 3), min_size=1, max_size=3)
-VECTOR = st.tuples(*[st.integers(-2, 2).map(float)] * 3)
 RULES = st.builds(Rule, st.integers(1, 5), st.booleans())
 
 
-@st.composite
-def samples(draw: st.DrawFn, point: st.SearchStrategy[Any]) -> tuple[list[Any], int, Any, Any]:
+def histogram(chance: random.Random) -> Histogram:
+    labels = chance.sample(range(6), chance.randint(1, 3))
+    return {label: chance.randint(1, 3) for label in labels}
+
+
+def vector(chance: random.Random) -> tuple[float, ...]:
+    return tuple(float(chance.randint(-2, 2)) for _ in range(3))
+
+
+def samples(point: Maker) -> st.SearchStrategy[tuple[list[Any], int, Any, Any]]:
     """A source and a reference of equal size, one behind the other; equally large parts of both."""
-    kinds = draw(st.lists(point, min_size=1, max_size=8))
-    size = draw(st.integers(1, 14))
-    every = draw(st.lists(st.sampled_from(kinds), min_size=2 * size, max_size=2 * size))
-    part = draw(st.integers(0, size))
-    kept = [np.array(draw(st.permutations(range(size)))[:part], np.int64) for _ in range(2)]
-    return every, size, *kept
+
+    def made(chance: random.Random) -> tuple[list[Any], int, Any, Any]:
+        kinds, size = some(point, 8, least=1)(chance), chance.randint(1, 14)
+        part = chance.randint(0, size)
+        ours, theirs = (np.array(chance.sample(range(size), part), np.int64) for _ in range(2))
+        return chance.choices(kinds, k=2 * size), size, ours, theirs
+
+    return drawn(made)
 
 
 @dear(50)
-@given(samples(HISTOGRAM), RULES, st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([1, 3, 32]))
+@given(samples(histogram), RULES, st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([1, 3, 32]))
 def test_scores_of_trees_are_those_of_the_definition(
     made: tuple[list[Histogram], int, Any, Any], rule: Rule, common: float, kept: int
 ) -> None:
@@ -160,7 +169,7 @@ def test_scores_of_trees_are_those_of_the_definition(
 
 
 @dear(50)
-@given(samples(VECTOR), RULES, st.sampled_from([1, 3, 32]))
+@given(samples(vector), RULES, st.sampled_from([1, 3, 32]))
 def test_scores_of_vectors_are_those_of_the_definition(
     made: tuple[list[Any], int, Any, Any], rule: Rule, kept: int
 ) -> None:
@@ -242,7 +251,7 @@ def test_as_many_neighbours_as_there_are_points_are_too_many() -> None:
 
 
 @settings(deadline=None)
-@given(samples(VECTOR), RULES)
+@given(samples(vector), RULES)
 def test_two_parts_of_one_sample_are_compared_as_two_samples_are(
     made: tuple[list[Any], int, Any, Any], rule: Rule
 ) -> None:
@@ -258,7 +267,7 @@ def test_two_parts_of_one_sample_are_compared_as_two_samples_are(
 # Distances
 
 
-@given(st.lists(HISTOGRAM, min_size=1, max_size=8), st.sampled_from([0.0, 0.3, 1.0]))
+@given(drawn(some(histogram, 8, least=1)), st.sampled_from([0.0, 0.3, 1.0]))
 def test_trees_are_ordered_as_their_distances_are(every: list[Histogram], common: float) -> None:
     space, number = tree_space(every, common)
     here = np.unique(number)
@@ -281,10 +290,10 @@ def test_histograms_too_large_for_small_floats_are_still_exact() -> None:
     assert far[0, 1] == -(product**2 / norm)
 
 
-@given(
-    st.lists(st.tuples(*[st.floats(-1, 1)] * 5), min_size=1, max_size=9),
-    st.lists(st.tuples(*[st.floats(-1, 1)] * 5), min_size=1, max_size=9),
-)
+fractions = some(lambda chance: tuple(chance.uniform(-1, 1) for _ in range(5)), 9, least=1)
+
+
+@given(drawn(fractions), drawn(fractions))
 def test_squared_distances_are_the_same_to_the_last_bit_in_any_company(
     rows: list[Any], columns: list[Any]
 ) -> None:
@@ -294,7 +303,7 @@ def test_squared_distances_are_the_same_to_the_last_bit_in_any_company(
     assert squared_distances(other, one.T.copy()).T.tolist() == found.tolist()
 
 
-@given(st.lists(st.lists(st.integers(0, 4), min_size=6, max_size=6), max_size=6), st.integers(0, 5))
+@given(drawn(some(some(range(5), 6, least=6), 6)), st.integers(0, 5))
 def test_the_nearest_come_first_and_a_point_is_not_its_own_neighbour(
     rows: list[list[int]], count: int
 ) -> None:
@@ -362,7 +371,7 @@ def test_all_samples_are_as_large_as_the_smallest_that_has_neighbours() -> None:
 
 
 @dear(50)
-@given(samples(HISTOGRAM), RULES)
+@given(samples(histogram), RULES)
 def test_what_a_source_does_not_reach_lies_outside_every_ball(
     made: tuple[list[Histogram], int, Any, Any], rule: Rule
 ) -> None:

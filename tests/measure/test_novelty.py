@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import rote
 from rote.compare.intervals import around
@@ -21,12 +20,13 @@ from rote.measure import Settings
 from rote.measure._against import annotator_signature, check_against, longest_in, open_against
 from rote.measure._compute import compute
 from rote.measure.novelty import COVERING, MOST, Options, covered_words, held_ngrams
+from tests.examples import drawn, some
 from tests.index.twins import index_layers
 from tests.search import trace_twins as twins
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
 NEW = "Grey gulls argued above seventeen crates of unsold oranges, while accordions wheezed on."
-TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=14), min_size=1, max_size=4)
+TEXTS = drawn(some(some("abc", 14), 4, least=1))
 
 
 def run(

@@ -31,6 +31,7 @@ from rote.measure.originality import Options
 from rote.search.model.back_off import BackOff
 from rote.search.originality.reach import GroundTruth
 from rote.search.originality.sources import sources_of
+from tests.examples import drawn, some
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text
 
@@ -455,8 +456,7 @@ def test_perplexity_is_that_of_the_index_as_a_language_model(
 
 # BLEU
 
-words = st.lists(st.sampled_from("a b c the of".split()), min_size=1, max_size=9)
-several = st.lists(words, min_size=1, max_size=5)
+several = drawn(some(some("a b c the of".split(), 9, least=1), 5, least=1))
 
 
 def of_sentences(hypotheses: list[list[str]], references: list[list[str]]) -> float:

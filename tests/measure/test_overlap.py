@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -33,10 +34,10 @@ from rote.measure._overlap.partition import (
 )
 from rote.measure._overlap.training import Wanted
 from rote.measure.overlap import Options, settled, values
+from tests.examples import drawn, each, one_of, some
 from tests.measure.samples import layer_of
 
-WORDS = st.lists(st.sampled_from("abc"), max_size=10)
-TEXTS = st.lists(WORDS, max_size=6)
+TEXTS = some(some("abc", 10), 6)
 
 
 # -- n-grams --------------------------------------------------------------------------------
@@ -47,7 +48,7 @@ def slow(texts: list[list[str]], train: list[list[str]], n: int) -> list[bool]:
     return [i + n <= len(t) and tuple(t[i : i + n]) in held for t in texts for i in range(len(t))]
 
 
-@given(TEXTS, st.lists(TEXTS, max_size=3), st.integers(1, 5))
+@given(drawn(TEXTS), drawn(some(TEXTS, 3)), st.integers(1, 5))
 def test_ngrams_are_found_as_by_a_set_of_tuples(
     texts: list[list[str]], shards: list[list[list[str]]], n: int
 ) -> None:
@@ -128,10 +129,12 @@ def test_by_default_a_bin_holds_five_percent_of_the_items_that_have_an_overlap()
     assert partition(np.zeros(80, np.int64), with_short).least == 2
 
 
-@given(
-    st.lists(st.integers(0, 9).flatmap(lambda m: st.tuples(st.integers(0, m), st.just(m)))),
-    st.one_of(st.none(), st.integers(1, 6)),
-)
+def part_and_whole(chance: random.Random) -> tuple[int, int]:
+    whole = chance.randint(0, 9)
+    return chance.randint(0, whole), whole
+
+
+@given(drawn(some(part_and_whole, 20)), st.one_of(st.none(), st.integers(1, 6)))
 def test_bins_are_those_of_a_walk_over_sorted_items(
     pairs: list[tuple[int, int]], least: int | None
 ) -> None:
@@ -161,7 +164,7 @@ def _columns(pairs: list[tuple[int, int]]) -> tuple[Any, Any]:
 # -- trends ---------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=20))
+@given(drawn(some(each(one_of(range(5)), one_of(range(5))), 20, least=3)))
 def test_the_rank_correlation_is_spearmans(pairs: list[tuple[int, int]]) -> None:
     x, y = np.array(pairs, np.float64).T
     rho, p, n = rank_test(x, y)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 import rote
@@ -22,6 +21,7 @@ from rote.core.sample import SEVERAL, RawText
 from rote.measure import rouge as scores
 from rote.measure._rouge_kernels import NEW_LINE, NEW_TEXT, breaks, common_subsequences
 from rote.measure.rouge import Side
+from tests.examples import drawn, each, some, string
 
 PEER = {
     "rouge_1": "rouge1",
@@ -109,10 +109,8 @@ def subsequences(text: Lines, reference: Lines, kinds: int) -> list[int]:
     return list(common_subsequences(ids, kinds, flags, *places)[0])
 
 
-lines_of_words = st.lists(st.lists(st.integers(0, 4), max_size=12), max_size=5)
-characters = st.sampled_from(
-    ["a", "b", "c", "Z", "7", " ", "\n", SEVERAL, "ü", "漢", "😀", "\ud800"]
-)
+lines_of_words = drawn(some(some(range(5), 12), 5))
+CHARACTERS = ["a", "b", "c", "Z", "7", " ", "\n", SEVERAL, "ü", "漢", "😀", "\ud800"]
 
 
 @given(lines_of_words, lines_of_words)
@@ -133,7 +131,7 @@ def test_common_subsequences_of_lines_longer_than_a_machine_word(kinds: int) -> 
         assert subsequences(text, reference, kinds) == expected
 
 
-@given(st.lists(st.text(characters, max_size=20), max_size=4))
+@given(drawn(some(string(CHARACTERS, 20), 4)))
 def test_words_know_what_begins_with_them(texts: list[str]) -> None:
     side = side_of(texts)
     layer, raw = side.words, side.raw
@@ -146,10 +144,10 @@ def test_words_know_what_begins_with_them(texts: list[str]) -> None:
     assert found.tolist() == expected
 
 
-letters = st.text(st.sampled_from("aAbc \n.İKé"), max_size=30)
+letters = string("aAbc \n.İKé", 30)
 
 
-@given(st.lists(st.tuples(letters, st.lists(letters, min_size=1, max_size=3)), max_size=5))
+@given(drawn(some(each(letters, some(letters, 3, least=1)), 5)))
 def test_every_score_is_that_of_rouge_score(pairs: list[tuple[str, list[str]]]) -> None:
     texts, references = [text for text, _ in pairs], [SEVERAL.join(own) for _, own in pairs]
     found = scores.rouge(

@@ -20,6 +20,7 @@ from rote.measure._likeness import Pairs
 from rote.measure._likeness_kernels import rouge_pairs, run_pairs, set_means
 from rote.measure._ngram_kernels import number_ngrams
 from rote.measure._sameness import by_set, estimate, leaves, left_out, tree
+from tests.examples import drawn, some
 
 from .strategies import columns
 
@@ -46,9 +47,7 @@ def plain_runs(a: Sequence[Any], b: Sequence[Any], n: int) -> float:
     return covered / (len(a) + len(b))
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 3), max_size=14), min_size=2, max_size=6), st.integers(2, 4)
-)
+@given(drawn(some(some(range(4), 14), 6, least=2)), st.integers(2, 4))
 def test_kernels_are_their_plain_twins(texts: list[list[int]], n: int) -> None:
     ids, starts, ends = columns(texts)
     pairs = list(combinations(range(len(texts)), 2))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import random
 import sys
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from rote.measure._meaning import Embedded
 from rote.measure._nearest import Neighbours, nearest_among
 from rote.measure._sentences import Sentences
 from rote.measure.semantic import METRIC, Options, Rows, arranged
+from tests.examples import Maker, drawn, some
 
 from .embedding import FakeEmbedder
 
@@ -83,13 +86,15 @@ def all_pairs(rows: Rows, take: Any, variant: str = "exact") -> Values:
     return {"mean_distance": mean, "nearest": found["nearest"]} if variant == "package" else found
 
 
-def some_points(dimensions: int = 3) -> st.SearchStrategy[list[float]]:
-    """Few places, so that many are equal, and none without a direction."""
-    axis = st.integers(-2, 2).map(float)
-    return st.lists(axis, min_size=dimensions, max_size=dimensions).filter(any)
+PLACES = [[float(x) for x in place] for place in product(range(-2, 3), repeat=3) if any(place)]
+"""Few places, so that many are equal, and none without a direction."""
 
 
-some_texts = st.lists(st.lists(some_points(), max_size=4), min_size=1, max_size=9)
+def texts_of(most: int) -> Maker:
+    return some(some(PLACES, 4), most, least=1)
+
+
+some_texts = drawn(texts_of(9))
 
 
 @dataclass(frozen=True)
@@ -99,17 +104,18 @@ class Split:
     take: list[int]
 
 
-@st.composite
-def splits(draw: st.DrawFn) -> Split:
+def split_of(chance: random.Random) -> Split:
     """Texts of two sources, and some of them."""
-    texts = draw(some_texts)
-    first = [draw(st.booleans()) for _ in texts]
-    kept = [draw(st.booleans()) for _ in texts]
+    texts = texts_of(9)(chance)
+    first, kept = ([chance.random() < 0.5 for _ in texts] for _ in range(2))
     groups = {
         "a": np.array([n for n, here in enumerate(first) if here], np.int64),
         "b": np.array([n for n, here in enumerate(first) if not here], np.int64),
     }
     return Split(texts, groups, [n for n, keep in enumerate(kept) if keep])
+
+
+splits = drawn(split_of)
 
 
 def test_worked_example() -> None:
@@ -135,7 +141,7 @@ def test_sentences_at_right_angles_are_as_many_things() -> None:
 
 
 @pytest.mark.parametrize("variant", ["exact", "package"])
-@given(split=splits())
+@given(split=splits)
 def test_values_are_those_of_the_matrix_of_all_pairs(variant: str, split: Split) -> None:
     rows = rows_of(split.texts, split.groups)
     found = values_of(rows, split.take, variant=variant)
@@ -155,7 +161,7 @@ def test_values_are_those_of_the_matrix_of_all_pairs(variant: str, split: Split)
     assert list(semantic.many(rows, takes, {"nearest"}, own)) == ["nearest"]
 
 
-@given(split=splits(), listed=st.integers(1, 4), at_once=st.integers(1, 30))
+@given(split=splits, listed=st.integers(1, 4), at_once=st.integers(1, 30))
 def test_lists_of_neighbours_change_nothing(split: Split, listed: int, at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "FEW", 1)
@@ -190,7 +196,7 @@ def test_a_vector_is_not_its_own_neighbour() -> None:
     assert Neighbours(vectors, np.zeros(3, np.int64)).distances(np.array([0, 2])).tolist() == [1, 1]
 
 
-@given(texts=st.lists(st.lists(some_points(), max_size=4), min_size=1, max_size=7))
+@given(texts=drawn(texts_of(7)))
 def test_standard_error_leaves_out_one_text_at_a_time(texts: Points) -> None:
     rows = rows_of(texts)
     held = [number for number, text in enumerate(texts) if text]
@@ -354,9 +360,9 @@ def test_what_moves_with_the_number_of_sentences_is_not_tested_where_they_are_dr
     monkeypatch.setattr(embeddings, "get", lambda name: embedder)
     texts = {"a": ["An a. One b. Two c.", "An a."], "b": ["No b.", "A b. No b.", "A bc. Some b."]}
     every = {"semantic", "nearest", "vendi"}
-    for drawn, tested in ((None, every), (100, every), (3, {"semantic"})):
+    for most, tested in ((None, every), (100, every), (3, {"semantic"})):
         settings = Settings(reference="b", permutations=9)
-        result = compute({"semantic": Options(sentences=drawn)}, texts, settings=settings)[0]
+        result = compute({"semantic": Options(sentences=most)}, texts, settings=settings)[0]
         assert {row["value"] for row in result.comparisons} == tested
         said = any("not tested" in note for note in result.sources["a"].notes)
-        assert said == (drawn == 3)
+        assert said == (most == 3)

@@ -29,7 +29,7 @@ from rote.measure import templates
 from rote.measure._templates.core import Options, Rows
 from rote.measure._templates.corpus import check_corpora, open_corpora, tables_of
 from rote.measure._templates.lookup import count_of_counts, draw_others
-from tests.examples import dear
+from tests.examples import dear, drawn, some
 from tests.index.folders import Heard
 from tests.index.twins import index_layers
 
@@ -219,7 +219,8 @@ def test_an_empty_corpus_holds_nothing() -> None:
     assert {r["rank"] for r in found["ranks"]} == {1}
 
 
-letters = st.lists(st.lists(st.sampled_from("abc"), max_size=9), min_size=1, max_size=6)
+some_letters = some(some("abc", 9), 6, least=1)
+letters = drawn(some_letters)
 
 
 @given(letters, letters, letters, st.integers(1, 3), st.integers(1, 9))
@@ -256,7 +257,7 @@ def test_agrees_with_counting_by_hand(
             assert (r["templates"], r["found"]) == (len(held), sum(g in counts for g in held))
 
 
-@given(st.lists(letters, max_size=4), st.integers(1, 3))
+@given(drawn(some(some_letters, 4)), st.integers(1, 3))
 @settings(max_examples=60)
 def test_counts_of_counts_over_several_segments(parts: list[Texts], n: int) -> None:
     segments = [segment for texts in parts for segment in corpus_of(texts).segments]

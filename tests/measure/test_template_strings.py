@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import random
 import re
 import sys
 from collections import Counter
@@ -30,6 +31,7 @@ from rote.measure._templates.strings import (
     treebank_lengths,
 )
 from rote.measure._templates.windows import windows
+from tests.examples import drawn, each, one_of, some, string
 
 from .samples import layer_of
 
@@ -287,26 +289,19 @@ def test_strings_may_come_from_other_texts() -> None:
     assert paper_values(made, word, raw, first, chosen, lengths, origin=second)["rate"] == 0
 
 
-WORDS = st.sampled_from(["a", "b", "ab", "é", "a b", "\udc80", "."])
-TAGS = st.sampled_from(["A", "B"])
-TEXTS = st.lists(
-    st.lists(st.lists(st.tuples(WORDS, TAGS), max_size=6), max_size=3), min_size=1, max_size=6
-)
+TAGGED = each(one_of(["a", "b", "ab", "é", "a b", "\udc80", "."]), one_of(["A", "B"]))
+TEXTS = some(some(some(TAGGED, 6), 3), 6, least=1)
+GAPS = [" ", " ", " ", "", "  ", "\n"]
 
 
-@st.composite
-def texts_and_raw(draw: st.DrawFn) -> tuple[list[Text], list[str]]:
+def texts_and_raw(chance: random.Random) -> tuple[list[Text], list[str]]:
     """Tagged texts and raw ones that are near to them: joined by spaces or by nothing at times."""
-    texts = draw(TEXTS)
-    raw = []
-    for text in texts:
-        tokens = [word for sentence in text for word, _ in sentence]
-        gaps = [draw(st.sampled_from([" ", " ", " ", "", "  ", "\n"])) for _ in tokens]
-        raw.append("".join(token + gap for token, gap in zip(tokens, gaps)))
-    return texts, raw
+    texts = TEXTS(chance)
+    tokens = [[word for sentence in text for word, _ in sentence] for text in texts]
+    return texts, ["".join(token + chance.choice(GAPS) for token in own) for own in tokens]
 
 
-@given(texts_and_raw(), st.integers(1, 4), st.integers(1, 6), st.integers(0, 5))
+@given(drawn(texts_and_raw), st.integers(1, 4), st.integers(1, 6), st.integers(0, 5))
 def test_paper_is_what_plain_python_finds(
     made: tuple[list[Text], list[str]], n: int, top: int, left_out: int
 ) -> None:
@@ -318,7 +313,9 @@ def test_paper_is_what_plain_python_finds(
     assert paper(texts, raw, n, top, lengths, np.array(take)) == pytest.approx(expected)
 
 
-@given(made=texts_and_raw(), n=st.integers(1, 4), top=st.integers(1, 6), shard=st.integers(1, 8))
+@given(
+    made=drawn(texts_and_raw), n=st.integers(1, 4), top=st.integers(1, 6), shard=st.integers(1, 8)
+)
 def test_package_is_what_the_package_finds(
     peer: Any, made: tuple[list[Text], list[str]], n: int, top: int, shard: int
 ) -> None:
@@ -334,12 +331,9 @@ def test_package_is_what_the_package_finds(
     assert values["per_token"] == pytest.approx(float(np.mean(hits)))
 
 
-PIECES = st.text("ab é", min_size=1, max_size=7)
-
-
 @given(
-    st.lists(PIECES, max_size=12),
-    st.lists(st.text("ab é", max_size=30), max_size=4),
+    drawn(some(string("ab é", 7, least=1), 12)),
+    drawn(some(string("ab é", 30), 4)),
     st.sampled_from([1, 40, 1 << 22]),
 )
 def test_find_gives_every_place_once(pieces: list[str], texts: list[str], at_once: int) -> None:

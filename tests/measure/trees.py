@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from rote.annotate.trees import head_layer
 from rote.core.layer import Layer, number
+from tests.examples import Maker, drawn, some
 
 Tree = list[tuple[str, int]]
 """For each word its part of speech and its head's place, counted from 0; -1: no head."""
@@ -35,19 +37,26 @@ def layers_of(texts: Sequence[Sequence[Tree]]) -> tuple[Layer, Layer]:
     return upos, head_layer(replace(upos, name="word"), np.array(heads, np.int32))
 
 
-@st.composite
-def trees(draw: st.DrawFn, longest: int = 6) -> Tree:
+def tree(longest: int = 6) -> Maker:
     """Words hang on any word that was placed before, in any order; several may have no head."""
-    order = draw(st.permutations(range(draw(st.integers(1, longest)))))
-    heads = {}
-    for rank, word in enumerate(order):
-        above = draw(st.integers(-1, rank - 1))
-        heads[word] = order[above] if above >= 0 else -1
-    return [(draw(st.sampled_from(TAGS)), heads[word]) for word in range(len(order))]
+
+    def made(chance: random.Random) -> Tree:
+        size = chance.randint(1, longest)
+        order, heads = chance.sample(range(size), size), {}
+        for rank, word in enumerate(order):
+            above = chance.randint(-1, rank - 1)
+            heads[word] = order[above] if above >= 0 else -1
+        return [(chance.choice(TAGS), heads[word]) for word in range(size)]
+
+    return made
+
+
+def trees() -> st.SearchStrategy[Tree]:
+    return drawn(tree())
 
 
 def texts_of_trees(longest: int = 6, most: int = 5) -> st.SearchStrategy[list[list[Tree]]]:
-    return st.lists(st.lists(trees(longest), max_size=3), max_size=most)
+    return drawn(some(some(tree(longest), 3), most))
 
 
 def grown(rng: np.random.Generator, words: int, reach: int) -> Tree:
