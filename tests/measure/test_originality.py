@@ -31,7 +31,7 @@ from rote.measure.originality import Options
 from rote.search.model.back_off import BackOff
 from rote.search.originality.reach import GroundTruth
 from rote.search.originality.sources import sources_of
-from tests.examples import drawn, some
+from tests.examples import lists, some
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text
 
@@ -378,7 +378,7 @@ def rows_of(
         return measure.rows(sample_of(texts), options, Work()), options
 
 
-generated = st.lists(st.lists(twins.sentences, max_size=4), min_size=1, max_size=4)
+generated = lists(twins.sentences, 4, 1)
 
 
 @settings(max_examples=60)
@@ -456,7 +456,7 @@ def test_perplexity_is_that_of_the_index_as_a_language_model(
 
 # BLEU
 
-several = drawn(some(some("a b c the of".split(), 9, least=1), 5, least=1))
+several = lists(some("a b c the of".split(), 9, least=1), 5, least=1)
 
 
 def of_sentences(hypotheses: list[list[str]], references: list[list[str]]) -> float:
