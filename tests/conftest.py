@@ -113,6 +113,11 @@ _LONGEST = (
 )
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Two more than cores: tests wait for browsers, servers and processes."""
+    return (os.cpu_count() or 1) + 2
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file that takes long is begun early: nobody should wait for it at the end."""
     here = Path(__file__).parent

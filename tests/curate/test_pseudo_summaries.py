@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
-from rouge_score.rouge_scorer import RougeScorer
 
 from rote.cli.main import rote
 from rote.core.document import Document
@@ -88,6 +87,8 @@ def test_paragraphs_stay_apart_without_the_sentence_between_them() -> None:
 
 
 def test_scores_are_those_of_rouge_score() -> None:
+    from rouge_score.rouge_scorer import RougeScorer  # slow to import
+
     rng = np.random.default_rng(0)
     scorer = RougeScorer(["rouge1"])
     kinds = ["the", "Cat", "sat", "on", "mat", "dog's", "3.5", "Ünder", "it"]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU
 
 from rote.core.errors import OptionError, UnknownName
@@ -53,6 +52,8 @@ def test_worked_example() -> None:
 
 @pytest.mark.parametrize("lengths", [[3, 1, 9, 5], [150, 140, 151], [1, 1, 1, 2], [64, 300, 20]])
 def test_agrees_with_other_implementations(lengths: list[int]) -> None:
+    from rouge_score import rouge_scorer  # slow to import
+
     texts = words(sum(lengths), lengths)
     strings = [" ".join(text) for text in texts]
     found = values_of(texts)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lexicalrichness import LexicalRichness
 
 from rote.core.errors import OptionError
 from rote.core.metric import Values, Work
@@ -77,6 +76,8 @@ def test_agrees_with_lexicalrichness(words: int, kind: str) -> None:
         "all the same": ["w"] * words,
         "few words": [rng.choice("abcde") for _ in range(words)],
     }[kind]
+    from lexicalrichness import LexicalRichness  # slow to import
+
     other = LexicalRichness(text, preprocessor=None, tokenizer=None)
     found = values_of([text])
     assert found["mattr"] == pytest.approx(other.mattr(window_size=50), rel=1e-12)
@@ -88,6 +89,8 @@ def test_agrees_with_lexicalrichness(words: int, kind: str) -> None:
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60), st.floats(0.3, 0.95))
 def test_mtld_agrees_with_lexicalrichness_on_short_texts(text: list[str], threshold: float) -> None:
+    from lexicalrichness import LexicalRichness  # slow to import
+
     other = LexicalRichness(text, preprocessor=None, tokenizer=None)
     found = values_of([text], threshold=threshold)
     assert found["mtld"] == pytest.approx(other.mtld(threshold=threshold), rel=1e-12)

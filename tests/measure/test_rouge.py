@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from rouge_score.rouge_scorer import RougeScorer
 
 import rote
 from rote.annotate import words
@@ -41,6 +40,8 @@ def measured(text: str, reference: Any, **options: Any) -> dict[str, float]:
 
 
 def rouge_score(text: str, references: Sequence[str], stem: bool = False) -> dict[str, Any]:
+    from rouge_score.rouge_scorer import RougeScorer  # slow to import
+
     found = RougeScorer(list(PEER.values()), use_stemmer=stem).score_multi(references, text)
     return {name: found[peer] for name, peer in PEER.items()}
 
