@@ -32,26 +32,27 @@ BAND = (1, 20)
 """Of 200 studies at a level of 5 %: more come out wrong in 1 of 1,000 such tries."""
 
 
-def studied(
-    name: str,
-    sources: dict[str, list[list[str]]],
-    seed: int = 0,
-    strata: Integers | None = None,
-) -> Matched:
+def studied(name: str, sources: dict[str, list[list[str]]]) -> Matched:
     metric = plugins.load("measure", name).METRIC
-    options = metric.options()
     texts = [text for own in sources.values() for text in own]
-    sample = sample_of(texts, *metric.needs(options))
-    ends = np.cumsum([len(own) for own in sources.values()])
-    groups = {s: np.arange(end - len(sources[s]), end) for s, end in zip(sources, ends)}
+    sample = sample_of(texts, *metric.needs(metric.options()))
+    counts = {source: len(own) for source, own in sources.items()}
+    return at_equal_size(metric, sample, counts, np.full(len(texts), -1, np.int64), 0)
+
+
+def at_equal_size(
+    metric: Metric, sample: Sample, counts: dict[str, int], strata: Integers, seed: int
+) -> Matched:
+    """Of sources with so many texts, one source behind the other."""
+    ends, numbers = np.cumsum(list(counts.values())), np.arange(len(sample))
     work = Work(
-        groups=groups,
-        ids=[f"{seed} {number}" for number in range(len(texts))],
-        strata=np.full(len(texts), -1, np.int64) if strata is None else strata,
+        groups=dict(zip(counts, np.split(numbers, ends[:-1]))),
+        ids=[f"{seed} {number}" for number in numbers],
+        strata=strata,
         seed=seed,
     )
-    rows = metric.rows(sample, options, work)
-    found, _ = matched(metric, options, sample, rows, work, np.arange(len(texts)))
+    rows = metric.rows(sample, metric.options(), work)
+    found, _ = matched(metric, metric.options(), sample, rows, work, numbers)
     assert found is not None
     return found
 
@@ -178,6 +179,8 @@ def test_values_are_those_of_the_windows_by_hand() -> None:
 
 
 COUNTS = 12, 20
+WORDS = {"templates": 40, "homogenization": 30}
+"""In a short text, where fewer than 60 are enough."""
 PREPARED = {
     "semantic": semantic_rows,
     "originality": originality_rows,
@@ -214,7 +217,8 @@ def test_under_no_difference_but_length_one_test_of_twenty_finds_one(name: str) 
         if name in PREPARED:
             found = [prepared_p_values(name, ratio, seed) for seed in SEEDS]
         else:
-            found = [lengths.null_p_values(name, COUNTS, ratio, seed) for seed in SEEDS]
+            words = WORDS.get(name, 60)
+            found = [lengths.null_p_values(name, COUNTS, ratio, seed, words) for seed in SEEDS]
         for value in found[0]:
             p = np.array([one[value] for one in found])
             wrong.setdefault(value, []).append(((p <= 0.05).sum(), (~np.isnan(p)).sum()))
@@ -231,16 +235,14 @@ def test_unequal_numbers_of_answers_hold_the_level_at_equal_size(counts: tuple[i
     # Answers of a source to a prompt repeat themselves alike. Exchanged one by one: 9 to 17 %.
     strata = np.concatenate([np.repeat(np.arange(20), count) for count in counts])
     wrong: dict[str, int] = {}
+    metric, texts = plugins.load("measure", "lexical").METRIC, [20 * count for count in counts]
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        sources = {}
-        for source, count in zip("ab", counts):
-            kinds = np.repeat(rng.integers(10, 60, 20), count)
-            sizes = rng.integers(30, 50, len(kinds))
-            sources[source] = [
-                [f"w{n}" for n in rng.integers(0, kind, size)] for kind, size in zip(kinds, sizes)
-            ]
-        equal = studied("lexical", sources, seed, strata)
+        kinds = np.concatenate([np.repeat(rng.integers(10, 60, 20), count) for count in counts])
+        sizes = rng.integers(30, 50, len(kinds))
+        words = rng.integers(0, np.repeat(kinds, sizes)).astype(np.int32)
+        sample = lengths.random_texts(sizes, words, metric.needs(metric.options()))
+        equal = at_equal_size(metric, sample, dict(zip("ab", texts)), strata, seed)
         tests = equal.test("a", "b", equal.by_source(), 19, lambda amount: None)
         for value in ("unique_1", "unique_2", "mtld", "entropy"):
             wrong[value] = wrong.get(value, 0) + (tests[value].p <= 0.05)

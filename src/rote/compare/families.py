@@ -153,8 +153,9 @@ def _step_down(tests: Sequence[PermutedTest], count: int) -> Floats:
 
     An undefined permuted difference is none at all, smaller than any other.
     """
-    observed = np.array([abs(test.observed) / _spread(test, count) for test in tests])
-    permuted = _standardized(tests, [_spread(test, count) for test in tests], count)
+    spreads = [_spread(test, count) for test in tests]
+    observed = np.array([abs(test.observed) / spread for test, spread in zip(tests, spreads)])
+    permuted = _standardized(tests, spreads, count)
     order = np.argsort(-observed, kind="stable")
     largest = np.maximum.accumulate(permuted[order][::-1], axis=0)[::-1]
     # As in `as_large`: equal up to rounding is equal.
@@ -167,12 +168,10 @@ def _step_down(tests: Sequence[PermutedTest], count: int) -> Floats:
 
 
 def _standardized(tests: Sequence[PermutedTest], spreads: Sequence[float], count: int) -> Floats:
-    return np.array(
-        [
-            np.nan_to_num(np.abs(test.permuted[:count]) / spread, nan=-1.0)
-            for test, spread in zip(tests, spreads)
-        ]
-    )
+    found = np.array([np.abs(test.permuted[:count]) for test in tests], np.float64)
+    found /= np.array(spreads)[:, None]
+    found[np.isnan(found)] = -1.0
+    return found
 
 
 def _spread(test: PermutedTest, count: int) -> float:
@@ -180,9 +179,15 @@ def _spread(test: PermutedTest, count: int) -> float:
 
     Where all are 0 up to rounding, nothing is divided.
     """
-    every = np.append(test.permuted[:count], test.observed)
-    spread = math.sqrt(float(np.nanmean(every**2)))
+    spread = _root_mean_square(np.append(test.permuted[:count], test.observed))
     return spread if spread > 1e-12 else 1.0
+
+
+def _root_mean_square(numbers: Floats) -> float:
+    """Of what is defined."""
+    squares = numbers**2
+    mean = float(squares.mean())
+    return math.sqrt(float(np.nanmean(squares)) if math.isnan(mean) else mean)
 
 
 # What could have been shown
@@ -198,7 +203,7 @@ def _detectable(tests: Sequence[PermutedTest], correction: Correction) -> list[f
     """
     if not tests:
         return []
-    errors = [math.sqrt(float(np.nanmean(test.permuted**2))) for test in tests]
+    errors = [_root_mean_square(test.permuted) for test in tests]
     sources = [test.source for test in tests]
     level = LEVEL / times(
         "holm" if correction == "bh" else correction, len(tests), len(set(sources))
