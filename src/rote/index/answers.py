@@ -89,7 +89,7 @@ class Frequent:
         return len(self.counts)
 
     def __iter__(self) -> Iterator[tuple[tuple[str, ...], int]]:
-        return ((self.grams[i], int(self.counts[i])) for i in range(len(self)))
+        return zip(self.grams, map(int, self.counts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ words per vocabulary entry, not per n-gram.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,13 @@ class Grams:
     def __getitem__(self, g: int) -> tuple[str, ...]:
         start = int(self.ends[g - 1]) if g else 0
         return tuple(self.vocabulary[i] for i in self.ids[start : int(self.ends[g])])
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        """One after the other; an item is read once, however often it occurs."""
+        read, start = cache(self.vocabulary.__getitem__), 0
+        for end in map(int, self.ends):
+            yield tuple(map(read, self.ids[start:end].tolist()))
+            start = end
 
     @classmethod
     def of(cls, grams: Iterable[Sequence[str]]) -> Grams:

@@ -28,21 +28,20 @@ def places_in(
     holders = frame.document_of(starts)
     first, _ = frame.spans.spans(starts)
     _, last = frame.spans.spans(ends - 1)
-    return [
-        Place(
-            document=documents.id(holder),
-            author=documents.author.of(holder),
-            source=documents.source.of(holder),
-            item=start - frame.start_of(holder),
-            start=begin,
-            end=end,
-            segment=number,
-            number=holder,
+    known = {
+        holder: (
+            documents.id(holder),
+            documents.author.of(holder),
+            documents.source.of(holder),
+            frame.start_of(holder),
         )
-        for holder, start, begin, end in zip(
-            holders.tolist(), starts.tolist(), first.tolist(), last.tolist()
-        )
-    ]
+        for holder in set(holders.tolist())
+    }
+    found = []
+    for holder, start, begin, end in zip(*(c.tolist() for c in (holders, starts, first, last))):
+        name, author, source, base = known[holder]
+        found.append(Place(name, author, source, start - base, begin, end, number, holder))
+    return found
 
 
 def context_of(documents: Documents, place: Place, around: int) -> Context:
