@@ -102,11 +102,11 @@ def test_parts_counted_in_several_rounds_give_the_same(
 def test_tables_and_lists_that_have_to_grow(seed: int, n: int, most: int | None) -> None:
     numbers = np.random.default_rng(seed).zipf(1.1, 9000) % 8191
     texts = [[f"{number:04}" for number in numbers]]
-    column = without_suffixes(texts)
+    column, expected = without_suffixes(texts), twin(texts, n, 1, most)
     for part_bits, room in [(0, 0), (1, 5000), (6, 10**6)]:
         places, counts = by_hashing(column, n, 1, most, part_bits=part_bits, room=room)
         grams = [tuple(texts[0][place : place + n]) for place in places.tolist()]
-        assert list(zip(grams, counts.tolist(), strict=True)) == twin(texts, n, 1, most)
+        assert list(zip(grams, counts.tolist(), strict=True)) == expected
 
 
 def test_ties_with_the_last_all_belong_to_the_most_frequent() -> None:

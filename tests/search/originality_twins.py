@@ -102,11 +102,12 @@ def held_by(truth: Truth) -> Held:
     texts = [text for segment in truth for text in segment]
     for text, source in zip(texts, sources(truth)):
         for sentence in text.sentences:
-            for start in range(len(sentence)):
-                for end in range(start + 2, len(sentence) + 1):
-                    held.sources[lower(sentence[start:end])].add(source)
-                    held.occurrences[lower(sentence[start:end])] += 1
-            held.fragments.update(lower(sentence[a:b]) for a, b in windows(sentence))
+            words = lower(sentence)
+            for start in range(len(words)):
+                for end in range(start + 2, len(words) + 1):
+                    held.sources[words[start:end]].add(source)
+                    held.occurrences[words[start:end]] += 1
+            held.fragments.update(words[a:b] for a, b in windows(sentence))
     return held
 
 
@@ -133,7 +134,7 @@ def layers(texts: Sequence[Sequence[Sentence]]) -> dict[str, Layer]:
 
 
 def index_of(truth: Truth) -> Index:
-    """An index in memory, as many segments as the ground truth has."""
+    """An index in memory, as many segments as the ground truth has, asked on one thread."""
     segments, count = [], 0
     for texts in truth:
         held = [
@@ -154,4 +155,4 @@ def index_of(truth: Truth) -> Index:
                 sorted_layers=("lower",),
             )
         )
-    return Index(segments)
+    return Index(segments).on(1)

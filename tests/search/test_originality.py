@@ -76,7 +76,7 @@ def test_counts_by_length_are_those_of_all_windows(truth: twins.Truth, relax: in
         for r in found.by_length
     }
     assert rows == dict(expected)
-    assert find_originals(index.on(1), relax=relax).by_length == found.by_length
+    assert find_originals(index.on(2), relax=relax).by_length == found.by_length
     originals = {f for f in held.fragments if len(held.sources[f]) <= relax}
     sentences = [s for segment in truth for text in segment for s in text.sentences]
     assert found.sentences == len(sentences)
