@@ -70,30 +70,6 @@ def test_every_command_has_help(name: str) -> None:
     assert f"rote {name}" in found.output
 
 
-@pytest.mark.parametrize("name", [*plugins.members("measure"), "diversity"])
-def test_every_measure_prints_a_table(name: str, answers: str) -> None:
-    if name in plugins.members("measure"):
-        metric = plugins.load("measure", name).METRIC
-        read = [need.field for need in metric.needs(metric.options()) if need.field]
-        records = [json.loads(line) for line in Path(answers).read_text().splitlines()]
-        lines = [{**dict.fromkeys(read, "A plain text."), **record} for record in records]
-        if name == "distinct":  # which needs two answers to a prompt
-            lines += [{**line, "id": f"again {n}"} for n, line in enumerate(lines)]
-        Path(answers).write_text("\n".join(map(json.dumps, lines)))
-    table = Path(answers).with_name("table.json")
-    table.write_text('{"": {"a": 1.0}}')
-    given = {
-        **dict.fromkeys(("novelty", "contamination", "originality"), ("--against", answers)),
-        "overlap": ("--train", answers),
-        "perplexity": ("--model", f"fake:{table}"),
-    }.get(name, ())
-    found = invoke(name, answers, "--by", "source", "--reference", "human", *given, *FAST)
-    assert found.exit_code == 0, found.output
-    assert "human" in found.output
-    assert "model" in found.output
-    assert f"measure:{'lexical' if name == 'diversity' else name}|" in found.output
-
-
 @pytest.mark.parametrize(
     ("name", "flag"),
     [
@@ -109,13 +85,6 @@ def test_a_measure_that_compares_with_nothing_is_refused(
     found = invoke(name, answers, "--by", "source", *FAST)
     assert found.exit_code != 0
     assert f"{flag} names" in str(found.exception)
-
-
-def test_an_input_is_not_overwritten(answers: str) -> None:
-    before = Path(answers).read_text()
-    found = invoke("lexical", answers, "-o", answers, *FAST)
-    assert "would write over what is read" in str(found.exception)
-    assert Path(answers).read_text() == before
 
 
 def test_json_is_the_result_alone(answers: str) -> None:

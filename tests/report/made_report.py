@@ -272,6 +272,8 @@ def said(result: Result, say: Say) -> Result:
     def rows(given: Any) -> list[dict[str, Any]]:
         return [{field: value(field, held) for field, held in row.items()} for row in given]
 
+    if say is plain:
+        return replace(result, signature=_signature(result.measure))
     return replace(
         result,
         reference=None if result.reference is None else say(result.reference),

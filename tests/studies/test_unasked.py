@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 import rote
 from rote.cli.main import rote as command
 from rote.core.errors import OptionError
+from rote.core.model import Decoding
+from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
-from rote.studies._memorization.unasked import Run, grams_of, runs
+from rote.models.options import ModelOptions, open_model
+from rote.studies._memorization.unasked import Run, drawn, grams_of, runs
 from tests.models.endpoint_server import generates_only, serving
 from tests.models.test_numpy import OPEN_MODEL
 
@@ -135,13 +138,13 @@ def test_the_open_model_recites_what_it_read_often(monkeypatch: pytest.MonkeyPat
         for number, one in enumerate(planting.draw(sources.bible().passages))
         if one.repeats in (0, 128)
     ]
-    # What the items score does not matter here: few are kept.
     items = [one for one in items if one.meta["repeats"]] + [
         one for one in items if not one.meta["repeats"]
     ][:25]
-    result = rote.memorization(
-        items, model=f"m={OPEN_MODEL}", by="repeats", unasked=40, run=20, tokens=60
-    )
+    # What the items score does not matter here, so the model is asked for texts alone.
+    model = open_model(str(OPEN_MODEL), ModelOptions(), Silent())
+    (made,) = drawn({"m": model}, 40, Decoding(36, 1.0), Silent())
+    result = rote.memorization(items, model=(), by="repeats", unasked=made.texts, run=20)
     rows = {row["group"]: row for row in result.tables["recited"]}
     assert rows["128"]["recited_low"] > rows["0"]["recited_high"]
     assert rows["0"]["count"] == 0
