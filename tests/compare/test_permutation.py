@@ -237,14 +237,16 @@ def _found_of(
     numbers = [np.resize(count, prompts) for count in counts]
     strata = np.concatenate([np.repeat(np.arange(prompts), own) for own in numbers])
     whole = np.split(np.arange(len(strata)), [numbers[0].sum()])
+    # Who is chosen has nothing to do with values: some choices serve all studies.
+    pairs = [as_many(*whole, strata, np.random.default_rng(choice)) for choice in range(25)]
+    exchanging = [exchanges(*pair, strata) for pair in pairs]
     for study in range(studies):
         rng = np.random.default_rng(study)
         asked = rng.normal(0, 2, prompts)
         answers = [np.repeat(asked + rng.normal(0, alike, prompts), own) for own in numbers]
         values = np.concatenate(answers) + rng.normal(0, 1, len(strata))
         values[whole[0]] += apart
-        a, b = as_many(*whole, strata, rng)
-        exchange = exchanges(a, b, strata)
+        (a, b), exchange = pairs[study % 25], exchanging[study % 25]
         ones, others = map(np.stack, zip(*(exchange(rng) for _ in range(19))))
         permuted = values[ones].mean(axis=1) - values[others].mean(axis=1)
         found += p_value(permuted, values[a].mean() - values[b].mean()) <= 0.05
