@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +34,10 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
             advance(1)
     reporter.say(f"asked to {do}")
     print("libraries print what they like")  # noqa: T201
+    if do == "say who":
+        reporter.say(f"{os.getpid()} {tempfile.gettempdir()}")
+    if do == "hold much":
+        worker._KEPT = 2**20
     if do == "fail":
         raise InputError("there is no text", file="a.jsonl", line=3, remedy="Add one")
     if do == "break":

@@ -507,13 +507,13 @@ def test_the_temporary_files_of_a_job_go_when_the_app_is_killed(tmp_path: Path) 
     folder = tmp_path / "rote-job-x"
     folder.mkdir()
     (folder / "large").write_text("x")
-    env = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": PYTHONPATH}
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
     process = subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, start_new_session=True, env=env, text=True
     )
     opened = {"indexes": {}, "files": {}, "store": str(tmp_path), "jobs": 1}
     settings = {"do": "sleep", "here": str(tmp_path / "pid")}
-    order = {"kind": "compare", "settings": settings, "opened": opened}
+    order = {"kind": "compare", "settings": settings, "opened": opened, "folder": str(folder)}
     process.communicate(json.dumps(order) + "\n", timeout=60)  # and the pipe is closed
     assert process.returncode == -signal.SIGKILL
     assert not folder.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -82,6 +83,40 @@ def test_cancelling_kills_the_process(jobs: Jobs, tmp_path: Path) -> None:
     until(lambda: not alive(pid))
     assert jobs.get(job.id).state == "cancelled"
     assert jobs.cancel(job.id).state == "cancelled"
+
+
+def test_a_process_whose_work_ended_well_does_the_next(jobs: Jobs, tmp_path: Path) -> None:
+    def who(n: int) -> list[str]:
+        return ended(jobs, start(jobs, "say who", n=n)).remarks[1].split()
+
+    first, folder = who(1)
+    assert not Path(folder).exists(), "its temporary files are gone, and it is not"
+    assert alive(int(first))
+    ended(jobs, start(jobs, "fail"))
+    second, other = who(2)
+    assert second == first
+    assert other != folder
+    ended(jobs, start(jobs, "break"))
+    third, _ = who(3)
+    assert third != first, "who knows what state it is in"
+    sleeping = start(jobs, "sleep", here=str(tmp_path / "pid"))
+    assert appears(tmp_path / "pid") == third
+    jobs.cancel(sleeping.id)
+    fourth, _ = who(4)
+    assert fourth != third
+    os.kill(int(fourth), signal.SIGKILL)  # while it waits
+    until(lambda: not alive(int(fourth)))
+    fifth, _ = who(5)
+    until(lambda: len(jobs._spare) == 1)
+    jobs.stop()
+    assert not alive(int(fifth))
+
+
+def test_a_process_that_had_much_memory_ends(jobs: Jobs) -> None:
+    job = ended(jobs, start(jobs, "hold much"))
+    assert job.state == "done"
+    until(lambda: not jobs._processes)
+    assert jobs._spare == []
 
 
 def test_others_wait_until_there_is_room(jobs: Jobs, tmp_path: Path) -> None:
@@ -373,9 +408,8 @@ def until(true: Callable[[], bool]) -> None:
 def alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        # A killed process stays as a zombie until its parent has looked.
+        here = os.path.isdir("/proc")
+        return not here or "zombie" not in Path(f"/proc/{pid}/status").read_text()
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    # A killed process stays as a zombie until its parent has looked.
-    return (
-        "zombie" not in Path(f"/proc/{pid}/status").read_text() if os.path.isdir("/proc") else True
-    )

@@ -201,7 +201,9 @@ def planned(
             # Fewer than a measure by itself makes; the number that is given counts anyway.
             fewer = min(metric.permutations, PERMUTATIONS)
             found.append((replace(metric, permutations=fewer), own))
-    names = [study.name for study in of_items()]
+    # Studies, which are many files, are looked through where one may be asked for.
+    every = of_items() if not all(map(_of_texts, options.measures or ("",))) else ()
+    names = [study.name for study in every]
     if lacking := [name for name in names if not options.measures or name in options.measures]:
         omitted.append(Omission(", ".join(lacking), _OF_ITEMS))
     return found, omitted
@@ -209,8 +211,15 @@ def planned(
 
 def check_names(names: Sequence[str]) -> None:
     for name in names:
-        if name not in offered():
+        if not _of_texts(name) and name not in offered():
             raise UnknownName("measure", name, offered())
+
+
+def _of_texts(name: str) -> bool:
+    """Whether a report can hold the measure of this name."""
+    if name not in plugins.members("measure"):
+        return False
+    return _options(plugins.load("measure", name).METRIC, Asked()) != ""
 
 
 def check_given(options: ReportOptions) -> None:

@@ -2,6 +2,7 @@
 
 A job is cancelled by killing its whole group of processes;
 what it leaves behind is nothing, since results are written in one transaction at the end.
+A process whose job has ended well waits for the next one, which then need not import all again.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Jobs:
         self._unwritten: dict[str, Job] = {}
         """What could not be written: the disk was full."""
         self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._spare: list[subprocess.Popen[str]] = []
+        """At most one, which waits for the next job."""
         self._threads: list[threading.Thread] = []
         self._stopping = False
         self._go_on()
@@ -191,10 +194,13 @@ class Jobs:
             self._waiting.clear()
             self._now.clear()
             processes, threads = list(self._processes.values()), list(self._threads)
+            spare = [self._spare.pop() for _ in tuple(self._spare)]
         for process in processes:
             _kill(process)
         for thread in threads:
             thread.join(timeout=5)
+        for process in spare:
+            _close(process)
         self._ledger.close()
 
     def _go_on(self) -> None:
@@ -223,7 +229,7 @@ class Jobs:
             folder = ""
             try:
                 folder = tempfile.mkdtemp(prefix=FOLDER)
-                process = self._process(folder)
+                process = self._waiting_process() or self._process(folder)
             except OSError as error:
                 # No memory, or too many processes: the next one may have more luck.
                 shutil.rmtree(folder, ignore_errors=True)
@@ -237,6 +243,14 @@ class Jobs:
             self._threads = [one for one in self._threads if one.is_alive()] + [thread]
             thread.start()
 
+    def _waiting_process(self) -> subprocess.Popen[str] | None:
+        while self._spare:
+            process = self._spare.pop()
+            if process.poll() is None:
+                return process
+            _close(process)  # killed meanwhile
+        return None
+
     def _process(self, folder: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self._command,
@@ -247,17 +261,23 @@ class Jobs:
             # A group of its own, so that it can be killed with all that it starts, and so that
             # Ctrl-C in the terminal reaches the app alone, which then ends it.
             start_new_session=True,
-            # Its temporary files go with it, however it ends.
             env={**os.environ, "TMPDIR": folder, "PYTHONSAFEPATH": "1"},
         )
 
     def _follow(self, id: str, process: subprocess.Popen[str], folder: str) -> None:
-        """Read what the process tells, to its end."""
+        """Read what the process tells, to its end or to that of its work."""
+        again = False
         try:
-            self._order(self.get(id), process)
+            self._order(self.get(id), process, folder)
             ended = False
             for line in process.stdout or ():
-                ended = self._hear(id, json.loads(line)) or ended
+                message = json.loads(line)
+                with self._lock:
+                    # One whose job was cancelled is about to be killed.
+                    again = id in self._now and message.get("again", False)
+                    ended = self._hear(id, message) or ended
+                if again:
+                    break
             if not ended:
                 self._broken(id, process.wait())
         except Exception:
@@ -265,19 +285,24 @@ class Jobs:
             logging.getLogger("rote.web").exception("job %s", id)
             self._broken(id, 1)
         finally:
-            _kill(process)
-            if process.stdout:
-                process.stdout.close()
+            with self._lock:
+                again = again and not self._stopping and not self._spare
+                if again:
+                    self._spare.append(process)
+            if not again:
+                _close(process)
             shutil.rmtree(folder, ignore_errors=True)
             with self._lock:
                 self._processes.pop(id, None)
                 self._next()
 
-    def _order(self, job: Job, process: subprocess.Popen[str]) -> None:
+    def _order(self, job: Job, process: subprocess.Popen[str], folder: str) -> None:
         opened = self._opened
         order = {
             "kind": job.kind,
             "settings": job.settings,
+            # Its temporary files go with it, however it ends.
+            "folder": folder,
             "opened": {
                 # Those that were built here it finds by itself, and may write.
                 "indexes": {key: str(path) for key, path in opened.known.given.items()},
@@ -368,3 +393,10 @@ def _kill(process: subprocess.Popen[str]) -> None:
     if process.stdin:
         with suppress(BrokenPipeError):
             process.stdin.close()
+
+
+def _close(process: subprocess.Popen[str]) -> None:
+    """The end of one that nobody listens to any more."""
+    _kill(process)
+    if process.stdout:
+        process.stdout.close()

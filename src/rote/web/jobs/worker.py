@@ -1,15 +1,17 @@
-"""The other process: does one piece of work and tells the app how far it is.
+"""The other process: does one piece of work after the other and tells the app how far it is.
 
-The app writes one line to standard input (what to do) and keeps the pipe open; when it closes,
-because the app was killed, this process ends with all that it started. Progress goes back in
-lines of JSON over the pipe that was standard output; whatever libraries print goes to the app's
-standard error.
+The app writes one line for each to standard input (what to do) and keeps the pipe open; when it
+closes, because the app was killed, this process ends with all that it started. Progress goes back
+in lines of JSON over the pipe that was standard output; whatever libraries print goes to the app's
+standard error. The last line of a piece of work says whether the next may come (`again`): what was
+imported, compiled and begun for one is there for the next.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -20,6 +22,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +42,8 @@ FOLDER = "rote-job-"
 """How the folder of a job's temporary files begins."""
 _OFTEN = 0.2
 """Seconds between two reports of one stage."""
+_KEPT = 2**30
+"""Bytes: a process that had more gives them back to the system by its end."""
 FIRST_TIME = "the first time: measuring how long all of it takes"
 _UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 
@@ -141,8 +146,18 @@ def main() -> None:
         with lock:
             pipe.write(json.dumps(message) + "\n")
 
-    order = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_app, daemon=True).start()
+    orders: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    again = True
+    while again:
+        said, sound = _answer(orders.get(), tell)
+        again = sound and _peak() <= _KEPT
+        tell({**said, "again": again})
+
+
+def _answer(order: Mapping[str, Any], tell: Tell) -> tuple[dict[str, Any], bool]:
+    """What came of it, and whether nothing unforeseen did."""
+    tempfile.tempdir = None  # that of the last work is gone
     given = order["opened"]
     opened = Workspace(
         indexes={key: Path(path) for key, path in given["indexes"].items()},
@@ -156,23 +171,33 @@ def main() -> None:
     files: dict[str, Path | str] = {**opened.all_files(), **opened.known.given, "": built}
     try:
         address = run(order["kind"], order["settings"], opened, PipeReporter(tell, files=files))
-        tell({"result": address})
+        return {"result": address}, True
     except RoteError as error:
-        tell({"error": named(error, files)})
+        return {"error": named(error, files)}, True
     except MemoryError:
-        tell({"error": "there is not enough memory: take a sample of the texts, or fewer measures"})
+        few = "there is not enough memory: take a sample of the texts, or fewer measures"
+        return {"error": few}, False
     except Exception as error:
         full = full_disk(error, (opened.store, Path(tempfile.gettempdir())))
         if full or isinstance(error, OSError):
             # A file that was moved meanwhile, say: the system's own words say it best.
-            tell({"error": full or str(error)})
-            return
+            return {"error": full or str(error)}, False
         traceback.print_exc()
-        tell({"error": f"rote failed ({type(error).__name__}); the terminal of the app says where"})
+        failed = f"rote failed ({type(error).__name__}); the terminal of the app says where"
+        return {"error": failed}, False
 
 
-def _end_with_app() -> None:
-    sys.stdin.read()
+def _peak() -> int:
+    """Bytes of memory that this process had at most."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def _listen(orders: SimpleQueue[Mapping[str, Any]]) -> None:
+    for line in sys.stdin:
+        order = json.loads(line)
+        os.environ["TMPDIR"] = order["folder"]
+        orders.put(order)
     # The app would have removed it; it was killed.
     folder = Path(os.environ.get("TMPDIR", ""))
     if folder.name.startswith(FOLDER):
