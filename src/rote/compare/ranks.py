@@ -32,27 +32,33 @@ def rank_estimate(x: Floats, y: Floats, items: Integers) -> Estimate:
     defined = ~(np.isnan(x) | np.isnan(y))
     x, y, items = x[defined], y[defined], items[defined]
     least = len(np.unique(items))
-    if least < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
+    x_places, y_places = (np.unique(one, return_inverse=True)[1] for one in (x, y))
+    if least < FEWEST or not x_places.any() or not y_places.any():
         return Estimate(math.nan, np.zeros(count), least)
     n = len(x)
-    a, b = (ranked(column) / n for column in (x, y))
+    a, b = (_ranks(places) / n for places in (x_places, y_places))
     a, b = a - a.mean(), b - b.mean()
-    over, under = float((a * b).mean()), math.sqrt(float((a * a).mean() * (b * b).mean()))
+    a2, b2 = (a * a).mean(), (b * b).mean()
+    over, under = float((a * b).mean()), math.sqrt(float(a2 * b2))
     # An item moves the products by its own, and by raising the ranks of all above it.
-    product = a * b + _above(x, b) + _above(y, a)
-    spread = (a * a + 2 * _above(x, a)) / (a * a).mean() + (b * b + 2 * _above(y, b)) / (
-        b * b
-    ).mean()
+    product = a * b + _above(x_places, b) + _above(y_places, a)
+    spread = (a * a + 2 * _above(x_places, a)) / a2 + (b * b + 2 * _above(y_places, b)) / b2
     each = (product - product.mean()) / under - over / under / 2 * (spread - spread.mean())
     influence = np.bincount(items, each, minlength=count) / n
     return Estimate(over / under, influence * math.sqrt(least / (least - 1)), least)
 
 
-def _above(x: Floats, weights: Floats) -> Floats:
-    """For each x the mean of weights where x is larger, those where it is equal half."""
-    kinds, place = np.unique(x, return_inverse=True)
-    sums = np.bincount(place, weights, minlength=len(kinds))
-    found: Floats = ((sums[::-1].cumsum()[::-1] - sums / 2) / len(x))[place]
+def _ranks(places: Integers) -> Floats:
+    """As `ranked`, of values that are numbered in order already."""
+    sizes = np.bincount(places)
+    found: Floats = ((2 * sizes.cumsum() - sizes + 1) / 2)[places]
+    return found
+
+
+def _above(places: Integers, weights: Floats) -> Floats:
+    """For each place the mean of weights where it is higher, those where it is equal half."""
+    sums = np.bincount(places, weights)
+    found: Floats = ((sums[::-1].cumsum()[::-1] - sums / 2) / len(places))[places]
     return found
 
 
