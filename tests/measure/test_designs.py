@@ -21,7 +21,7 @@ from rote.core.metric import Metric
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.measure._compute import compute
-from rote.measure._study import AS_MANY
+from rote.measure._study import AS_MANY, TURNED
 
 from .test_contract import NAMES, StandIn, bounds, fields_beside, metric_of
 
@@ -284,3 +284,44 @@ def test_a_field_that_is_missing_or_of_no_use_is_an_error(corpus: Path) -> None:
         run("lexical", 1, corpus, cluster="author")
     with pytest.raises(OptionError, match="leave out --cluster"):
         Settings(within="doc_id", cluster="author")
+
+
+def turned_around() -> dict[str, list[Document]]:
+    """Answers to prompts of two kinds, `a`'s mostly to those that ask for a heron: of all texts `a`
+    speaks of it more often, though to each prompt `b` does."""
+    texts: dict[str, list[Document]] = {"a": [], "b": []}
+    for number in range(30):
+        rng = random.Random(number)
+        frequent = number % 2
+        for source, count, share in (("a", 8 if frequent else 1, 8), ("b", 1, 11)):
+            for answer in range(count):
+                told = share if frequent else share - 9
+                said = [f"The heron {rng.choice(DID)} {rng.choice(WHAT)}." for _ in range(told)]
+                said += ["She went very slowly to him." for _ in range(16 - len(said))]
+                meta = {"source": source, "doc_id": str(number)}
+                text = " ".join(rng.sample(said, 16))
+                texts[source].append(Document(f"{source}{number} {answer}", text, meta))
+    return texts
+
+
+def test_what_turns_around_with_as_many_of_each_prompt_is_not_claimed() -> None:
+    texts, names = turned_around(), ("lexical", "keyness", "templates")
+    fewer = {source: [d for d in own if d.id.endswith(" 0")] for source, own in texts.items()}
+    asked = Settings(reference="b", permutations=199, interval=0)
+    options = {name: metric_of(name).options() for name in names}
+    for given, claimed in ((texts, False), (fewer, True)):
+        lexical, keyness, templates = compute(options, given, settings=asked)
+        mattr = next(row for row in lexical.comparisons if row["value"] == "mattr")
+        assert (mattr["difference"] > 0, mattr["p"]) == ((False, 0.005) if claimed else (True, 1.0))
+        # To each prompt b speaks more of the heron, and a of her.
+        hers, said = set("she went very slowly to him .".split()), set[tuple[str, bool]]()
+        for row in keyness.tables["phrases"]:
+            words = set(row["phrase"].split())
+            if row["p_corrected"] < 0.05 and (words <= hers or not words & hers):
+                said.add((row["used_more_by"], words <= hers))
+        assert said <= {("a", True), ("b", False)}
+        templates_found = [row["p_corrected"] for row in templates.tables["distinctive"]]
+        assert (min(templates_found) < 0.05) is claimed
+        assert len(said) == 2 or not claimed
+        says = TURNED.format("a", "b", "unique_2, mattr, mtld, hdd", "doc_id")
+        assert (says in lexical.notes) is not claimed

@@ -137,12 +137,14 @@ def test_a_package_that_is_built_again_compiles_only_what_changed(
     for was, stays in ((target, True), ('["another processor"]', False), (None, False)):
         for folder in (kept, *others):
             folder.mkdir(parents=True, exist_ok=True)
+        (root.parent / "no folder").touch()
         stamp.unlink()
         if was:
             stamp.write_text(was)
         _ahead.build("index info")
         assert stamp.read_text() == target
         assert kept.exists() == stays
+        assert [*root.parent.iterdir()] == [root]
         assert not any(folder.exists() for folder in others)
 
 

@@ -70,7 +70,7 @@ def built_for() -> tuple[str, str, str] | None:
     if os.environ.get("ROTE_KERNELS") == "later":
         return None
     try:
-        system, processor, features = json.loads((_numba_folder(BUILT) / TARGET).read_text())
+        system, processor, features, *_ = json.loads((_numba_folder(BUILT) / TARGET).read_text())
     except FileNotFoundError:
         return None
     import llvmlite.binding as llvm

@@ -142,7 +142,7 @@ class Held:
     strength: Floats
     tested: Flags
     texts: int = 0
-    """That p rests on."""
+    """That p rests on; 0 where there is none."""
 
 
 def held_against(
@@ -159,7 +159,7 @@ def held_against(
     own = _side(items, ours)
     other = others if theirs is None else _side(items, theirs)
     in_test, texts = (own, other), 0
-    if permuted is not None and theirs is not None:
+    if permuted is not None and theirs is not None and permutations:
         pair = permuted(0)
         texts = sum(map(len, pair))
         if texts < len(ours) + len(theirs):
@@ -179,7 +179,10 @@ def held_against(
     if permuted is not None and permutations and flags.any():
         z_of = _permuted_z(items, tested, in_test, permuted, permutations)
         stands = standing(z_of, permutations, two_sided=True)
-        p[flags], strength[flags] = stands.p(), stands.excess
+        # What all texts say the other way round than as many of each doc_id is not claimed.
+        turned = z_of(0) * z[flags] < 0
+        p[flags] = np.where(turned, 1.0, stands.p())
+        strength[flags] = np.where(turned, 0.0, stands.excess)
     return Held(
         ours=a,
         theirs=b,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,10 @@ _TESTED = ("tested_texts", "tested_reference_texts")
 AS_MANY = (
     "two sources with different numbers of texts of a {} are tested on as many of each (JSON: "
     "tested_texts); values, differences and intervals are those of all texts"
+)
+TURNED = (
+    "{} against {}: no difference is claimed in {}: all texts say the opposite of as many of each "
+    "{}"
 )
 
 
@@ -360,7 +364,10 @@ class _Run:
             several = together(self.study.strata[take], 1)
             if several is None or (values := len(np.unique(several))) >= _FEW_TEXTS:
                 return []
-            own = f"only {values} doc_ids" if values > 1 else "one doc_id"
+            strata = self.study.strata[take]
+            named, without = len(np.unique(strata[strata >= 0])), int((strata < 0).sum())
+            own = f"only {named} doc_ids" if named > 1 else "one doc_id"
+            own += f" ({without} have none)" if without else ""
             return [f"its texts have {own}: the interval is rough"]
         if values < _FEWEST_NAMED:
             return [f"all texts have one {field}: the interval says nothing about others"]
@@ -387,10 +394,12 @@ class _Run:
         if not getattr(self.rows, "resamplable", True):
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
         tested = tested_names(self.metric, self.options, self.rows)
-        rows, fewer = [], False
+        rows, fewer, turned = [], False, list[str]()
+        steady = {value.name for value in self.values if not value.moves_with_texts}
         total = count * len(pairs) * (2 if matched else 1)
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
             for source, reference in pairs:
+                ends = source, reference
                 whole = self.study.groups[source], self.study.groups[reference]
                 tests, pair = self.test(source, reference, found, advance)
                 texts = {}
@@ -401,27 +410,35 @@ class _Run:
                 windows = dict[str, PermutedTest]()
                 if matched and self.equal:
                     windows = self.equal.test(source, reference, matched, count, advance)
+                around = list[str]()
                 for name in (v.name for v in self.values if v.name in tested & set(tests)):
+                    test, difference = tests[name], found.difference(name, source, reference)
+                    if texts and name in steady and test.observed * difference < 0:
+                        test, around = replace(test, observed=0.0), [*around, name]
                     row: dict[str, Any] = {
                         "source": source,
                         "reference": reference,
                         "value": name,
-                        "difference": found.difference(name, source, reference),
+                        "difference": difference,
                         "permutations": count,
                         "shared_doc_ids": shared,
                         **texts,
                     }
                     # What is left of a difference is what is tested, of all texts or of some.
-                    beyond = row["difference"] - tests[name].observed
-                    row["expected"] = beyond if texts else tests[name].middle
-                    row["p"] = tests[name].p
-                    self.tests[source, reference, name, "p"] = tests[name]
+                    row["expected"] = difference - test.observed if texts else test.middle
+                    row["p"] = test.p
+                    self.tests[source, reference, name, "p"] = test
                     if matched and name in windows:
-                        row["matched_difference"] = matched.difference(name, source, reference)
-                        row["matched_p"] = windows[name].p
-                        self.tests[source, reference, name, "matched_p"] = windows[name]
+                        difference, test = matched.difference(name, *ends), windows[name]
+                        if texts and test.observed * difference < 0:
+                            test, around = replace(test, observed=0.0), [*around, name]
+                        row["matched_difference"], row["matched_p"] = difference, test.p
+                        self.tests[source, reference, name, "matched_p"] = test
                     rows.append(row)
-        return rows, [AS_MANY.format(self.settings.cluster)] * fewer
+                if around:
+                    names = ", ".join(dict.fromkeys(around))
+                    turned.append(TURNED.format(source, reference, names, self.settings.cluster))
+        return rows, [AS_MANY.format(self.settings.cluster)] * fewer + turned
 
     def equivalence(
         self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]

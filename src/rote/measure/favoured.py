@@ -116,7 +116,9 @@ def _runs(work: Work) -> Runs:
         if source != work.reference:
             pair = f"{source} {work.reference}"
             rng = generator(work.seed, f"choose {pair}")
-            tested = as_many_in_order(ours, theirs, work.strata, work.ids, rng)
+            tested = ours, theirs
+            if work.permutations:
+                tested = as_many_in_order(*tested, work.strata, work.ids, rng)
             exchange = exchanges(*tested, work.strata)
             draws = range(work.permutations)
             permuted = [exchange(generator(work.seed, f"test {pair}", draw)) for draw in draws]

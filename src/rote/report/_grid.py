@@ -86,11 +86,15 @@ class Cell:
         return rounded_like(self.low, self.estimate), rounded_like(self.high, self.estimate)
 
     @property
+    def beyond(self) -> float:
+        """What is tested: the difference without what sizes alone make of it."""
+        return self.difference - (0.0 if math.isnan(self.expected) else self.expected)
+
+    @property
     def mark(self) -> str:
         """An arrow where the source differs from the reference, a sign where no test can say, and
         one where the difference is within the margin."""
-        beyond = self.difference - (0.0 if math.isnan(self.expected) else self.expected)
-        mark = _mark(beyond, self.verdict, self.asked)
+        mark = _mark(self.beyond, self.verdict, self.asked)
         return mark.replace(UNTESTED, "") + EQUIVALENT if self.equivalent else mark
 
     @property

@@ -10,6 +10,7 @@ makes the first use slower and nothing else. `benchmarks/first_call.py --record`
 from __future__ import annotations
 
 import atexit
+import hashlib
 import json
 import os
 import shutil
@@ -40,6 +41,7 @@ HELP = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from rote.run import _ah
 """What a helper runs: not `-m`, since it has to find this very package."""
 EVERY = "every command"
 _MOST_HELPERS = 3
+_ANYWHERE = ("generic", "x86-64")  # names that imply no features
 _FEW = 3  # are compiled before a helper has started
 
 Listed = tuple[str, str, int]
@@ -97,23 +99,27 @@ def build(command: str = EVERY) -> None:
     """Compile all kernels on all cores, for a package that carries them, where NUMBA_CACHE_DIR
     says, and say what for. Those of an earlier build stay if nothing they are made of changed."""
     registry: Any = import_module("numba.core.registry")
-    target = json.dumps(registry.cpu_target.target_context.codegen().magic_tuple())
+    target = registry.cpu_target.target_context.codegen().magic_tuple()
+    llvm: Any = import_module("llvmlite.binding")
+    if not target[2] and target[1] not in (*_ANYWHERE, llvm.get_host_cpu_name()):
+        raise SystemExit(f"NUMBA_CPU_FEATURES has to name the features of {target[1]}")
+    lists = hashlib.sha256(LISTS.read_bytes()).hexdigest()
+    made_for = json.dumps([*target, sys.implementation.cache_tag, lists])
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     stamp = root / TARGET
     used = {kernel_folder(source_of(module)) for module, *_ in kernels_of(command)}
-    if not stamp.is_file() or stamp.read_text() != target:
+    if not stamp.is_file() or stamp.read_text() != made_for:
         used = set()
-    for folder in {*root.parent.iterdir(), *root.iterdir()} - used - {root, stamp}:
-        shutil.rmtree(folder)
-    stamp.unlink(missing_ok=True)
+    for one in {*root.parent.iterdir(), *root.iterdir()} - used - {root}:
+        shutil.rmtree(one) if one.is_dir() else one.unlink()
     call = [sys.executable, "-c", HELP, str(os.getpid()), command]
     helpers = [subprocess.Popen(call) for _ in range(cores())]
     failed = sum(helper.wait() != 0 for helper in helpers)
     left = len(_missing(kernels_of(command)))
     if failed or left:
         raise SystemExit(f"{failed} of {len(helpers)} compilers failed, {left} kernels are left")
-    stamp.write_text(target)
+    stamp.write_text(made_for)
 
 
 def kernels_of(command: str) -> list[Listed]:

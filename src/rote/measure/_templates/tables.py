@@ -172,7 +172,9 @@ class _Listing:
             p[~np.isnan(found.z)] = 1.0
             others = len(self.groups) - 1
             stands = standing(z, permutations, two_sided=True)
-            p[tested] = np.minimum(1.0, others * stands.p())
+            # What all texts say the other way round than as many of each doc_id is not certain.
+            turned = z(0) * found.z[tested] < 0
+            p[tested] = np.where(turned, 1.0, np.minimum(1.0, others * stands.p()))
         return _Apart(found, p)
 
     def names(self, numbers: Chosen) -> list[str]:

@@ -94,7 +94,7 @@ class Contrast:
     def sure(self) -> Sure:
         if self.own.verdict == "not tested":
             return "untested"
-        if self.own.verdict == "not found":
+        if self.own.verdict == "not found" or self.own.beyond * self.difference < 0:
             return "not"
         return "sure" if self.apart or math.isnan(self.low) else "likely"
 
