@@ -90,7 +90,7 @@ def test_a_process_whose_work_ended_well_does_the_next(jobs: Jobs, tmp_path: Pat
         return ended(jobs, start(jobs, "say who", n=n)).remarks[1].split()
 
     first, folder = who(1)
-    assert not Path(folder).exists(), "its temporary files are gone, and it is not"
+    until(lambda: not Path(folder).exists())  # its temporary files are gone, and it is not
     assert alive(int(first))
     ended(jobs, start(jobs, "fail"))
     second, other = who(2)
