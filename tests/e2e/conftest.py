@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from tests.e2e import written
 from tests.e2e.serving import Running, served, serving
-from tests.e2e.watching import TIMEOUT, Watch, watched
+from tests.e2e.watching import TIMEOUT, Watch, as_new, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -99,10 +99,20 @@ def started(
         yield running
 
 
-@pytest.fixture
-def seen(browser: Browser) -> Iterator[tuple[Page, Watch]]:
+@pytest.fixture(scope="module")
+def profile(browser: Browser) -> Iterator[tuple[Page, Watch]]:
     with watched(browser) as both:
         yield both
+
+
+@pytest.fixture
+def seen(profile: tuple[Page, Watch]) -> Iterator[tuple[Page, Watch]]:
+    """A page as in a fresh profile, which would take longer to make than most tests take."""
+    page, watch = profile
+    yield profile
+    watch.check(page)
+    as_new(page)
+    watch.forget()
 
 
 @pytest.fixture

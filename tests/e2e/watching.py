@@ -36,6 +36,10 @@ class Watch:
         context.on("request", self._request)
         context.on("dialog", self._dialog)
 
+    def forget(self) -> None:
+        for kept in (self.complaints, self.dialogs, self.hosts, self.forgiven):
+            kept.clear()
+
     def forgive(self, words: str) -> None:
         """A complaint with these words is what a test is about."""
         self.forgiven.append(words)
@@ -60,6 +64,21 @@ class Watch:
     def _dialog(self, dialog: Any) -> None:
         self.dialogs.append(dialog.message)
         dialog.dismiss()
+
+
+def as_new(page: Page) -> None:
+    """As if nobody had used its profile."""
+    context = page.context
+    for other in context.pages:
+        if other is not page:
+            other.close()
+    page.evaluate("() => { try { localStorage.clear(); sessionStorage.clear() } catch {} }")
+    page.goto("about:blank")
+    page.unroute_all()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.emulate_media(media="null", color_scheme="null")
+    context.clear_cookies()
+    context.clear_permissions()
 
 
 @contextmanager
