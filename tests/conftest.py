@@ -119,10 +119,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file that takes long is begun early: nobody should wait for it at the end."""
+    """A file that takes long is begun early: nobody should wait for it at the end. A file's tests
+    run in one process, and those of all that need a browser in the same."""
     here = Path(__file__).parent
     place = {here / name: number for number, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
+    for item in items:
+        group = "e2e" if here / "e2e" in item.path.parents else str(item.path.relative_to(here))
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_finish() -> None:

@@ -16,6 +16,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import UnknownName
+from rote.web.jobs import worker
 from rote.web.jobs.ledger import Job, Ledger
 from rote.web.jobs.plan import steps_of
 from rote.web.jobs.queue import Jobs
@@ -89,6 +90,7 @@ def test_a_process_whose_work_ended_well_does_the_next(jobs: Jobs, tmp_path: Pat
     def who(n: int) -> list[str]:
         return ended(jobs, start(jobs, "say who", n=n)).remarks[1].split()
 
+    assert len(b"x" * worker._KEPT) == worker._KEPT  # what this process had does not count
     first, folder = who(1)
     until(lambda: not Path(folder).exists())  # its temporary files are gone, and it is not
     assert alive(int(first))
