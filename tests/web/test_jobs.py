@@ -106,8 +106,9 @@ def test_a_process_whose_work_ended_well_does_the_next(jobs: Jobs, tmp_path: Pat
     jobs.cancel(sleeping.id)
     fourth, _ = who(4)
     assert fourth != third
+    until(lambda: len(jobs._spare) == 1)
     os.kill(int(fourth), signal.SIGKILL)  # while it waits
-    until(lambda: not alive(int(fourth)))
+    until(lambda: jobs._spare[0].poll() is not None)  # with all its threads
     fifth, _ = who(5)
     until(lambda: len(jobs._spare) == 1)
     jobs.stop()
