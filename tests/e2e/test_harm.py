@@ -148,6 +148,7 @@ def test_axe_finds_nothing_on_what_was_traced(
     page.goto(page.request.post(app.at("/trace"), form={**form, "index": "tales"}).url)
     if name == "cited":
         page.get_by_role("link", name="What needs a citation").click()
+        page.wait_for_url("**view=fragments**")
     axe_is_content(page)
 
 
