@@ -103,29 +103,32 @@ def test_a_helper_compiles_what_a_command_needs(
     assert not _ahead._missing(needed)
 
 
-def test_a_package_is_built_with_kernels_and_says_what_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a package's kernels are compiled to."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compiling, "cache_root", compiling._wanted_root)
     monkeypatch.setattr(_ahead, "cache_root", compiling._wanted_root)
+    return tmp_path
+
+
+def test_a_package_is_built_with_kernels_and_says_what_for(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert compiling.built_for() is None
     _ahead.build("index info")
-    monkeypatch.setattr(compiling, "BUILT", tmp_path / "rote")
+    monkeypatch.setattr(compiling, "BUILT", built / "rote")
     monkeypatch.delenv("ROTE_KERNELS")
     compiling.built_for.cache_clear()
     codegen = import_module("numba.core.registry").cpu_target.target_context.codegen()
     assert compiling.built_for() == codegen.magic_tuple()
-    monkeypatch.setattr(compiling, "cache_root", lambda: tmp_path / "another user's")
+    monkeypatch.setattr(compiling, "cache_root", lambda: built / "another user's")
     assert not _ahead._missing(_ahead.kernels_of("index info"))
 
 
 def test_a_package_that_is_built_again_compiles_only_what_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_ahead, "cache_root", compiling._wanted_root)
-    monkeypatch.setattr(compiling, "cache_root", compiling._wanted_root)
     monkeypatch.setattr(_ahead, "HELP", "")
     monkeypatch.setattr(_ahead, "_missing", lambda listed: [])
     source = compiling.source_of(_ahead.kernels_of("index info")[0][0])

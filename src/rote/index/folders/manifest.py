@@ -120,8 +120,8 @@ def render(manifest: Manifest, version: int = FORMAT) -> str:
         ],
     }
     body = json.dumps(held, indent=1)
-    seal = blake2b(body.encode(), digest_size=16).hexdigest()
-    return f'{body[:-2]},\n "checksum": "{seal}"\n}}\n'
+    held["checksum"] = blake2b(body.encode(), digest_size=16).hexdigest()
+    return json.dumps(held, indent=1) + "\n"
 
 
 def read_manifest(path: Path) -> Manifest:
