@@ -118,15 +118,22 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 2
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests run in one process, and those of all that need a browser in the same."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "e2e" if nodeid.startswith("tests/e2e/") else nodeid.partition("::")[0]
+
+    return ByFile(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file that takes long is begun early: nobody should wait for it at the end. A file's tests
-    run in one process, and those of all that need a browser in the same."""
+    """A file that takes long is begun early: nobody should wait for it at the end."""
     here = Path(__file__).parent
     place = {here / name: number for number, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
-    for item in items:
-        group = "e2e" if here / "e2e" in item.path.parents else str(item.path.relative_to(here))
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_finish() -> None:

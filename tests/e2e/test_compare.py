@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.serving import Running
-from tests.e2e.watching import LONG, Watch, cut_labels, expect, faults, overflow, watched
+from tests.e2e.watching import Watch, cut_labels, expect, faults, overflow, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -39,7 +39,7 @@ def measured(page: Page, app: Running, *measures: str, seed: str = "0") -> str:
     choose(page, *measures)
     page.get_by_role("group", name="Sources").get_by_label("Seed").fill(seed)
     start(page)
-    page.wait_for_url(_RESULT, timeout=LONG)
+    page.wait_for_url(_RESULT)
     return page.url
 
 
@@ -71,11 +71,11 @@ def test_texts_are_chosen_measured_and_seen_even_if_the_page_is_loaded_again_mea
     job = page.url
     expect(page.get_by_role("heading", level=1)).to_have_text("answers.jsonl, against human")
     page.reload()
-    page.wait_for_url(_RESULT, timeout=LONG)
+    page.wait_for_url(_RESULT)
     expect(page.get_by_role("heading", level=1)).to_have_text("answers.jsonl, against human")
     expect(page.get_by_role("region", name="Summary")).to_contain_text("less varied words")
     page.goto(job)  # a link to the work leads to what came out of it
-    page.wait_for_url(_RESULT, timeout=LONG)
+    page.wait_for_url(_RESULT)
 
 
 def test_a_result_shows_its_summary_its_panel_and_what_was_measured(
@@ -402,7 +402,7 @@ def test_an_index_is_built_while_one_watches_and_then_searched(app: Running, pag
     page.get_by_role("button", name="Build").click()
     page.wait_for_url("**/jobs/*")
     expect(page.get_by_role("heading", level=1)).to_have_text("index answers: answers.jsonl")
-    page.wait_for_url("**/search?index=answers", timeout=LONG)
+    page.wait_for_url("**/search?index=answers")
     page.goto(app.at("/search?index=answers&q=the+doctor"))
     expect(page.locator("mark").first).to_contain_text("doctor")
     page.goto(app.at("/indexes"))

@@ -13,7 +13,6 @@ import pytest
 from tests.e2e import written
 from tests.e2e.serving import Running
 from tests.e2e.watching import (
-    LONG,
     Watch,
     axe_findings,
     axe_script,
@@ -41,7 +40,7 @@ def result(browser: Browser, app: Running) -> Iterator[str]:
     with watched(browser) as (page, _):
         page.goto(app.at(f"/compare?{query}"))
         page.get_by_role("button", name="Measure", exact=True).click()
-        page.wait_for_url(re.compile(r"/compare/result/[0-9a-f]+$"), timeout=LONG)
+        page.wait_for_url(re.compile(r"/compare/result/[0-9a-f]+$"))
         yield page.url.removeprefix(app.at(""))
 
 
