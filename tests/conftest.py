@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -13,6 +16,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal import entropy
 
 from rote.cli import _flags
 
@@ -41,6 +45,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("rote")
+# Around each example Hypothesis keeps, seeds and restores numpy's global generator too, from which
+# nothing here draws; that takes longer than most examples.
+vars(entropy)["NP_RANDOM"] = object()
 
 
 def _write_to_memory(place: str = "/dev/shm", room: int = 2 << 30) -> None:
@@ -62,6 +69,7 @@ def pytest_unconfigure() -> None:
 
 
 _MOST_JOBS = 3
+_OURS = re.compile(r"rote\.(?!web|cli)")
 
 
 class Borrowed:
@@ -92,12 +100,15 @@ def _started() -> Iterator[list[ProcessPoolExecutor]]:
 @pytest.fixture
 def kept_processes(monkeypatch: pytest.MonkeyPatch, _started: list[ProcessPoolExecutor]) -> None:
     """For tests that several jobs change nothing: processes that take long to start, since all is
-    imported anew, are those of the test before. How they start and die is tested in tests/run."""
+    imported anew, are those of the test before, and forked from one that has imported it. How they
+    start and die is tested in tests/run."""
 
     def borrowed(jobs: int, **given: Any) -> Borrowed:
         assert jobs <= _MOST_JOBS
         if not _started:
-            _started.append(ProcessPoolExecutor(_MOST_JOBS, **given))
+            forking = multiprocessing.get_context("forkserver")
+            forking.set_forkserver_preload([name for name in sys.modules if _OURS.match(name)])
+            _started.append(ProcessPoolExecutor(_MOST_JOBS, **{**given, "mp_context": forking}))
         return Borrowed(_started[0])
 
     monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", borrowed)
@@ -114,8 +125,8 @@ _LONGEST = (
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than cores: tests wait for browsers, servers and processes."""
-    return (os.cpu_count() or 1) + 2
+    """One more than cores: tests wait for browsers, servers and processes."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -45,16 +45,19 @@ def half_sample_errors(
     of `reduce`, and many groups at once. `clusters`: of each text which others it belongs to, such
     as those that answer the same prompt; they are drawn or left out together.
     """
-    kinds = np.arange(len(take)) if clusters is None else np.unique(clusters)
+    kinds, kind = (take, np.arange(len(take)))
+    if clusters is not None:
+        kinds, kind = np.unique(clusters, return_inverse=True)
     n, m = len(kinds), len(kinds) // 2
     if m < 1:
         return {}
+    ascending = np.argsort(take)
+    texts, kind = take[ascending], kind[ascending]
 
     def half(rng: np.random.Generator) -> Take:
-        if clusters is None:
-            return np.sort(rng.choice(take, m, replace=False))
-        drawn = rng.choice(kinds, m, replace=False)
-        return np.asarray(np.sort(take[np.isin(clusters, drawn)]))
+        drawn = np.zeros(n, np.bool_)
+        drawn[rng.choice(n, m, replace=False)] = True
+        return texts[drawn[kind]]
 
     how: dict[str, Any] = {"count": HALF_SAMPLES, "seed": seed, "purpose": purpose, "jobs": jobs}
     if many is None:

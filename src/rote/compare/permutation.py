@@ -198,13 +198,13 @@ def exchanges(
     pooled, labels = np.concatenate((a, b)), _labels(a, b)
     stratum, leader = _exchanging(a, b, strata)
     whole = among or (a, b)
-    place, count = _places(pooled, whole), sum(map(len, whole))
+    place, count = _places(pooled, whole)[leader], sum(map(len, whole))
     ascending = np.argsort(pooled)
     texts, by_stratum = pooled[ascending], np.lexsort((leader, stratum))
 
     def exchange(rng: np.random.Generator) -> Groups:
         """Labels permuted among the texts of each stratum; those without one are a stratum too."""
-        by_key = np.lexsort((rng.random(count)[place][leader], stratum))
+        by_key = np.lexsort((rng.random(count)[place], stratum))
         shuffled = np.empty_like(labels)
         shuffled[by_stratum] = labels[by_key]
         ours = shuffled[ascending]

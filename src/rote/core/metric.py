@@ -74,10 +74,13 @@ def owners(groups: Sequence[Take], texts: int) -> NDArray[np.int64]:
 
 def members(takes: Sequence[Take]) -> tuple[Take, NDArray[np.float64]]:
     """The texts that any of these groups holds; by text and group 1 where it holds it, else 0."""
-    every = np.unique(np.concatenate(takes))
+    texts = np.concatenate(takes)
+    place = np.zeros(texts.max(initial=-1) + 1, np.int64)
+    place[texts] = 1
+    every = np.flatnonzero(place)
+    place[every] = np.arange(len(every))
     held = np.zeros((len(every), len(takes)))
-    for group, take in enumerate(takes):
-        held[np.searchsorted(every, take), group] = 1
+    held[place[texts], np.repeat(np.arange(len(takes)), list(map(len, takes)))] = 1
     return every, held
 
 
