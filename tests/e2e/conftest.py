@@ -57,8 +57,9 @@ def browser() -> Iterator[Browser]:
 
     expect.set_options(timeout=TIMEOUT)
     as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    plainly = ["--disable-gpu", *as_root]  # not by a graphics card that is computed
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=_chromium(), args=as_root)
+        started = playwright.chromium.launch(executable_path=_chromium(), args=plainly)
         yield started
         started.close()
 
