@@ -88,6 +88,24 @@ def test_halves_at_once_are_halves_one_by_one() -> None:
     assert half_sample_errors(reduce, np.arange(21), seed=3, purpose="p", many=many, jobs=2) == one
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_half_holds_half_of_the_texts_or_clusters_whole_and_in_order(together: bool) -> None:
+    take = np.random.default_rng(2).permutation(40)[:21]
+    clusters = take // 3 if together else take
+    found: list[tuple[int, ...]] = []
+
+    def reduce(half, rng):  # type: ignore[no-untyped-def]
+        found.append(tuple(half.tolist()))
+        kinds = {clusters[take == text].item() for text in half}
+        assert len(kinds) == len(set(clusters)) // 2
+        assert half.tolist() == sorted(text for text, kind in zip(take, clusters) if kind in kinds)
+        return {"v": 1.0}
+
+    given = {"clusters": clusters} if together else {}
+    half_sample_errors(reduce, take, seed=0, purpose="p", **given)
+    assert len(set(found)) > 30
+
+
 def test_one_text_has_no_half() -> None:
     assert half_sample_errors(lambda take, rng: {"v": 1.0}, np.arange(1), seed=0, purpose="p") == {}
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rote.core.column import Column
 from rote.core.layer import Layer
+from rote.core.metric import members
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.sample import Cut, Need, RawText, Sample
 from rote.core.signature import Signature
@@ -108,3 +109,10 @@ def test_texts_are_taken_whole_in_the_order_asked_for() -> None:
     part = Sample(words=np.array([3, 5, 4]), layers={}, raws={None: raw}).take(np.array([2, 0]))
     assert part.words.tolist() == [4, 3]
     assert [part.text().text(number) for number in range(2)] == [b"cccc", b"aaa"]
+
+
+@given(st.lists(st.lists(st.integers(0, 30), unique=True), min_size=1, max_size=6))
+def test_members_are_those_of_each_group(groups: list[list[int]]) -> None:
+    every, held = members([np.array(group, np.int64) for group in groups])
+    assert every.tolist() == sorted({text for group in groups for text in group})
+    assert held.tolist() == [[float(text in group) for group in groups] for text in every]
