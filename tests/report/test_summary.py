@@ -250,6 +250,11 @@ def test_too_few_permutations_to_find_anything_are_told_first(p: float) -> None:
     said = summary(study([replace(made, comparisons=rows, notes=("not tested against x: y",))]))
     assert [one.kind for one in said] == ["scope", "untested"]
     assert said[0].text == "Not tested against x: y."
+    # Beside others that are tested it names the measure.
+    untested = replace(made, comparisons=rows, notes=("not tested against x: y",))
+    other = {"human": (0.8, 0.01), "gpt": (0.7, 0.01)}
+    tested = result("lexical", "mattr", other, {"gpt": {"p": 0.01, "p_corrected": 0.01}})
+    assert summary(study([untested, tested]))[0].text == "Templates: not tested against x: y."
     # What an older version kept does not say whether it was tested, but how often it drew.
     rows = [{**row, "permutations": 19} for row in made.comparisons]
     assert [one.kind for one in summary(study([replace(made, comparisons=rows)]))] == ["untested"]

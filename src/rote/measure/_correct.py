@@ -8,7 +8,7 @@ difference".
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,8 +178,9 @@ def _untested(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]
         tied = dict.fromkeys(v for name, v, f in cells if name in possible and f >= LEVEL)
         reference = "each other" if family.pairs else own[0]["reference"] if own else ""
         if tied:
+            more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
             yield (
-                f"{UNTESTED} {reference}: {_first(tied)}: too few texts "
+                f"{UNTESTED} {reference}: {', '.join(list(tied)[:_NAMED])}{more}: too few texts "
                 "hold what is counted, so that many exchanges of labels make the same largest "
                 "difference and no corrected p can be small"
             )
@@ -198,17 +199,11 @@ def _untested(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]
                 f"{enough(family.times)} would do"
             )
         else:
-            values = dict.fromkeys(value for name, value, _ in cells if name in untested)
             yield (
-                f"{UNTESTED} {reference}: {_first(values)} of {', '.join(untested)}: the labels of "
-                "so few texts can be exchanged in so few ways that no corrected p can be below "
-                f"{LEVEL}; more texts would do"
+                f"{UNTESTED} {reference}: {', '.join(untested)}: the labels of so few texts can be "
+                f"exchanged in so few ways that no corrected p can be below {LEVEL}; more texts "
+                "would do"
             )
-
-
-def _first(names: Collection[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(list(names)[:_NAMED]) + more
 
 
 def _named(row: Row, family: _Family) -> str:

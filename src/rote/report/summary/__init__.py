@@ -202,11 +202,19 @@ def _beside(scene: Scene) -> list[Statement]:
 
 
 def _on_permutations(results: Sequence[Result]) -> list[Statement]:
-    """Too few permutations find nothing, whatever there is."""
-    said = dict.fromkeys(
-        note for result in results for note in result.notes if note.startswith(UNTESTED)
-    )
-    return [Statement(f"{note[0].upper()}{note[1:]}.", "scope") for note in said]
+    """Too few permutations or texts find nothing, whatever there is; which measures this is about
+    is said where others are tested."""
+    tested = {result.measure for result in results if result.comparisons}
+    measures: dict[str, set[str]] = {}
+    for result in results:
+        for note in result.notes:
+            if note.startswith(UNTESTED):
+                measures.setdefault(note, set()).add(result.measure)
+    said = []
+    for note, own in measures.items():
+        text = f"{note[0].upper()}{note[1:]}"
+        said.append(text if own >= tested else f"{', '.join(sorted(own)).capitalize()}: {note}")
+    return [Statement(f"{text}.", "scope") for text in said]
 
 
 def _on_chance(scenes: Sequence[Scene]) -> Statement:
