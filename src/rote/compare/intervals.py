@@ -45,10 +45,11 @@ def half_sample_errors(
     of `reduce`, and many groups at once. `clusters`: of each text which others it belongs to, such
     as those that answer the same prompt; they are drawn or left out together.
     """
-    kinds, kind = (take, np.arange(len(take)))
+    kind = np.arange(len(take))
     if clusters is not None:
-        kinds, kind = np.unique(clusters, return_inverse=True)
-    n, m = len(kinds), len(kinds) // 2
+        kind = np.unique(clusters, return_inverse=True)[1]
+    n = int(kind.max(initial=-1)) + 1
+    m = n // 2
     if m < 1:
         return {}
     ascending = np.argsort(take)
