@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
 from rote.cli import _flags
+from tests import workers
 
 # As on the command line: with threads of their own the workers would wait for each
 # other, those of torch with all their might. Read when numpy is imported, which is later.
@@ -124,20 +125,24 @@ _LONGEST = (
 )
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than cores: tests wait for browsers, servers and processes."""
-    return (os.cpu_count() or 1) + 1
+def pytest_addoption(parser: pytest.Parser) -> None:
+    # One more than cores: tests wait for browsers, servers and processes.
+    parser.addoption(
+        "--workers",
+        type=int,
+        default=(os.cpu_count() or 1) + 1,
+        help="processes that run the tests (default: cores + 1; 1: the one that collects them)",
+    )
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    return workers.run(session, _group)
+
+
+def _group(item: pytest.Item) -> str:
     """A file's tests run in one process, and those of all that need a browser in the same."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return "e2e" if nodeid.startswith("tests/e2e/") else nodeid.partition("::")[0]
-
-    return ByFile(config, log)
+    return "e2e" if item.nodeid.startswith("tests/e2e/") else item.nodeid.partition("::")[0]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pytest
 import zstandard
@@ -44,6 +43,8 @@ def csv_bytes(rows: Rows, delimiter: str = ",") -> bytes:
 
 
 def parquet_bytes(rows: Rows) -> bytes:
+    import polars as pl
+
     out = io.BytesIO()
     pl.DataFrame(list(rows)).write_parquet(out)
     return out.getvalue()

@@ -198,11 +198,14 @@ def test_a_file_that_vanishes_is_an_error_when_it_is_read(write):
         (b' [{"text": "one"}]', "json", ["one"]),
         (b"one\n\ntwo", "text, one document per line", ["one", "two"]),
         (gzip.compress(b"one\ntwo\n", mtime=0), "text, one document per line", ["one", "two"]),
-        (parquet_bytes([{"text": "one"}]), "parquet", ["one"]),
-        (gzip.compress(parquet_bytes([{"text": "one"}])), "parquet", ["one"]),
+        ("parquet", "parquet", ["one"]),
+        ("parquet.gz", "parquet", ["one"]),
     ],
 )
 def test_standard_input_is_sniffed_and_can_be_read_twice(monkeypatch, data, kind, texts):
+    if isinstance(data, str):
+        packed = gzip.compress if data.endswith("gz") else bytes
+        data = packed(parquet_bytes([{"text": "one"}]))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     corpus = open_corpus("-")
     assert [d.text for d in corpus] == texts

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,21 +91,27 @@ def as_gz(path: Path) -> Path:
     return path
 
 
+def framed(rows: Any, **given: Any) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(rows, **given)
+
+
 def as_csv(path: Path) -> Path:
     path = path / "texts.csv"
-    pl.DataFrame(records()).write_csv(path)
+    framed(records()).write_csv(path)
     return path
 
 
 def as_tsv(path: Path) -> Path:
     path = path / "texts.tsv"
-    pl.DataFrame(records()).write_csv(path, separator="\t")
+    framed(records()).write_csv(path, separator="\t")
     return path
 
 
 def as_parquet(path: Path) -> Path:
     path = path / "texts.parquet"
-    pl.DataFrame(records()).write_parquet(path)
+    framed(records()).write_parquet(path)
     return path
 
 
@@ -363,6 +368,8 @@ def test_engines_change_no_byte(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("kept_processes")
 def test_parquet_of_many_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import polars as pl
+
     rows = [
         {
             "id": f"p{n}",
@@ -373,7 +380,7 @@ def test_parquet_of_many_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.Mon
         for n in range(80)
     ]
     path = tmp_path / "rows.parquet"
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path, row_group_size=10)
+    framed(rows, infer_schema_length=None).write_parquet(path, row_group_size=10)
     monkeypatch.setattr("rote.corpus.parquet.SHARD_BYTES", 2_000)
     for jobs in (1, 2):
         made(path, tmp_path / str(jobs), jobs=jobs)

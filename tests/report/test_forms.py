@@ -8,7 +8,6 @@ import json
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import rote
@@ -26,6 +25,8 @@ def result() -> Result:
 
 
 def test_values_are_a_frame_with_a_row_for_each_source_and_value(result: Result) -> None:
+    import polars as pl
+
     frame = result.to_polars()
     assert isinstance(frame, pl.DataFrame)
     assert len(frame) == 2 * len(result.tables["values"])

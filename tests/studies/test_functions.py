@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import polars
 import pytest
 from click.testing import CliRunner
 
@@ -30,6 +29,12 @@ class DataSet:
         return iter(self.rows)
 
 
+def _polars(rows: Sequence[dict[str, Any]]) -> Any:
+    import polars
+
+    return polars.DataFrame(rows)
+
+
 def _pandas(rows: Sequence[dict[str, Any]]) -> Any:
     if find_spec("pandas") is None:
         pytest.skip("pandas is not installed")
@@ -40,7 +45,7 @@ def _pandas(rows: Sequence[dict[str, Any]]) -> Any:
 
 KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "list": list,
-    "polars": polars.DataFrame,
+    "polars": _polars,
     "pandas": _pandas,
     "dataset": DataSet,
 }

@@ -182,20 +182,20 @@ def _cells(text: str) -> bytes:
 
 
 LONG = "ten words that one wrote and another one may read\n" * 6_000
-ONE_TEXT = {
-    "a.jsonl.zst": _zst(_rows(LONG)),
-    "a.jsonl.gz": gzip.compress(_rows(LONG)),
-    "a.csv.gz": gzip.compress(_cells(LONG)),
-    "a.json.zst": _zst(b"[" + _rows(LONG).replace(b"\n", b",")[:-1] + b"]"),
-    "a.txt.zst": _zst(LONG.encode()),
-    "a.parquet": _parquet(LONG),
+ONE_TEXT: dict[str, Callable[[], bytes]] = {
+    "a.jsonl.zst": lambda: _zst(_rows(LONG)),
+    "a.jsonl.gz": lambda: gzip.compress(_rows(LONG)),
+    "a.csv.gz": lambda: gzip.compress(_cells(LONG)),
+    "a.json.zst": lambda: _zst(b"[" + _rows(LONG).replace(b"\n", b",")[:-1] + b"]"),
+    "a.txt.zst": lambda: _zst(LONG.encode()),
+    "a.parquet": lambda: _parquet(LONG),
 }
 
 
 @pytest.mark.parametrize("name", ONE_TEXT)
 def test_one_text_is_no_larger_than_a_request_may_be(tmp_path: Path, name: str) -> None:
     """300,000 characters in a file of a few thousand bytes, wherever in the file they stand."""
-    packed = ONE_TEXT[name]
+    packed = ONE_TEXT[name]()
     assert len(packed) < 20_000
     with pytest.raises(InputError, match=r"299,999|300,000") as error:
         uploads.keep(tmp_path, name, io.BytesIO(packed), limit=100_000)
