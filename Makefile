@@ -16,16 +16,18 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("rote needs Python 3.10 or newer; set PYTHON=python3.11 or the like") if sys.version_info < (3, 10) else 0'
 	$(PYTHON) -m venv $(VENV)
 
-# The demo needs far less than the tests: a new user should not wait for the rest. While pip is at
-# work, the other core compiles what the demo will call, until the shell that waits for pip ends.
+# While pip is at work, the other core compiles kernels, until the shell that waits for pip ends.
+COMPILE := PYTHONPATH=src $(BIN)/python -c 'from rote.run import _ahead; _ahead.help()' $$$$
+
+# The demo needs far less than the tests: a new user should not wait for the rest.
 $(DEMO): pyproject.toml | $(BIN)/python
 	$(PIP) numba numpy zstandard
-	PYTHONPATH=src $(BIN)/python -c 'from rote.run import _ahead; _ahead.help()' $$$$ demo & \
-	$(PIP) -e '.[demo,semantic,web]'
+	$(COMPILE) demo & $(PIP) -e '.[demo,semantic,web]'
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
-	$(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev]'
+	$(PIP) numba numpy zstandard
+	$(COMPILE) 'every command' & $(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev]'
 	$(PIP) --no-deps --require-hashes -r benchmarks/peers.txt
 	@touch $(DEMO) $@
 
