@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rote.compare._resample import generator, generators
 from rote.compare.permutation import (
     as_many,
     exchanges,
@@ -44,6 +45,15 @@ def mean_test(a, b, strata=None, count=499, seed=0, jobs=1):  # type: ignore[no-
         jobs=jobs,
     )
     return p_value(found["mean"], float(data[left].mean() - data[right].mean()))
+
+
+@given(st.integers(0, 2**140), st.text(), st.integers(0, 2**32 - 70), st.integers(0, 60))
+def test_generators_made_together_are_those_that_numpy_makes(
+    seed: int, purpose: str, first: int, count: int
+) -> None:
+    numbers = range(first, first + count)
+    made = [rng.bit_generator.state for rng in generators(seed, purpose, numbers)]
+    assert made == [generator(seed, purpose, draw).bit_generator.state for draw in numbers]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

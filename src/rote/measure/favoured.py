@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rote.compare._resample import generator
+from rote.compare._resample import generator, generators
 from rote.compare.permutation import as_many_in_order, exchanges, rests_on
 from rote.core.errors import OptionError
 from rote.core.layer import layer_words
@@ -121,7 +121,7 @@ def _runs(work: Work) -> Runs:
                 tested = as_many_in_order(*tested, work.strata, work.ids, rng)
             exchange = exchanges(*tested, work.strata)
             draws = range(work.permutations)
-            permuted = [exchange(generator(work.seed, f"test {pair}", draw)) for draw in draws]
+            permuted = list(map(exchange, generators(work.seed, f"test {pair}", draws)))
             one, other = map(np.sort, tested)
             found[source] = [(ours, theirs), (one, other), *permuted]
     return found
