@@ -110,3 +110,8 @@ def test_a_home_that_cannot_be_written_to_still_computes(
     assert not compiling.cache_lasts()
     assert root.is_dir()
     assert root.stat().st_mode & 0o077 == 0
+    # Whoever made a folder of its own takes it away.
+    made = "from rote.core.compiling import cache_root; print(cache_root().is_dir())"
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    assert subprocess.check_output([sys.executable, "-c", made], env=env) == b"True\n"
+    assert os.listdir(tmp_path) == ["file"]

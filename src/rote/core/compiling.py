@@ -12,11 +12,13 @@ processor has all that the other one has.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -152,7 +154,9 @@ def cache_root() -> Path:
         tempfile.TemporaryFile(dir=root).close()
     except OSError:
         # No home, or one that is read-only: compiled anew by every process, but right.
-        return Path(tempfile.mkdtemp(prefix="rote-kernels-"))
+        own = Path(tempfile.mkdtemp(prefix="rote-kernels-"))
+        atexit.register(shutil.rmtree, own, ignore_errors=True)
+        return own
     return root
 
 

@@ -19,7 +19,7 @@ from rote.compare._resample import generator, side_by_side
 from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
 from rote.compare.permutation import Found, PermutedTest, as_many, permuted_differences
 from rote.core.metric import Metric, Value, Values, Work
-from rote.core.progress import Advance, Silent
+from rote.core.progress import Advance, Silent, several
 from rote.core.sample import Sample, Take
 
 
@@ -314,7 +314,8 @@ def _too_little(metric: Metric, groups: Mapping[str, Take], sizes: NDArray[np.in
         return f"{metric.name}: no values at equal size, which take {FEWEST} texts of each source"
     least = SHORTEST[str(metric.match)]
     short = [s for s, take in groups.items() if (sizes[take] >= least).sum() < FEWEST]
+    length = several(least, str(metric.match).removesuffix("s"))
     return (
-        f"{metric.name}: no values at equal length, which take {FEWEST} texts of {least} "
-        f"{metric.match} or more; too few in: {', '.join(short)}"
+        f"{metric.name}: no values at equal length, which take {FEWEST} texts of {length} or more; "
+        f"too few in: {', '.join(short)}"
     )
