@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
 from rote.cli import _flags
+from rote.run import _ahead
 from tests import workers
 
 # As on the command line: with threads of their own the workers would wait for each
@@ -70,6 +72,7 @@ def pytest_unconfigure() -> None:
 
 
 _MOST_JOBS = 3
+_MANY = 1000
 _OURS = re.compile(r"rote\.(?!web|cli)")
 
 
@@ -137,7 +140,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    return workers.run(session, _group)
+    return workers.run(session, _group, _load_kernels)
+
+
+def _load_kernels(items: list[pytest.Item]) -> None:
+    """Kernels that were compiled before are loaded once, not by every process."""
+    if len(items) < _MANY:
+        return
+    listed = _ahead.kernels_of(_ahead.EVERY)
+    for one in sorted({*listed} - {*_ahead._missing(listed)}):
+        getattr(import_module(one[0]), one[1]).compile(_ahead.read_types(_ahead.types_of(one)))
 
 
 def _group(item: pytest.Item) -> str:

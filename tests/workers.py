@@ -25,11 +25,15 @@ _BYTES = 2
 """Of the number of a group."""
 
 
-def run(session: pytest.Session, group: Callable[[pytest.Item], str]) -> bool | None:
+def run(
+    session: pytest.Session,
+    group: Callable[[pytest.Item], str],
+    prepare: Callable[[list[pytest.Item]], None] = lambda items: None,
+) -> bool | None:
     """Run what was collected; None where pytest had better do it itself, in this process.
 
     Tests of one group run in one process, one after the other; groups are begun in the order in
-    which they were collected, each by whoever is free.
+    which they were collected, each by whoever is free. What `prepare` loads is there for all.
     """
     option = session.config.option
     found: dict[str, list[pytest.Item]] = {}
@@ -39,6 +43,7 @@ def run(session: pytest.Session, group: Callable[[pytest.Item], str]) -> bool | 
     alone = workers < 2 or sys.platform != "linux"  # where forking is no habit
     if alone or session.testsfailed or option.collectonly or option.usepdb:
         return None
+    prepare(session.items)
     if threads := _threads():
         raise pytest.UsageError(
             f"These threads, started while tests were collected, would be missing in processes "
