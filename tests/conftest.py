@@ -11,7 +11,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -145,11 +144,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 def _load_kernels(items: list[pytest.Item]) -> None:
     """Kernels that were compiled before are loaded once, not by every process."""
-    if len(items) < _MANY:
-        return
-    listed = _ahead.kernels_of(_ahead.EVERY)
-    for one in sorted({*listed} - {*_ahead._missing(listed)}):
-        getattr(import_module(one[0]), one[1]).compile(_ahead.read_types(_ahead.types_of(one)))
+    if len(items) >= _MANY:
+        _ahead.load_compiled()
 
 
 def _group(item: pytest.Item) -> str:

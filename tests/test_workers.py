@@ -70,9 +70,19 @@ def test_every_outcome_is_reported(tmp_path: Path, workers: str) -> None:
     assert last.startswith(counts), done.stdout
     for said in (
         *("printed before", "assert 1 == 2", "for a reason", "a warning of its own"),
-        *("no fixture", "no end", "the rest of its file was not run: it died"),
+        *("no fixture", "no end", "The process of this test ended", "1 more, of test_b.py"),
     ):
         assert said in done.stdout
+
+
+def test_what_is_not_run_since_processes_died_is_named(tmp_path: Path) -> None:
+    """A process takes its next file before the last test of the one before is done."""
+    files = {f"test_{n}.py": "import os\ndef test_kills(): os._exit(3)" for n in range(6)}
+    done = ran(tmp_path, files, "--workers", "2")
+    assert done.returncode == 1
+    assert done.stdout.count("it was to run 1 more, of test_") == 2
+    assert "no process was left for the tests of 2 more files" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("2 failed in")
 
 
 def test_after_the_first_failure_none_is_begun(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Tests in several processes, forked from the one that collected them.
 
 pytest-xdist starts each of its processes anew: each imports and collects all tests, and has every
-outcome sent in three parts. Here that took a twentieth of the time.
+outcome sent in three parts. Collecting these 6,300 tests took 39 s of processor time there and 11
+here, 800 short ones 52 and 35.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def run(
     for item in session.items:
         found.setdefault(group(item), []).append(item)
     workers = min(option.workers, len(found))
-    alone = workers < 2 or sys.platform != "linux"  # where forking is no habit
+    alone = workers < 2 or sys.platform != "linux"  # elsewhere it is not safe to fork
     if alone or session.testsfailed or option.collectonly or option.usepdb:
         return None
     prepare(session.items)
@@ -67,7 +68,7 @@ def run(
         there.close()
         started[here] = process
     os.close(todo)
-    _follow(session, started)
+    _follow(session, groups, started)
     return True
 
 
@@ -78,10 +79,12 @@ def _threads() -> list[str]:
     return sorted(name for name in names if not name.startswith("jemalloc"))
 
 
-def _follow(session: pytest.Session, started: dict[Connection, int]) -> None:
+def _follow(session: pytest.Session, groups: Groups, started: dict[Connection, int]) -> None:
     """Report what the processes report, until the last has ended."""
     hook = session.config.hook
     running = dict.fromkeys(started, "")
+    taken: dict[Connection, list[str]] = {one: [] for one in started}
+    untaken = len(groups)
     try:
         while running:
             for one in wait(list(running)):
@@ -90,8 +93,12 @@ def _follow(session: pytest.Session, started: dict[Connection, int]) -> None:
                     kind, data = one.recv()
                 except (EOFError, OSError):
                     kind, data = "end", "it died"
-                if kind == "test":
+                if kind == "group":
+                    taken[one] += [item.nodeid for item in groups[data]]
+                    untaken -= 1
+                elif kind == "test":
                     running[one] = data
+                    taken[one].remove(data)
                 elif kind == "report":
                     report = hook.pytest_report_from_serializable(config=session.config, data=data)
                     hook.pytest_runtest_logreport(report=report)
@@ -99,18 +106,25 @@ def _follow(session: pytest.Session, started: dict[Connection, int]) -> None:
                     hook.pytest_warning_recorded.call_historic(kwargs=data)
                 else:
                     if data:
-                        hook.pytest_runtest_logreport(report=_lost(running[one], data))
+                        hook.pytest_runtest_logreport(report=_lost(running[one], taken[one], data))
                     del running[one]
                 if session.shouldfail:
                     raise session.Failed(session.shouldfail)
+        if untaken:
+            session.shouldfail = f"no process was left for the tests of {untaken} more files"
+            raise session.Failed(session.shouldfail)
     finally:
         for one, process in started.items():
             one.close()  # a process that has something to report ends now
             os.waitpid(process, 0)
 
 
-def _lost(test: str, why: str) -> pytest.TestReport:
-    said = f"The process of this test ended, the rest of its file was not run: {why}"
+def _lost(test: str, left: list[str], why: str) -> pytest.TestReport:
+    said = "The process of this test ended"
+    if left:
+        files = dict.fromkeys(one.partition("::")[0] for one in left)
+        said += f"; it was to run {len(left)} more, of {', '.join(files)}"
+    said += f": {why}"
     place = (test.partition("::")[0], None, test)
     return pytest.TestReport(test, place, {}, "failed", said, "call")
 
@@ -149,21 +163,24 @@ def _settle(config: pytest.Config, out: Connection, base: Path) -> None:
 
 
 def _run_groups(groups: Groups, todo: int, out: Connection) -> None:
-    items = _next(groups, todo)
+    items = _next(groups, todo, out)
     while items:
         after: list[pytest.Item] = []
         for item, following in zip(items, [*items[1:], None]):
             if following is None:
-                after = _next(groups, todo)
+                after = _next(groups, todo, out)
             coming = following or (after[0] if after else None)
             out.send(("test", item.nodeid))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=coming)
         items = after
 
 
-def _next(groups: Groups, todo: int) -> list[pytest.Item]:
-    number = os.read(todo, _BYTES)
-    return groups[int.from_bytes(number, "big")] if number else []
+def _next(groups: Groups, todo: int, out: Connection) -> list[pytest.Item]:
+    if not (read := os.read(todo, _BYTES)):
+        return []
+    number = int.from_bytes(read, "big")
+    out.send(("group", number))
+    return groups[number]
 
 
 class _Sender:

@@ -88,11 +88,26 @@ def help() -> None:
     for one in reversed(_missing(kernels_of(command))):
         if os.getppid() != int(parent):
             return  # nobody waits any more
-        kernel = getattr(import_module(one[0]), one[1])
-        with locked(kernel.lock, wait=False) as free:
+        with locked(_kernel(one).lock, wait=False) as free:
             pass  # if not, somebody is at it
         if free:
-            kernel.compile(read_types(types_of(one)))
+            _compile(one)
+
+
+def load_compiled() -> None:
+    """Load every kernel of the cache, for processes that are forked from this one."""
+    listed = kernels_of(EVERY)
+    for one in sorted({*listed} - {*_missing(listed)}):
+        _compile(one)
+
+
+def _kernel(one: Listed) -> Any:
+    module, name, _ = one
+    return getattr(import_module(module), name)
+
+
+def _compile(one: Listed) -> None:
+    _kernel(one).compile(read_types(types_of(one)))
 
 
 def build(command: str = EVERY) -> None:
