@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -14,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.annotate import _parser_features, parsing, sentences, tagging
+from rote.annotate import _parser_features, _pieces, parsing, sentences, tagging
 from rote.annotate.words import get
 from rote.core.layer import Layer, number
+from rote.run import with_threads
 from tests.annotate import network_twin, parser_twin
 
 Heads = tuple[int, ...]
@@ -249,6 +251,29 @@ def test_pieces_do_not_matter() -> None:
     small_labels, small_heads = parsing.parse_with(held, word, pos, upos, size=5)
     assert np.array_equal(labels, small_labels)
     assert np.array_equal(heads, small_heads)
+
+
+@pytest.mark.parametrize("count", [2, 3, 50])
+def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    word = read(TEXTS)
+    tags = tagging.tag(word)
+    dep, heads = parsing.parse(word, *tags)
+    monkeypatch.setattr(_pieces, "_FEW", 1)
+    started: list[int] = []
+
+    def pool(size: int) -> ThreadPoolExecutor:
+        started.append(size)
+        return ThreadPoolExecutor(size)
+
+    monkeypatch.setattr(_pieces, "ThreadPoolExecutor", pool)
+    with with_threads(count):
+        own = tagging.tag(word)
+        own_dep, own_heads = parsing.parse(word, *own)
+        assert np.array_equal(tagging.penn(word).ids, tags[0].ids)
+    assert started == 3 * [min(count, len(word.ids))]
+    for found, alone in zip((*own, own_dep), (*tags, dep)):
+        assert np.array_equal(found.ids, alone.ids)
+    assert np.array_equal(heads, own_heads)
 
 
 def test_long_sentence_is_one_tree() -> None:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.annotate import _hashing, _lexicon, _network, _tagger, sentences, tagging
-from rote.annotate._pieces import pieces
+from rote.annotate import _hashing, _lexicon, _network, _pieces, _tagger, sentences, tagging
+from rote.annotate._pieces import Piece, pieces
 from rote.annotate.words import get
 from rote.core.layer import Layer, concatenate, number
+from rote.run import with_threads
 from tests.annotate import network_twin as twin
 
 WORDS = (
@@ -172,6 +173,21 @@ def test_pieces_hold_every_sentence_once(texts: list[list[str]], size: int) -> N
     ends = [end + piece.first for piece in pieces(layer, size) for end in piece.ends.tolist()]
     assert layer.sentence_ends is not None
     assert ends == layer.sentence_ends.tolist()
+
+
+@given(st.lists(sentence.filter(bool), min_size=1), st.integers(2, 9))
+def test_threads_are_given_every_sentence_once(texts: list[list[str]], count: int) -> None:
+    (piece,) = pieces(layer_of(texts))
+    parts: list[Piece] = []
+    with pytest.MonkeyPatch.context() as patch, with_threads(count):
+        patch.setattr(_pieces, "_FEW", 1)
+        piece.read(parts.append)
+    parts.sort(key=lambda part: part.first)
+    assert len(parts) <= count
+    assert all(len(part.ends) for part in parts)
+    assert np.concatenate([part.ids for part in parts]).tolist() == piece.ids.tolist()
+    ends = [end + part.first for part in parts for end in part.ends.tolist()]
+    assert ends == piece.ends.tolist()
 
 
 def test_small_and_large_pieces_give_the_same_tags(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,19 +17,19 @@ from rote.core.progress import Silent
 from rote.core.sample import SEVERAL, Need, Sample
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure._collect import Collected, collect
-from rote.measure._prepare import Fields, Words
+from rote.measure._prepare import Fields, Piece, Preparation, Words
 
 WORD = Need("word", "whitespace", field="reference", several=True)
 ONE = Need("word", "whitespace", field="reference")
 
 
-def collected(path: Path, *needs: Need, on_error: Any = "stop") -> Collected:
+def collected(path: Path, *needs: Need, on_error: Any = "stop", jobs: int = 1) -> Collected:
     return collect(
         open_corpus(path, ReadOptions(on_error=on_error)),
         needs,
         words=Words("ud", "rote"),
         fields=Fields(),
-        engine=run.get(),
+        engine=run.get(jobs=jobs),
         reporter=Silent(),
     )
 
@@ -51,6 +51,25 @@ def test_a_field_is_read_beside_its_text(tmp_path: Path) -> None:
     assert words(sample, ONE) == [["one", "two"], ["three"]]
     assert words(sample, Need("lower")) == [["a", "text"]] * 2
     assert [sample.text("reference").text(number) for number in (0, 1)] == [b"one two", b"three"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_small_file_is_read_in_this_process_on_as_many_threads_as_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    seen: list[int] = []
+
+    def piece(self: Preparation, *given: Any) -> Piece:
+        seen.append(run.threads())
+        return prepared(self, *given)
+
+    prepared = Preparation.piece
+    monkeypatch.setattr(Preparation, "piece", piece)
+    path = written(tmp_path, {"text": "The old dog slept."})
+    found = collected(path, Need("pos"), jobs=jobs).sample
+    assert words(found, Need("pos")) == [["DT", "JJ", "NN", "VBD", "."]]
+    assert seen == [jobs]
+    assert run.threads() == 1
 
 
 def test_tags_of_a_field_come_from_the_annotator(tmp_path: Path) -> None:

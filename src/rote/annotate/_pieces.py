@@ -6,7 +6,8 @@ batch holds. Results do not depend on where the cuts fall.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,11 @@ from numpy.typing import NDArray
 from rote.annotate._hashing import Hashes
 from rote.annotate._lexicon import describe
 from rote.core.layer import Ids, Layer, Offsets
+from rote.run import threads
 
 SIZE = 1 << 20  # tokens; a longer sentence is a piece by itself
+_FEW = 1 << 14
+"""So many tokens are read sooner than a thread would be worth it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,23 @@ class Piece:
     ids: Ids
     ends: Offsets
     table: Hashes
+
+    def read(self, work: Callable[[Piece], None]) -> None:
+        """Have the sentences worked on, on as many threads as there are for this process."""
+        count = min(threads(), len(self.ids) // _FEW)
+        if count < 2:
+            work(self)
+            return
+        cuts = np.searchsorted(self.ends, len(self.ids) * np.arange(1, count) // count)
+        places = sorted({0, *cuts.tolist(), len(self.ends)})
+        with ThreadPoolExecutor(count) as pool:
+            list(pool.map(work, map(self._part, places, places[1:])))
+
+    def _part(self, one: int, other: int) -> Piece:
+        """Some sentences, with the vocabulary of all."""
+        first, last = (int(self.ends[n - 1]) if n else 0 for n in (one, other))
+        ends = self.ends[one:other] - first
+        return Piece(self.first + first, self.first + last, self.ids[first:last], ends, self.table)
 
 
 def pieces(word: Layer, size: int = SIZE) -> Iterator[Piece]:

@@ -54,7 +54,7 @@ def parse_with(
     """Relations (numbers in `held.relations`) and heads, in pieces of about `size` words."""
     from rote.annotate._parser import parse_tokens
     from rote.annotate._parser_features import WORD_ROLES
-    from rote.annotate._pieces import SIZE, pieces
+    from rote.annotate._pieces import SIZE, Piece, pieces
 
     tags = _tags(held, pos, upos)
     named, *rest = held.grammar
@@ -62,11 +62,15 @@ def parse_with(
     heads = np.empty(len(word.ids), np.int32)
     labels = np.empty(len(word.ids), np.int32)
     for piece in pieces(word, size or SIZE):
-        part = slice(piece.first, piece.last)
-        words = (piece.ids, tags[part], piece.ends, piece.table)
         partial = (held.net.sums(piece.table, WORD_ROLES), held.tag_rows)
-        parse_tokens(words, partial, held.net.weights, grammar, heads[part], labels[part])
-        heads[part] += np.where(heads[part] >= 0, np.int32(piece.first), np.int32(0))
+
+        def read(piece: Piece, partial: tuple[Any, ...] = partial) -> None:
+            part = slice(piece.first, piece.last)
+            words = (piece.ids, tags[part], piece.ends, piece.table)
+            parse_tokens(words, partial, held.net.weights, grammar, heads[part], labels[part])
+            heads[part] += np.where(heads[part] >= 0, np.int32(piece.first), np.int32(0))
+
+        piece.read(read)
     return labels, heads
 
 

@@ -7,6 +7,7 @@ cannot be tagged: features do not cross from one sentence into the next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -49,21 +50,25 @@ def penn(word: Layer) -> Layer:
 def _read(word: Layer, upos: Ids | None) -> Layer:
     """The Penn tags; UPOS go to `upos`, if they are wanted."""
     from rote.annotate import _tagger, _upos
-    from rote.annotate._pieces import pieces
+    from rote.annotate._pieces import Piece, pieces
 
     held = _weights()
     pos = np.empty(len(word.ids), np.int32)
+    used = [(held.left, _tagger.ROLES), (held.right, _tagger.ROLES)]
+    if upos is not None:
+        used.append((held.upos, _upos.ROLES))
     for piece in pieces(word):
-        tags = pos[piece.first : piece.last]
-        words = (piece.ids, piece.ends, piece.table)
-        left, right = (
-            (net.sums(piece.table, _tagger.ROLES), net.weights) for net in (held.left, held.right)
-        )
-        _tagger.tag_tokens(*words, left, right, tags)
-        if upos is not None:
-            net = (held.upos.sums(piece.table, _upos.ROLES), held.upos.weights)
-            known, out = (tags, held.fixed, held.kinds), upos[piece.first : piece.last]
-            _upos.upos_tokens(*words, known, net, out)
+        nets = [(net.sums(piece.table, roles), net.weights) for net, roles in used]
+
+        def read(piece: Piece, nets: Sequence[Any] = nets) -> None:
+            part = slice(piece.first, piece.last)
+            words = (piece.ids, piece.ends, piece.table)
+            _tagger.tag_tokens(*words, nets[0], nets[1], pos[part])
+            if upos is not None:
+                known = (pos[part], held.fixed, held.kinds)
+                _upos.upos_tokens(*words, known, nets[2], upos[part])
+
+        piece.read(read)
     return replace(word, name="pos", ids=pos, vocabulary=held.tags)
 
 

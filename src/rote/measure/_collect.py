@@ -29,7 +29,7 @@ from rote.measure._prepare import (
     Words,
     hashed,
 )
-from rote.run import Engine, get
+from rote.run import Engine, get, with_threads
 
 _SMALL = 6 * 2**20
 """Bytes that are read before further processes have started."""
@@ -128,7 +128,7 @@ def collect(
     reporter: Reporter,
 ) -> Collected:
     """Read all texts once."""
-    wanted = tuple(dict.fromkeys(needs))
+    wanted, own_threads = tuple(dict.fromkeys(needs)), 1
     pieces: Iterator[Piece]
     if isinstance(texts, Store):
         here = replace(texts, path=texts.path.absolute())
@@ -140,7 +140,7 @@ def collect(
         skip = texts.options.on_error == "skip"
         preparation = Preparation(wanted, words, fields, skip)
         if 0 < texts.size < _SMALL and not engine.remote:  # of a pipe it is not known
-            engine = get()
+            own_threads, engine = engine.jobs, get()
         pieces = map_shards(preparation, texts, engine, doing="reading texts")
         stage = reporter.stage("reading", texts.size, unit="B")
         duplicates = DuplicateIds(texts.options.on_error)
@@ -173,7 +173,7 @@ def collect(
         complete = len(kept) == len(piece.groups)
         joined.append(piece.sample if complete else piece.sample.take(kept))
 
-    with stage as advance:
+    with stage as advance, with_threads(own_threads):
         for piece in pieces:
             batch = duplicates.check(piece.batch)
             problems.add(batch.problems)

@@ -59,9 +59,12 @@ def raw_texts(
     out = np.empty(size, np.uint8)
     filled = 0
     for text in take:
-        length = ends[text] - starts[text]
-        for place in range(length):  # to assign a slice would take a second to compile
-            out[filled + place] = data[starts[text] + place]
-        out[filled + length] = separator
-        filled += length + 1
+        # To assign a slice would take a second to compile. Of slices that begin at 0 a loop is
+        # vectorized, and takes a tenth of the time.
+        source = data[starts[text] : ends[text]]
+        target = out[filled : filled + len(source)]
+        for place in range(len(source)):
+            target[place] = source[place]
+        out[filled + len(source)] = separator
+        filled += len(source) + 1
     return out

@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from multiprocessing import parent_process
 from typing import Any, Protocol, TypeVar
 
@@ -82,6 +84,24 @@ def cores() -> int:
         return 1
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+_threads: ContextVar[int] = ContextVar("_threads", default=1)
+
+
+@contextmanager
+def with_threads(count: int) -> Iterator[None]:
+    """What is done inside may use so many threads of this process."""
+    before = _threads.set(count)
+    try:
+        yield
+    finally:
+        _threads.reset(before)
+
+
+def threads() -> int:
+    """How many threads there are for what is done here, now."""
+    return _threads.get()
 
 
 def check_jobs(jobs: int) -> None:
