@@ -70,7 +70,7 @@ def test_every_outcome_is_reported(tmp_path: Path, workers: str) -> None:
     assert last.startswith(counts), done.stdout
     for said in (
         *("printed before", "assert 1 == 2", "for a reason", "a warning of its own"),
-        *("no fixture", "no end", "The process of this test ended", "1 more, of test_b.py"),
+        *("no fixture", "no end", "it was to run 1 more, of test_b.py: it died"),
     ):
         assert said in done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from rote.annotate import _parser_features, _pieces, parsing, sentences, tagging
 from rote.annotate.words import get
 from rote.core.layer import Layer, number
-from rote.run import with_threads
+from rote.run import side_by_side, with_threads
 from tests.annotate import network_twin, parser_twin
 
 Heads = tuple[int, ...]
@@ -261,11 +260,11 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch, count: int) -> N
     monkeypatch.setattr(_pieces, "_FEW", 1)
     started: list[int] = []
 
-    def pool(size: int) -> ThreadPoolExecutor:
+    def seen(work: Any, parts: Any, size: int) -> Any:
         started.append(size)
-        return ThreadPoolExecutor(size)
+        return side_by_side(work, parts, size)
 
-    monkeypatch.setattr(_pieces, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(_pieces, "side_by_side", seen)
     with with_threads(count):
         own = tagging.tag(word)
         own_dep, own_heads = parsing.parse(word, *own)

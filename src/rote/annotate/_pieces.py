@@ -7,7 +7,6 @@ batch holds. Results do not depend on where the cuts fall.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from rote.annotate._hashing import Hashes
 from rote.annotate._lexicon import describe
 from rote.core.layer import Ids, Layer, Offsets
-from rote.run import threads
+from rote.run import side_by_side, threads
 
 SIZE = 1 << 20  # tokens; a longer sentence is a piece by itself
 _FEW = 1 << 14
@@ -35,14 +34,10 @@ class Piece:
 
     def read(self, work: Callable[[Piece], None]) -> None:
         """Have the sentences worked on, on as many threads as there are for this process."""
-        count = min(threads(), len(self.ids) // _FEW)
-        if count < 2:
-            work(self)
-            return
+        count = max(1, min(threads(), len(self.ids) // _FEW))
         cuts = np.searchsorted(self.ends, len(self.ids) * np.arange(1, count) // count)
         places = sorted({0, *cuts.tolist(), len(self.ends)})
-        with ThreadPoolExecutor(count) as pool:
-            list(pool.map(work, map(self._part, places, places[1:])))
+        list(side_by_side(work, map(self._part, places, places[1:]), count))
 
     def _part(self, one: int, other: int) -> Piece:
         """Some sentences, with the vocabulary of all."""

@@ -8,10 +8,8 @@ result.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
-from typing import TypeVar
 
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
@@ -21,6 +19,7 @@ from rote.core.array_types import Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
+from rote.run import side_by_side
 
 Many = Callable[[Sequence[Take]], dict[str, Floats]]
 """The values of many groups at once: value name -> one number for each group."""
@@ -29,19 +28,6 @@ AT_ONCE = 50
 
 
 Words = NDArray[np.uint32]
-Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
-
-
-def side_by_side(
-    function: Callable[[Item], Outcome], items: Iterable[Item], jobs: int
-) -> Iterator[Outcome]:
-    """What comes of each, in order; on threads, where there may be several."""
-    if jobs == 1:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(function, items)
 
 
 def generator(seed: int, purpose: str, draw: int = 0) -> np.random.Generator:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -138,7 +137,7 @@ _ITEMS_AT_ONCE = 1 << 20
 
 def longest_in(index: Index, layer: Layer, work: Work | None = None) -> Integers:
     """For every item the length of the longest run from there on that the corpus holds."""
-    from rote.run import get
+    from rote.run import get, side_by_side
 
     work = work or Work()
     engine, jobs = get(work.engine, work.jobs), work.jobs
@@ -150,9 +149,8 @@ def longest_in(index: Index, layer: Layer, work: Work | None = None) -> Integers
     index.lookups(layer.name)  # opened here, once, not by every thread
     bounds = np.linspace(0, len(layer), max(1, min(jobs, len(layer))) + 1).astype(int).tolist()
     parts = [some_texts(layer, np.arange(first, last)) for first, last in pairwise(bounds)]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        found = list(pool.map(lambda part: index.on(1).lengths(part, layer.name), parts))
-    return np.concatenate(found).astype(np.int64)
+    found = side_by_side(lambda part: index.on(1).lengths(part, layer.name), parts, len(parts))
+    return np.concatenate(list(found)).astype(np.int64)
 
 
 def _texts_at_once(layer: Layer) -> Iterator[Layer]:

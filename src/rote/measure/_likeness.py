@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rote.annotate import embeddings
-from rote.compare._resample import generator, side_by_side
+from rote.compare._resample import generator
 from rote.core.array_types import Array, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.core.metric import Work
 from rote.core.sample import Need, Sample
 from rote.measure import _meaning as meaning
+from rote.run import side_by_side
 
 SCORES = {
     "rouge_l": "ROUGE-L",

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import generator, side_by_side
+from rote.compare._resample import generator
 from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
 from rote.compare.permutation import Found, PermutedTest, as_many, permuted_differences
 from rote.core.metric import Metric, Value, Values, Work
 from rote.core.progress import Advance, Silent, several
 from rote.core.sample import Sample, Take
+from rote.run import side_by_side
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import Many, generator, side_by_side
+from rote.compare._resample import Many, generator
 from rote.compare.clusters import together
 from rote.compare.families import Margin, equivalence_p
 from rote.compare.intervals import (
@@ -43,6 +43,7 @@ from rote.core.signature import Signature, option_settings
 from rote.measure._correct import Tests, permutations
 from rote.measure._matched import Matched, matched, tested_names
 from rote.measure._settings import DOC_ID, Settings
+from rote.run import side_by_side
 
 Reduce = Callable[[Take, np.random.Generator], Values]
 _FEW_TEXTS = 10

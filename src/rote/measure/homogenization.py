@@ -31,7 +31,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from rote.compare._resample import side_by_side
 from rote.compare.intervals import pair_mean_error
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError, UnknownName
@@ -40,6 +39,7 @@ from rote.core.metric import Metric, Value, Values, Work, check_options, members
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import said_of
+from rote.run import side_by_side
 
 SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
 KEPT_TEXTS = 5_000

@@ -19,7 +19,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import side_by_side
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.layer import Ids, Layer, Offsets
@@ -27,6 +26,7 @@ from rote.core.metric import Metric, Progress, Value, Work, option
 from rote.core.record import Headline
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.measure._means import per_text, reduce, said_of, standard_errors
+from rote.run import side_by_side
 
 TITLES = {
     "rouge_1": "ROUGE-1",

@@ -104,6 +104,19 @@ def threads() -> int:
     return _threads.get()
 
 
+def side_by_side(
+    function: Callable[[Item], Out], items: Iterable[Item], count: int
+) -> Iterator[Out]:
+    """What comes of each, in order; on threads, where there may be several."""
+    if count == 1:
+        yield from map(function, items)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(count) as pool:
+        yield from pool.map(function, items)
+
+
 def check_jobs(jobs: int) -> None:
     """Refuse a number of cores that nothing can be done on."""
     if jobs < 1:

@@ -16,10 +16,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import side_by_side
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Progress, Values
 from rote.measure._neighbours.points import Members, Points
+from rote.run import side_by_side
 
 _ROWS = 128
 Part = TypeVar("Part")
