@@ -79,9 +79,10 @@ def call(words: Sequence[str], cache: Path | None, here: Path, *, alone: bool = 
     """Run one command, with nothing kept but what is compiled (None: where it always is); `alone`
     on one core, which leaves no room for other processes."""
     with tempfile.TemporaryDirectory() as noted, tempfile.TemporaryDirectory() as kept:
-        own = {"ROTE_CACHE": kept, _RECORD: noted}
-        if cache is not None:
-            own["NUMBA_CACHE_DIR"] = str(cache)
+        from rote.core.cache import folder
+
+        kernels = str(cache or os.environ.get("NUMBA_CACHE_DIR") or folder() / "kernels")
+        own = {"ROTE_CACHE": kept, _RECORD: noted, "NUMBA_CACHE_DIR": kernels}
         one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if alone else []
         begun = time.perf_counter()
         process = subprocess.Popen(

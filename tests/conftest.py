@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
 from rote.cli import _flags
+from rote.core import cache
 from rote.run import _ahead
 from tests import workers
 
@@ -62,7 +63,8 @@ def _write_to_memory(place: str = "/dev/shm", room: int = 2 << 30) -> None:
 
 
 _write_to_memory()
-# Vectors are kept on disk; those of tests have no business in the user's folder.
+# Vectors are cached on disk; those of tests do not belong in the user's folder. Kernels stay there.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(cache.folder() / "kernels"))
 os.environ["ROTE_CACHE"] = tempfile.mkdtemp(prefix="rote-tests-")
 
 

@@ -43,7 +43,7 @@ def test_a_change_in_a_file_that_a_kernel_imports_compiles_it_again(tmp_path: Pa
     (package / "core").mkdir(parents=True)
     for name in ("__init__.py", "core/__init__.py"):
         (package / name).touch()
-    for name in ("kernels", "quick_numba", "compiling", "cache", "progress"):
+    for name in ("kernels", "compiling", "cache", "progress"):
         (package / "core" / f"{name}.py").write_text((SOURCE / "core" / f"{name}.py").read_text())
     (package / "first.py").write_text(
         "from rote.core.kernels import njit\nfrom rote.second import (\n    twice,\n)\n\n\n"
@@ -115,3 +115,13 @@ def test_a_home_that_cannot_be_written_to_still_computes(
     env = {**os.environ, "TMPDIR": str(tmp_path)}
     assert subprocess.check_output([sys.executable, "-c", made], env=env) == b"True\n"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_cache_folder_that_a_user_names_holds_the_kernels_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "named"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert compiling.cache_root.__wrapped__().is_relative_to(tmp_path / "named")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    assert compiling.cache_root.__wrapped__().is_relative_to(tmp_path / "kernels")

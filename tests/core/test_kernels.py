@@ -1,22 +1,18 @@
-"""Kernels call kernels, numba's compiler is quicker than it is by itself, and several processes may
-compile at once."""
+"""Kernels call kernels, and several processes may compile at once."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from rote.core import compiling, quick_numba
+from rote.core import compiling
 from rote.core.kernels import njit
 
 
@@ -50,12 +46,6 @@ def sums(x, y):  # type: ignore[no-untyped-def]
     return twice(x) + twice(y)
 
 
-def test_the_installed_numba_is_one_that_is_made_quicker() -> None:
-    """If not: compare what `quick_numba` replaces with the new version's, then name it there."""
-    assert quick_numba.KNOWN[0] <= numba.version_info.short <= quick_numba.KNOWN[1]
-    assert quick_numba.installed()
-
-
 def test_a_kernel_is_called_by_python_and_by_kernels_and_raises_for_both() -> None:
     assert halves(np.array([2, 4, 10])).tolist() == [1, 2, 5]
     assert half(6) == 3
@@ -73,68 +63,9 @@ def test_a_kernel_may_call_itself_and_be_taken_into_another() -> None:
     assert sums(np.array([1, 2]), 1).tolist() == [4, 6]
 
 
-def test_generators_and_functions_on_python_objects_compile_too() -> None:
-    """They ask which variables are alive where a block begins."""
-
-    @numba.njit
-    def evens(n):  # type: ignore[no-untyped-def]
-        for k in range(n):
-            yield 2 * k
-
-    @numba.jit(forceobj=True, looplift=False)
-    def named(n):  # type: ignore[no-untyped-def]
-        found = []
-        for k in range(n):
-            if k:
-                found.append(f"{k}")
-        return found
-
-    assert list(evens(3)) == [0, 2, 4]
-    assert named(3) == ["1", "2"]
-
-
-def test_what_is_registered_between_two_compiles_is_found() -> None:
-    from numba.extending import overload
-
-    def tripled(x):  # type: ignore[no-untyped-def]
-        raise NotImplementedError
-
-    assert halves(np.array([2])).tolist() == [1]
-
-    @overload(tripled)
-    def implementation(x):  # type: ignore[no-untyped-def]
-        return lambda x: 3 * x
-
-    @njit(nogil=True)
-    def nine(x):  # type: ignore[no-untyped-def]
-        return tripled(tripled(x))
-
-    assert nine(2) == 18
-
-
 def test_types_that_a_kernel_cannot_take_are_named() -> None:
     with pytest.raises(TypingError, match="No implementation of function"):
         sums("a", 1)
-
-
-def answers() -> dict[str, Any]:
-    """What some kernels give: those above, and some of rote that call each other."""
-    from rote.index.columns.packed import pack
-
-    numbers = np.random.default_rng(1).integers(0, 1_000, 400)
-    packed = pack(numbers, 10)
-    return {
-        "halves": halves(np.arange(0, 20, 2)).tolist(),
-        "steps": steps(27),
-        "sums": sums(1.5, 2),
-        "packed": packed.data.tolist(),
-        "unpacked": packed.all().tolist(),
-        "quick": quick_numba.installed(),
-    }
-
-
-PRINT = "import json; from tests.core.test_kernels import answers; print(json.dumps(answers()))"
-PLAIN = "from rote.core import quick_numba; quick_numba.KNOWN = ((0, 1), (0, 2)); "
 
 
 def started(code: str, cache: Path) -> subprocess.Popen[bytes]:
@@ -143,13 +74,6 @@ def started(code: str, cache: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", code], env={**os.environ, **own}, stdout=subprocess.PIPE
     )
-
-
-def test_a_version_that_is_not_known_compiles_plainly_to_the_same_answers(tmp_path: Path) -> None:
-    plain = started(PLAIN + PRINT, tmp_path / "other")
-    one, other = answers(), json.loads(plain.communicate()[0])
-    assert (one.pop("quick"), other.pop("quick")) == (True, False)
-    assert one == other
 
 
 def test_processes_that_compile_the_same_at_once_compile_it_once(

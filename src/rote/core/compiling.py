@@ -3,7 +3,8 @@
 numba compiles a kernel again when its own file changes, but not when a kernel or a constant that
 it takes from another file does. So each file's kernels lie in a folder that is named by a digest of
 the file and of all it imports from rote: an update never goes on computing with old code. The
-folder is the user's, so that a new environment need not compile again.
+folder is in the user's cache (`ROTE_CACHE`, or `NUMBA_CACHE_DIR` for kernels alone), so that a new
+environment need not compile again.
 
 A package that was built with kernels (`hatch_build.py`) holds a folder of the same form, with the
 processor that they were compiled for. They are taken where the user's folder has none and this
@@ -28,7 +29,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from rote.core.cache import user_folder
+from rote.core.cache import folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
 BUILT = ROOT / "rote" / "compiled" / "rote"
@@ -161,8 +162,7 @@ def cache_root() -> Path:
 
 
 def _wanted_root() -> Path:
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    return _numba_folder(Path(named) / "rote" if named else user_folder() / "kernels")
+    return _numba_folder(Path(os.environ.get("NUMBA_CACHE_DIR") or folder() / "kernels") / "rote")
 
 
 def _numba_folder(root: Path) -> Path:

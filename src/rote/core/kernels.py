@@ -8,15 +8,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 
-from rote.core import quick_numba
 from rote.core.compiling import built_folder, built_for, kernel_folder, locked, source_digest
 
 __all__ = ["aside", "lean", "njit", "part"]
@@ -47,20 +44,9 @@ else:
 
 
 class _Kernel(_Dispatcher):  # type: ignore[misc]
-    """A kernel has two faces: one with a way in from Python, which is kept on disk, and one without
-    either, which other kernels see and take into their own code."""
+    """A kernel whose machine code is cached, and compiled by one process at a time."""
 
     _alone = False
-
-    @cached_property
-    def _inner(self) -> Any:
-        return _Dispatcher(self.py_func, targetoptions={**self.targetoptions, **_INNER})
-
-    @property
-    def _numba_type_(self) -> Any:
-        # One that calls itself is typed with what is being compiled.
-        itself = self._compiling_counter or not quick_numba.installed()
-        return types.Dispatcher(self if itself else self._inner)
 
     def enable_caching(self) -> None:
         self._cache = _Cache(self.py_func)
@@ -143,8 +129,6 @@ class _Cache(_caching.FunctionCache):  # type: ignore[misc]
         data = files.load((types, target, code))
         return None if data is None else self._impl.rebuild(context, data)
 
-
-quick_numba.install()
 
 _LEAN: dict[str, Any] = {"_nrt": False}
 # A kernel that allocates nothing and counts no references to arrays. numba counts one for every
