@@ -1,21 +1,27 @@
-"""The index beside tokengrams and pydivsufsort: building, counting, matching.
+"""The index beside tokengrams, pydivsufsort and libsais: building, counting, matching.
 
     python benchmarks/index.py [TEXTS]              the whole table
     python benchmarks/index.py --grow 10 [TEXTS]    the same on a corpus ten times as large
+    python benchmarks/index.py --libsais libsais.so [TEXTS]    with libsais, compiled from source
 
 TEXTS is anything rote reads (default: ../shared/data/novels_en/all-novels.jsonl.zst, or both
 Bibles of the extra `demo`). A peer that is not installed is named and left out. All run in one
-process on the same numbers; seconds are processor
-seconds, so that a busy machine distorts little. A larger corpus is made of the same texts with
-30 % of the words replaced at random, so that it does not repeat itself. Compiling is done before
-the clock starts.
+process on the same numbers; seconds are processor seconds, so that a busy machine distorts little.
+A larger corpus is made of the same texts with 30 % of the words replaced at random, so that it does
+not repeat itself. Compiling is done before the clock starts.
+
+A second process runs the same kernels as numba compiles them without `rote.core.kernels`; each rate
+is shown beside that one, so that a machine on which ours are slower is seen.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import importlib
 import importlib.util
+import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -46,6 +52,24 @@ CHANGED = 0.3
 QUERIES = 1_000_000
 ONE_BY_ONE = 20_000
 Stream = NDArray[np.int32]
+RELEASED = f"""
+import functools, runpy, sys, types
+import numba
+kernels = types.ModuleType("rote.core.kernels")
+plain = functools.partial(numba.njit, nogil=True)
+kernels.njit = lambda function=None, cache=False, **options: (
+    numba.njit(**options) if function is None else numba.njit(function))
+kernels.lean, kernels.aside = plain(_nrt=False), plain(_nrt=False)
+kernels.part = plain(_nrt=False, forceinline=True)
+sys.modules["rote.core.kernels"] = kernels
+sys.argv[0] = {__file__!r}
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs this benchmark with kernels that numba alone compiles."""
+rates: dict[str, float] = {}
+"""Millions a second, by what is measured."""
+released: dict[str, float] = {}
+"""The same of kernels that numba alone compiles."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +115,16 @@ def corpora(source: Path, grow: int) -> Iterator[Corpus]:
     """The layers `lower` and `pos` of all texts."""
     annotator = annotators.get("rote")
     found: dict[str, list[Layer]] = {"lower": [], "pos": []}
+    seconds = 0.0
     for shard in open_corpus(source if source.exists() else ["bible:kjv", "bible:asv"]).shards():
-        made = annotator(shard.read().documents, tuple(found))
+        documents = shard.read().documents
+        if not seconds:
+            annotator(documents[:1], tuple(found))  # compile
+        spent, made = clock(lambda documents=documents: annotator(documents, tuple(found)))
+        seconds += spent
         for name, layers in found.items():
             layers.append(made.layers[name])
+    line("words and tags of texts", seconds, sum(len(layer.ids) for layer in found["lower"]))
     for name, layers in found.items():
         strings = sorted({entry for layer in layers for entry in layer.vocabulary})
         number = {string: i for i, string in enumerate(strings, 1)}
@@ -130,11 +160,26 @@ def column_of(corpus: Corpus) -> Column:
 def line(
     title: str, seconds: float, amount: float, against: dict[str, float] | None = None
 ) -> None:
+    rate = amount / seconds / 1e6
+    rates[f"{len(rates)} {title}"] = rate
     ratios = "".join(f"   {s / seconds:5.1f}x {name}" for name, s in (against or {}).items())
-    print(f"  {title:<44}{seconds:8.2f} s{amount / seconds / 1e6:9.2f} M/s{ratios}", flush=True)
+    if plain := list(released.values())[len(rates) - 1 : len(rates)]:
+        ratios += f"   {rate / plain[0]:5.2f}x numba as released"
+    print(f"  {title:<44}{seconds:8.2f} s{rate:9.2f} M/s{ratios}", flush=True)
 
 
-def build(corpus: Corpus, tokens: Any, division: Any) -> Any:
+def libsais(library: ctypes.CDLL, ids: Stream, entries: int) -> None:
+    """Sort the suffixes of whole numbers; it writes into its input, so a copy is sorted."""
+    text, order = ids.copy(), np.empty(len(ids), np.int32)
+    pointer = ctypes.POINTER(ctypes.c_int32)
+    failed = library.libsais_int(
+        text.ctypes.data_as(pointer), order.ctypes.data_as(pointer), len(text), entries, 0
+    )
+    if failed:
+        raise SystemExit(f"libsais failed: {failed}")
+
+
+def build(corpus: Corpus, tokens: Any, division: Any, sorter: ctypes.CDLL | None) -> Any:
     """Sorting all suffixes, beside the peers; gives the index of tokengrams back."""
     size, index = len(corpus.ids), None
     theirs: dict[str, float] = {}
@@ -149,13 +194,18 @@ def build(corpus: Corpus, tokens: Any, division: Any) -> Any:
             )
     if division is not None:
         theirs["pydivsufsort"], _ = clock(lambda: division.divsufsort(corpus.ids))
+    if sorter is not None:
+        theirs["libsais"], _ = clock(lambda: libsais(sorter, corpus.ids, corpus.entries))
     ours, _ = clock(lambda: sort_suffixes(corpus.ids, corpus.entries))
     line("build, natural text", ours, size, theirs)
     # Where everything repeats: a twentieth of the corpus, twenty times.
     part = np.append(corpus.ids[: size // 20], np.int32(0))
     repeated = np.tile(part, 20)
+    theirs = {}
+    if sorter is not None:
+        theirs["libsais"], _ = clock(lambda: libsais(sorter, repeated, corpus.entries))
     ours, _ = clock(lambda: sort_suffixes(repeated, corpus.entries))
-    line("build, a twentieth repeated 20 times", ours, len(repeated))
+    line("build, a twentieth repeated 20 times", ours, len(repeated), theirs)
     ours, _ = clock(lambda: sais(corpus.ids, corpus.entries))
     line("build, natural text by SA-IS", ours, size)
     return index
@@ -248,14 +298,22 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("texts", nargs="?", type=Path, default=DEFAULT)
     options.add_argument("--grow", type=int, default=1, help="times the size of the corpus")
+    options.add_argument("--libsais", type=ctypes.CDLL, help="libsais as a shared library")
+    options.add_argument("--rates", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
-    tokens, division = peer("tokengrams", "tokengrams.*.so"), peer("pydivsufsort")
+    tokens = division = None
+    if given.rates is None:
+        tokens, division = peer("tokengrams", "tokengrams.*.so"), peer("pydivsufsort")
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            call = [sys.executable, "-c", RELEASED, str(given.texts), "--grow", str(given.grow)]
+            subprocess.run([*call, "--rates", file.name], check=True, stdout=subprocess.DEVNULL)
+            released.update(json.load(file))
     for corpus in corpora(given.texts, given.grow):
         print(f"{corpus.name}: {len(corpus.ids):,} numbers, {corpus.entries:,} entries")
         sort_suffixes(corpus.ids[:1].clip(0, 0), corpus.entries)  # compile
         small = np.append(corpus.ids[:1000], np.int32(0))
         sort_suffixes(small, corpus.entries), sais(small, corpus.entries)
-        theirs = build(corpus, tokens, division)
+        theirs = build(corpus, tokens, division, given.libsais)
         column = column_of(corpus)
         disk(column)
         lookup = Lookup(column)
@@ -265,7 +323,8 @@ def main() -> None:
             top(column, (1, 2, 3, 5))
         else:
             top(column, (4, 6, 8, 12))
-    sys.stdout.flush()
+    if given.rates is not None:
+        given.rates.write_text(json.dumps(rates))
 
 
 if __name__ == "__main__":

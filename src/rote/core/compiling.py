@@ -29,7 +29,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from rote.core.cache import folder
+from rote.core import cache as user_cache
 
 ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
 BUILT = ROOT / "rote" / "compiled" / "rote"
@@ -162,7 +162,9 @@ def cache_root() -> Path:
 
 
 def _wanted_root() -> Path:
-    return _numba_folder(Path(os.environ.get("NUMBA_CACHE_DIR") or folder() / "kernels") / "rote")
+    return _numba_folder(
+        Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache.folder() / "kernels") / "rote"
+    )
 
 
 def _numba_folder(root: Path) -> Path:

@@ -15,6 +15,7 @@ from typing import Any
 from rote.compare.families import Correction, Outcome, adjusted, correct, times
 from rote.compare.permutation import LEVEL, PermutedTest
 from rote.core.facets import EACH
+from rote.core.numbers import format_number
 from rote.core.result import Result, Row
 
 Test = tuple[str, str, str, str]
@@ -195,7 +196,7 @@ def _untested(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]
             several = f" and {family.times:,} {what}" if family.times > 1 else ""
             yield (
                 f"{UNTESTED} {reference}: with {count:,} permutations{several} no corrected p can "
-                f"be below {LEVEL} (the smallest is {floor:.2g}); --permutations "
+                f"be below {LEVEL} (the smallest is {format_number(floor, '.2g')}); --permutations "
                 f"{enough(family.times)} would do"
             )
         else:

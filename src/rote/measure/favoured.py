@@ -28,6 +28,7 @@ from rote.compare.permutation import as_many_in_order, exchanges, rests_on
 from rote.core.errors import OptionError
 from rote.core.layer import layer_words
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.numbers import format_number
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
@@ -159,7 +160,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if permutations and least >= 0.05:
         found.append(
             f"with {permutations} permutations and {sources} sources no corrected p falls below "
-            f"{least:.2g}: ask for at least {20 * sources} with --permutations"
+            f"{format_number(least, '.2g')}: ask for at least {20 * sources} with --permutations"
         )
     return found
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from rote.compare.permutation import LEVEL
 from rote.core.facets import EACH, Facet
+from rote.core.numbers import format_number
 from rote.core.result import Result, Row
 
 SIGNIFICANT = LEVEL
@@ -210,9 +211,9 @@ def rounded(number: float) -> str:
         return "–"
     size = abs(number)
     if size >= 1000:
-        return f"{number:,.0f}"
+        return format_number(number, ",.0f")
     decimals = 1 if size >= 100 else 2 if size >= 10 else 3 if size >= 1 else 4
-    return f"{number:.{decimals}f}"
+    return format_number(number, f".{decimals}f")
 
 
 def rounded_like(number: float, model: float) -> str:
@@ -221,7 +222,7 @@ def rounded_like(number: float, model: float) -> str:
         return ""
     shown = rounded(model)
     decimals = len(shown.rpartition(".")[2]) if "." in shown else 0
-    return f"{number:.{decimals}f}"
+    return format_number(number, f".{decimals}f")
 
 
 def _cell(estimate: float, interval: tuple[float, float] | None, test: Row, matched: Row) -> Cell:

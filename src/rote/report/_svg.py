@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
+from rote.core.numbers import format_number
 from rote.report._room import give_room
 from rote.report.terminal import readable
 
@@ -153,7 +154,7 @@ def _hover(element: ElementTree.Element) -> str:
 
 
 def _shorter(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.4g}"
+    return format_number(float(number[0]), ".4g")
 
 
 def _nothing(element: ElementTree.Element, name: str) -> bool:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from rote.compare.families import CORRECTIONS, POWER
+from rote.core.numbers import format_number
 from rote.core.result import Result, Row
 from rote.measure._correct import FAMILY
 
@@ -53,6 +54,8 @@ def span(numbers: Sequence[float]) -> str:
     known = [number for number in numbers if not math.isnan(number) and number > 0]
     if not known:
         return ""
-    first, last = (f"{100 * end:.2g}" for end in (min(known), max(known)))
-    first, last = (one if "e" not in one else f"{float(one):.0f}" for one in (first, last))
+    first, last = (format_number(100 * end, ".2g") for end in (min(known), max(known)))
+    first, last = (
+        one if "e" not in one else format_number(float(one), ".0f") for one in (first, last)
+    )
     return f"{first} %" if first == last else f"{first} to {last} %"

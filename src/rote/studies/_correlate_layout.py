@@ -12,6 +12,7 @@ from typing import Any
 
 from rote.compare.permutation import LEVEL
 from rote.core.chart import Chart
+from rote.core.numbers import format_number
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table, defined, distinct, ends
 
@@ -180,7 +181,9 @@ def _squares(rows: Rows, result: Result) -> Rows:
                 ("spearman", (row["a"], row["b"])),
             ):
                 r = row[name] if defined(row[name]) else None
-                shown = "–" if r is None else f"{r:.2f}{'*' * significant(row, name)}"
+                shown = (
+                    "–" if r is None else f"{format_number(r, '.2f')}{'*' * significant(row, name)}"
+                )
                 found.append((order[a], order[b], short(a), short(b), r, shown))
         cells += [
             {"a": a, "b": b, "r": r, "shown": shown, **about}
@@ -199,7 +202,8 @@ def _points(rows: Rows, result: Result) -> Rows:
     drawn = []
     for facet, row in found:
         about = {
-            "title": f"Pearson {row['pearson']:.2f}, Spearman {row['spearman']:.2f}",
+            "title": f"Pearson {format_number(row['pearson'], '.2f')}, "
+            f"Spearman {format_number(row['spearman'], '.2f')}",
             "facet": facet,
             "a": short(row["a"]),
             "b": short(row["b"]),

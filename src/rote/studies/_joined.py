@@ -21,6 +21,7 @@ from typing import Any
 from rote.compare.intervals import quantile
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT
+from rote.core.numbers import format_number
 from rote.core.record import Call
 from rote.core.registry import main_values
 from rote.core.result import Result
@@ -79,9 +80,9 @@ def joined(read: Sequence[tuple[str, Result]], *, matched: bool = False) -> Sour
                     before, value, rel_tol=_SAME, abs_tol=_SAME
                 ):
                     raise OptionError(
-                        f"{column.name} of '{source}' is {before:.6g} in "
-                        f"{whence[column.name, source]} and {value:.6g} in {file}: leave one of "
-                        "them out"
+                        f"{column.name} of '{source}' is {format_number(before, '.6g')} in "
+                        f"{whence[column.name, source]} and {format_number(value, '.6g')} in "
+                        f"{file}: leave one of them out"
                     )
             columns[column.name] = whole
             other = made.setdefault(column.name, (file, result))

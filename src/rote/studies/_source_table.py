@@ -13,6 +13,7 @@ from rote.compare.intervals import at_level
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
 from rote.core.metric import check_options, option, unsigned
+from rote.core.numbers import format_number
 from rote.core.record import Findings
 from rote.core.result import Row, SourceResult
 
@@ -239,9 +240,9 @@ def length_remarks(
     if matched or not moving or most < _UNEQUAL:
         return []
     return [
-        f"sources differ in length, up to {most:.1f} times as many words: what moves with the "
-        f"amount of text ({', '.join(moving)}) may show that alone. --matched takes values at "
-        "equal size, where the results have them"
+        f"sources differ in length, up to {format_number(most, '.1f')} times as many words: what "
+        f"moves with the amount of text ({', '.join(moving)}) may show that alone. --matched takes "
+        "values at equal size, where the results have them"
     ]
 
 

@@ -39,6 +39,7 @@ from rote.core.array_types import Floats
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
 from rote.core.metric import handle, option, unsigned
+from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.table import estimate
 from rote.studies._correlate_layout import CHARTS, LAYOUT
@@ -253,8 +254,9 @@ def _remarks(
     if correction == "holm" and least * len(tested) >= _SIGNIFICANT:
         notes.append(
             f"{where}with {max(pair.sources for pair in tested)} sources and {len(tested)} pairs "
-            f"no corrected p-value can fall below {min(1.0, least * len(tested)):.2g}: look at "
-            "intervals, or name fewer --values"
+            f"no corrected p-value can fall below "
+            f"{format_number(min(1.0, least * len(tested)), '.2g')}: look at intervals, or name "
+            "fewer --values"
         )
     return notes
 

@@ -23,6 +23,7 @@ from rote.compare.permutation import holm
 from rote.core.chart import Chart
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import check_options, option, unsigned
+from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends
@@ -132,7 +133,11 @@ def _range(found: list[float]) -> str:
     if not found:
         return "–"
     low, high = min(found), max(found)
-    return f"{low:.2f}" if len(found) == 1 else f"{low:.2f} to {high:.2f}"
+    return (
+        format_number(low, ".2f")
+        if len(found) == 1
+        else f"{format_number(low, '.2f')} to {format_number(high, '.2f')}"
+    )
 
 
 LAYOUT = (
@@ -214,7 +219,7 @@ def _cells(rows: Rows, result: Result) -> Rows:
 
 def _below_title(about: Row, judged: Row | None, held: Rows) -> str:
     lines = [] if about["higher"] == "neither" else [f"higher: more {about['higher']}"]
-    more = [f"W = {judged['w']:.2f}"] if judged and defined(judged["w"]) else []
+    more = [f"W = {format_number(judged['w'], '.2f')}"] if judged and defined(judged["w"]) else []
     more += [f"dashed: {held[0]['source']}"] if held else []
     return "\n".join([*lines, ", ".join(more)])
 

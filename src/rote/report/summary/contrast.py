@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
+from rote.core.numbers import format_number
 from rote.core.record import Headline
 from rote.core.registry import of_result
 from rote.core.result import Result
@@ -161,7 +162,7 @@ def rounded(value: float) -> str:
     """Three digits that count: the tables have more."""
     if math.isnan(value):
         return "–"
-    return f"{value:.{_decimals(value)}f}".replace("-", "−")
+    return format_number(value, f".{_decimals(value)}f", typeset=True)
 
 
 def pair(value: float, other: float, headline: Headline) -> str:
@@ -182,13 +183,14 @@ def percent(share: float | None, signed: bool = False) -> str:
         return "–"
     hundredths = 100 * share
     decimals = 0 if abs(hundredths) >= 10 else 1 if abs(hundredths) >= 1 else 2
-    return f"{hundredths:{'+' if signed else ''}.{decimals}f} %".replace("-", "−")
+    spec = f"{'+' if signed else ''}.{decimals}f"
+    return f"{format_number(hundredths, spec, typeset=True)} %"
 
 
 def points(difference: float) -> str:
     """A difference of two shares, in percentage points."""
     decimals = 1 if abs(difference) >= 0.001 else 3
-    return f"{100 * difference:+.{decimals}f} points".replace("-", "−")
+    return f"{format_number(100 * difference, f'+.{decimals}f', typeset=True)} points"
 
 
 def p_value(p: float) -> str:
@@ -196,7 +198,7 @@ def p_value(p: float) -> str:
         return "not tested"
     if p < 0.001:
         return "p < 0.001"
-    return f"p = {p:.3f}" if p < 0.01 else f"p = {p:.2f}"
+    return f"p = {format_number(p, '.3f')}" if p < 0.01 else f"p = {format_number(p, '.2f')}"
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -255,7 +257,8 @@ def _size_of(amount: float, contrast: Contrast) -> str:
 
 def _between(low: float, high: float, level: float) -> str:
     decimals = 0 if max(abs(low), abs(high)) >= 0.1 else 1
-    first, last = (f"{100 * end:+.{decimals}f}".replace("-", "−") for end in (low, high))
+    spec = f"+.{decimals}f"
+    first, last = (format_number(100 * end, spec, typeset=True) for end in (low, high))
     return f"{percent(level)} interval {first} to {last} %"
 
 
@@ -264,4 +267,4 @@ def size(difference: float, contrast: Contrast) -> str:
     if contrast.headline.percent:
         return points(difference)
     decimals = _decimals(max(abs(contrast.value), abs(contrast.other)))
-    return f"{difference:+.{decimals}f}".replace("-", "−")
+    return format_number(difference, f"+.{decimals}f", typeset=True)

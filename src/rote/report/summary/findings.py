@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from rote.core.numbers import format_number
 from rote.core.record import Headline
 from rote.core.result import Result, SourceResult
 from rote.report.report import Statement
@@ -77,7 +78,7 @@ def _rising(
             low, high = _ends(found, name)
             apart = low > 1 or high < 1
             text = (
-                f"The {score} of {source} is {found.values[name]:.2f} times as "
+                f"The {score} of {source} is {format_number(found.values[name], '.2f')} times as "
                 "high on the items closest to the training set as on the farthest"
                 f"{_interval(result, (low, high))}"
                 + ("." if apart else ", which leaves open whether it differs.")
@@ -142,7 +143,8 @@ def popularity(result: Result | None) -> list[Statement]:
         popular = found.values.get("ips", math.nan)
         if math.isnan(gap):
             text = (
-                f"{name}: the right instances have a mean popularity of {popular:.2f} (1 to 10)"
+                f"{name}: the right instances have a mean popularity of "
+                f"{format_number(popular, '.2f')} (1 to 10)"
                 if not math.isnan(popular)
                 else f"{name}: no item has a popularity"
             )
@@ -172,7 +174,9 @@ def popularity(result: Result | None) -> list[Statement]:
 
 
 def _interval(
-    result: Result, ends: tuple[float, float], shown: Callable[[float], str] = "{:.2f}".format
+    result: Result,
+    ends: tuple[float, float],
+    shown: Callable[[float], str] = lambda end: format_number(end, ".2f"),
 ) -> str:
     """` (95 % interval 0.20 to 0.30)`; nothing where there is none."""
     if math.isnan(ends[0]) or result.interval is None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from rote.core.numbers import format_number
 from rote.core.result import Result
 from rote.core.table import NUMBERS, Column, Row, Rows, Table, source_rows
 from rote.core.table import VALUES as VALUES
@@ -253,7 +254,7 @@ def number_cell(number: float | None, kind: str = "number") -> Cell:
 def p_value(number: float | None) -> str:
     if number is None or math.isnan(number):
         return "–"
-    return "< 0.001" if number < 0.001 else f"{number:.3f}"
+    return "< 0.001" if number < 0.001 else format_number(number, ".3f")
 
 
 def shown_name(text: str) -> str:
@@ -266,25 +267,29 @@ def shown_number(number: float, column: Column, model: float | None = None) -> s
     """A number as its column shows it, with as many digits as `model` would have."""
     if math.isinf(number):
         return "∞" if number > 0 else "-∞"
-    sign = "+" if column.signed and number > 0 else ""
+    text = _without_plus(number, column, model)
+    return f"+{text}" if column.signed and number > 0 and text.strip("0.,%") else text
+
+
+def _without_plus(number: float, column: Column, model: float | None) -> str:
     match column.kind:
         case "count":
-            return f"{sign}{number:,.0f}"
+            return format_number(number, ",.0f")
         case "share":
-            return f"{sign}{number:.{1 if column.decimals is None else column.decimals}%}"
+            return format_number(number, f".{1 if column.decimals is None else column.decimals}%")
         case "p":
             return p_value(number)
     if column.decimals is not None:
-        return f"{sign}{number:,.{column.decimals}f}"
+        return format_number(number, f",.{column.decimals}f")
     if isinstance(number, int):
-        return f"{sign}{number:,}"
+        return f"{number:,}"
     if model is not None:
-        return sign + rounded_like(number, model)
+        return rounded_like(number, model)
     if 0 < abs(number) < _TINY:
-        return f"{sign}{number:.2g}"
+        return format_number(number, ".2g")
     if abs(number) >= _HUGE:
-        return f"{sign}{number:.1e}".replace("e+0", "e").replace("e+", "e")
-    return sign + rounded(number)
+        return format_number(number, ".1e").replace("e+0", "e").replace("e+", "e")
+    return rounded(number)
 
 
 def _number(row: Row, column: Column, value: Any) -> Cell:

@@ -11,6 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from rote.core.annotation import Annotation
+from rote.core.numbers import format_number
 from rote.core.table import Column
 from rote.report.tables.screen import Listing, rows_table
 from rote.report.terminal import harmless, isolated
@@ -90,8 +91,8 @@ def group_table(listing: Any, console: Any) -> None:
     console.print(rows_table(columns, listing.rows))
     spread = listing.about["dispersion"]
     console.print(
-        f"over {spread['groups']:,} groups: Juilland's D {spread['juilland_d']:.3f}, DP "
-        f"{spread['dp']:.3f}",
+        f"over {spread['groups']:,} groups: Juilland's D "
+        f"{format_number(spread['juilland_d'], '.3f')}, DP {format_number(spread['dp'], '.3f')}",
         highlight=False,
     )
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from rote.core.errors import UnknownName
 from rote.core.files import write_atomically
+from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.record import Study
 from rote.core.registry import find
@@ -127,7 +128,10 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
     """One row for the eye: a heading, how sure it is, and both sides."""
     if "item" in row:
         heading = f"{row['task']}: {row['item']}, {row['part']}"
-        sure = [f"score {row['score']:.2f}", f"{row['bits']:.0f} bits"]
+        sure = [
+            f"score {format_number(row['score'], '.2f')}",
+            f"{format_number(row['bits'], '.0f')} bits",
+        ]
         if row["answered"] is not None:
             sure.append("its answer follows" if row["answered"] else "without its answer")
         if row.get("twins"):
@@ -138,7 +142,7 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
         heading = f"{row.get('id', '')}: {several(row['words'], 'word')}"
         sure = ["the whole document" if whole else "cut"]
         if "similarity" in row:
-            sure.append(f"similarity {row['similarity']:.2f}")
+            sure.append(f"similarity {format_number(row['similarity'], '.2f')}")
         if row.get("pass", 1) > 1:
             sure.append("after other words were cut")
         names = ("taken out", "kept")

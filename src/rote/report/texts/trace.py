@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs, pieces
@@ -162,7 +163,9 @@ def _block(span: Span, width: int) -> Iterator[Text]:
 
     head = Text(f"{span.words} words", style="bold")
     kind = ", ".join(filter(None, (span.kind, edited(span), "other capitals" * span.recased)))
-    head.append(f"  {kind}, {span.bits:.0f} bits, {_counts(span)}  ", style="not bold")
+    head.append(
+        f"  {kind}, {format_number(span.bits, '.0f')} bits, {_counts(span)}  ", style="not bold"
+    )
     head.append(harmless(span.id), style="not bold dim")
     yield head
     runs = [(start - span.start, end - span.start) for start, end in span.runs]
@@ -241,7 +244,7 @@ def shown_span(span: Span, number: int, documents: dict[str, dict[str, Any]]) ->
     return {
         **_said(span),
         "number": number,
-        "bits": f"{span.bits:.0f}",
+        "bits": format_number(span.bits, ".0f"),
         "counts": _counts(span),
         "edited": edited(span),
         "recased": span.recased,

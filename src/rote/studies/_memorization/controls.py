@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import mean, numbered
 from rote.compare.intervals import around
+from rote.core.numbers import format_number
 from rote.core.result import Row
 from rote.core.table import Column, Table, ends, estimate
 from rote.studies._items import Floats, Labels
@@ -113,8 +114,11 @@ def notes(topic: Sequence[Row], membership: Sequence[Row]) -> Iterator[str]:
     for row in topic:
         if not row["auc_low"] > 0.5:
             continue
-        said = f"{row['group']}: the words alone tell members from others (AUC {row['auc']:.2f}, "
-        said += f"{row['auc_low']:.2f} to {row['auc_high']:.2f}), without a model"
+        auc, low, high = (
+            format_number(row[name], ".2f") for name in ("auc", "auc_low", "auc_high")
+        )
+        said = f"{row['group']}: the words alone tell members from others (AUC {auc}, {low} to "
+        said += f"{high}), without a model"
         own = [one for one in membership if one["group"] == row["group"]]
         best = max((one["auc"] for one in own), default=math.nan)
         if row["auc"] >= _PERFECT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rote.core.chart import Chart
+from rote.core.numbers import format_number
 from rote.core.result import Result
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends
 from rote.studies._memorization import controls, extraction, samples, unasked
@@ -27,8 +28,8 @@ def _said(row: Row) -> str:
     shown = []
     for one in row["coefficients"]:
         p = one["p"]
-        p = "–" if not defined(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
-        shown.append(f"{one['of']} {one['value']:+.2f} (p {p})")
+        p = "–" if not defined(p) else "< 0.001" if p < 0.001 else format_number(p, ".3f")
+        shown.append(f"{one['of']} {format_number(one['value'], '+.2f')} (p {p})")
     return ", ".join(shown)
 
 

@@ -16,6 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from rote.core.errors import UnknownName
+from rote.core.numbers import format_number
 from rote.core.progress import duration
 from rote.core.registry import of_result
 from rote.report.terminal import readable
@@ -41,6 +42,7 @@ def environment() -> Environment:
     )
     made.filters.update(
         thousands=lambda number: f"{number:,}",
+        number=format_number,
         short=_short,
         commands=_commands,
         date=_date,

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.measure._originality.text import MOST_CITED, Fragment, Judged
 from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs
@@ -40,7 +41,7 @@ def summary(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
     if judged is not None:
         creativity = judged.creativity
         found["creativity index"] = (
-            "–" if math.isnan(creativity) else f"{creativity:.2f}",
+            "–" if math.isnan(creativity) else format_number(creativity, ".2f"),
             "0: all words in runs of 12 and more that the index has; 8: none in one of 5",
         )
     return _facts(found)
