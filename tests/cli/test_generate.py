@@ -71,7 +71,15 @@ def test_the_summary_as_json(fake: str, tmp_path: Path) -> None:
     path = tmp_path / "o.jsonl"
     found = json.loads(done("start", "--model", f"m={fake}", "-o", str(path), "--json").stdout)
     assert found["sources"] == [
-        {"source": "m", "texts": 1, "tokens": 3, "words": 2, "incomplete": 0, "empty": 0}
+        {
+            "source": "m",
+            "texts": 1,
+            "tokens": 3,
+            "words": 2,
+            "incomplete": 0,
+            "empty": 0,
+            "filtered": 0,
+        }
     ]
     assert records(path)[0]["text"] == "one two"
 
@@ -183,3 +191,40 @@ def test_a_name_is_opened_wherever_it_leads(fake: str, tmp_path: Path) -> None:
     build_index(["a b"], tmp_path / "idx", layers=("lower",))
     found = open_model(f"index:{tmp_path / 'idx'}", ModelOptions(), Silent())
     assert found.signature.startswith("index/1-idx-")
+
+
+def test_quiet_runs_still_say_that_an_endpoint_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rote.core.http.Patience.wait", lambda *_: 0.0)
+    with serving(lambda path, asked: (500, b"oops")) as served:
+        flags = ["--model", f"openai:{served.url}#m", "-o", str(tmp_path / "o.jsonl"), "-q"]
+        found = invoke("start", *flags)
+    assert found.exit_code == 1
+    assert "given up after 8 attempts" in str(found.exception)
+    waits = found.stderr.splitlines()
+    assert len(waits) == 7
+    assert "completions: answers 500: oops; retrying in 0 s (7 attempts left" in waits[0]
+
+
+def test_filtered_texts_are_named_as_such(tmp_path: Path) -> None:
+    def withholds(path: str, asked: dict[str, Any]) -> Any:
+        if "bad" not in asked["messages"][0]["content"]:
+            return vllm(path, asked)
+        choice = {"message": {"content": None}, "finish_reason": "content_filter"}
+        return 200, {"choices": [choice], "usage": {"completion_tokens": 0}}
+
+    prompts, path = tmp_path / "p.jsonl", tmp_path / "o.jsonl"
+    prompts.write_text("".join(json.dumps({"prompt": p}) + "\n" for p in ("a", "bad", "c")))
+    with serving(withholds) as served:
+        flags = [str(prompts), "--text-field", "prompt", "-o", str(path)]
+        found = done(*flags, "--model", f"m=openai-chat:{served.url}#m")
+        again = done(*flags, "--model", f"m=openai-chat:{served.url}#m", "--json")
+        assert len(served.requests) == 3
+    assert "endpoints filtered 1 of 3 texts" in found.stderr
+    (row,) = json.loads(again.stdout)["sources"]
+    assert (row["texts"], row["empty"], row["filtered"], row["incomplete"]) == (3, 0, 1, 0)
+    held = records(path)
+    assert [one["ended"] for one in held] == ["end", "filtered", "end"]
+    assert [one["incomplete"] for one in held] == [False, True, False]
+    assert held[1]["text"] is None

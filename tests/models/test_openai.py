@@ -296,6 +296,56 @@ def test_trouble_that_stays_is_an_error_with_its_reason() -> None:
         assert len(served.requests) == 1
 
 
+def test_every_wait_is_said_and_the_last_attempt_ends_all() -> None:
+    """Twenty requests to a server that always fails, eight at a time: none begins after the first
+    has been given up."""
+    with endpoint(lambda path, asked: (500, b"oops")) as (model, served, heard):
+        with pytest.raises(RoteError, match="500: oops; given up after 3 attempts"):
+            model.generate([Prompt(str(n)) for n in range(20)], Decoding(1))
+        assert len(served.requests) <= 8 * 3
+        assert len({body["prompt"] for _, body, _ in served.requests}) <= 8
+    waits = [line.partition("; ")[2] for line in heard.lines]
+    assert waits == [
+        "retrying in 0.001 s (2 attempts left, 120 s at most)",
+        "retrying in 0.002 s (1 attempt left, 120 s at most)",
+    ]
+    with endpoint(after([(500, b"oops")], vllm)) as (model, _, _):
+        # A request that was given up before does not end the next ones.
+        with pytest.raises(RoteError), endpoint(lambda path, asked: (500, b"oops")) as (other, *_):
+            other.generate([Prompt("To be")], Decoding(1))
+        assert model.generate([Prompt("To be")], Decoding(1))[0].text == " the"
+        assert model.generate([Prompt("To be")], Decoding(1))[0].text == " the"
+
+
+def test_attempts_end_after_a_time() -> None:
+    with endpoint(lambda path, asked: (503, b"busy")) as (model, served, _):
+        model.client.patience = Patience(busy=1000, first=0.001, total=0.05)
+        message = r"given up after \d attempts \(the limit is 0\.05 s\)\. What was answered is kept"
+        for _ in range(2):  # nothing is left of the first
+            with pytest.raises(RoteError, match=message):
+                model.generate([Prompt("To be")], Decoding(1))
+        assert 2 <= len(served.requests) <= 14
+        asked = 503, b"busy", {"Retry-After": "90"}
+    with endpoint(lambda path, body: asked) as (model, served, _):
+        model.client.patience = Patience(longest=600.0, total=60.0)
+        with pytest.raises(RoteError, match=r"given up after 1 attempt \(the limit is 60 s\)"):
+            model.generate([Prompt("To be")], Decoding(1))
+
+
+def test_an_error_within_an_answer_is_one() -> None:
+    """Gateways answer 200 and name the status of the server behind them."""
+    busy = 200, {"error": {"message": "upstream is busy", "code": 503}}
+    with endpoint(after([busy], vllm)) as (model, served, _):
+        assert model.generate([Prompt("To be")], Decoding(1))[0].text == " the"
+        assert len(served.requests) == 2
+    wrong = 200, {"error": {"message": "no such model", "code": 404}}
+    with (
+        endpoint(lambda path, asked: wrong) as (model, _, _),
+        pytest.raises(RoteError, match="answers 404: no such model"),
+    ):
+        model.generate([Prompt("To be")], Decoding(1))
+
+
 def test_a_late_answer_is_given_up() -> None:
     def asleep(path: str, asked: dict[str, Any]) -> Reply:
         time.sleep(0.4)
@@ -325,12 +375,12 @@ def test_an_endpoint_that_is_not_there_is_noticed_in_seconds() -> None:
 def test_what_is_no_json_is_an_error(answer: bytes) -> None:
     with (
         endpoint(lambda path, asked: (200, answer)) as (model, _, _),
-        pytest.raises(RoteError, match="something else than JSON"),
+        pytest.raises(RoteError, match="expected a JSON object"),
     ):
         model.generate([Prompt("To be")], Decoding(1))
     with (
         endpoint(lambda path, asked: (200, {"choices": []})) as (model, _, _),
-        pytest.raises(RoteError, match="without choices"),
+        pytest.raises(RoteError, match="expected an object in `choices"),
     ):
         model.generate([Prompt("To be")], Decoding(1))
 
@@ -405,7 +455,7 @@ def test_a_key_goes_nowhere_that_it_should_not(monkeypatch: pytest.MonkeyPatch) 
     opening.open_model("openai:https://example.org/v1#m", options, heard)
     assert heard.lines == ["the key in OTHER_KEY is sent to example.org"]
     found = opening.open_model("openai:davinci-002", options, Heard())
-    assert found.signature == "openai/2-api.openai.com/v1-davinci-002-completions"
+    assert found.signature == "openai/3-api.openai.com/v1-davinci-002-completions"
 
 
 def test_addresses() -> None:
@@ -574,7 +624,7 @@ def test_fewer_log_probabilities_than_tokens_are_an_error() -> None:
             answer["choices"][0]["logprobs"]["token_logprobs"].pop()
         return status, answer
 
-    for behaviour, said in ((gaps, "1 tokens come without"), (shorter, "no token_logprobs")):
+    for behaviour, said in ((gaps, "1 token comes without"), (shorter, "no token_logprobs")):
         with endpoint(behaviour) as (model, _, _):
             assert len(model.score([Continuation("", "a few words")])) == 1
             with pytest.raises(RoteError, match=said):

@@ -317,7 +317,7 @@ def test_a_busy_service_is_asked_again() -> None:
     with served(busy) as (url, questions):
         assert opened(url, "ids").counts(as_grams([[1, 2]]), told).tolist() == [3]
         assert len(questions) == 4
-    assert "answers 429: try again later; next try in" in told.said[1]
+    assert "answers 429: try again later; retrying in" in told.said[1]
 
 
 @pytest.mark.parametrize(
@@ -328,9 +328,12 @@ def test_a_busy_service_is_asked_again() -> None:
             "answers 503: busy; given up after 4 attempts",
         ),
         (lambda q: (400, {"error": "bad ids"}), "answers 400: bad ids"),
-        (lambda q: (200, {"error": "too long"}), "answers with an error .too long"),
-        (lambda q: (200, b"<html>"), "something else than JSON"),
-        (lambda q: (200, {"counts": 3}), "answers without 'count'"),
+        (lambda q: (200, {"error": "too long"}), "answers with an error: too long"),
+        (lambda q: (200, b"<html>"), "expected a JSON object, got <html>"),
+        (lambda q: (200, {"counts": 3}), "expected a number of occurrences in `count`, got {"),
+        (lambda q: (200, {"count": -1}), "expected a number of occurrences"),
+        (lambda q: (200, {"count": 10**30}), "expected a number of occurrences"),
+        (lambda q: (200, {"count": True}), "expected a number of occurrences"),
         (lambda q: (200, {"count": 3, "approx": True}), "not exact"),
     ],
 )
@@ -338,6 +341,15 @@ def test_what_the_service_says_is_told(answer: Answer, said: str) -> None:
     with served(answer) as (url, _), pytest.raises(RoteError, match=said) as caught:
         opened(url, "ids").counts(as_grams([[1, 2]]), QUIET)
     assert url in str(caught.value)
+
+
+@pytest.mark.parametrize("numbers", [None, "1 2", [1, "a"], [-1], [2**40], [1.5], [[1]], [True]])
+def test_token_ids_that_are_none_are_an_error_and_are_not_cached(numbers: Any) -> None:
+    with served(lambda q: (200, {"token_ids": numbers})) as (url, questions):
+        for _ in range(2):
+            with pytest.raises(InputError, match="expected a list of token ids in `token_ids`"):
+                opened(url).tokenize(["the old man"], QUIET)
+        assert len(questions) == 2
 
 
 @pytest.mark.parametrize(
@@ -361,7 +373,7 @@ def test_an_address_that_leads_nowhere_is_an_error_at_once(url: str) -> None:
         opened(url, "ids").counts(as_grams([[1]]), told)
     assert url in str(caught.value)
     assert "--api" in str(caught.value)
-    assert not [line for line in told.said if "next try" in line]
+    assert not [line for line in told.said if "retrying" in line]
 
 
 def test_only_occurrences_are_counted_by_the_service() -> None:
@@ -391,4 +403,4 @@ def test_without_a_place_for_answers_they_are_asked_for_again(own_cache: Path) -
             assert opened(url, "ids").counts(as_grams([[1, 2]]), told).tolist() == [3]
         assert len(questions) == 2
     assert any("not kept on disk" in line for line in told.said)
-    assert any("1 requests to http" in line for line in told.said)
+    assert any("1 request to http" in line for line in told.said)

@@ -52,6 +52,7 @@ class TerminalReporter:
         from rote.report.terminal import console
 
         self._console = console(stderr=True, quiet=quiet)
+        self._warnings = console(stderr=True) if quiet else self._console
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
@@ -84,6 +85,11 @@ class TerminalReporter:
         from rote.report.terminal import harmless
 
         self._console.print(harmless(line), style="dim", soft_wrap=True)
+
+    def warn(self, line: str) -> None:
+        from rote.report.terminal import harmless
+
+        self._warnings.print(harmless(line), soft_wrap=True)
 
 
 def _logged(title: str, total: float | None, unit: str, say: Callable[[str], None]) -> Advance:

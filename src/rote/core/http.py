@@ -1,4 +1,4 @@
-"""JSON to a web address and JSON back, tried again where that may help.
+"""JSON to a web address and JSON back, retried where that may help, for a limited time.
 
 The key stands in a header and nowhere else: what the other side says about a failure is shown
 to the user with the key cut out, since some repeat it.
@@ -13,21 +13,28 @@ import ssl
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from rote.core.distribution import version
 from rote.core.errors import OptionError, RoteError
+from rote.core.progress import several
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
 
 _BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _KEPT = "What was answered is kept: the same command goes on from there"
 _SHOWN = 500
 """Characters of an error's text that are shown."""
+_AGAIN = 60.0
+"""Seconds until a warning is repeated: an endpoint may refuse some requests all the time."""
 
 
 class Refused(RoteError):
@@ -35,7 +42,12 @@ class Refused(RoteError):
 
     def __init__(self, where: str, status: int, said: str) -> None:
         self.status, self.said = status, said
-        super().__init__(f"{where} answers {status}: {said}")
+        how = "with an error" if status == 200 else str(status)
+        super().__init__(f"{where} answers {how}: {said}")
+
+
+class _NotAsked(RoteError):
+    """Another request failed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,9 @@ class Patience:
     """The longest wait, also where the other side asks for a longer one."""
     connect: float = 5.0
     answer: float = 300.0
+    total: float = 120.0
+    """Seconds from the first failure, with no answer to any request since, after which no new
+    attempt begins."""
 
     def wait(self, attempt: int, asked: float | None) -> float:
         """Seconds after an attempt that failed, the first being number 1."""
@@ -68,14 +83,14 @@ class Pace:
     _next: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def wait(self) -> None:
+    def wait(self, sleep: Callable[[float], object] | None = None) -> None:
         with self._lock:
             turn = max(self._next, time.monotonic())
             if self.rate:
                 self._next = turn + 60.0 / self.rate
             elif turn > self._next:
                 return
-        time.sleep(max(0.0, turn - time.monotonic()))
+        (sleep or time.sleep)(max(0.0, turn - time.monotonic()))
 
     def hold(self, seconds: float) -> None:
         """Let nobody through for a while."""
@@ -95,7 +110,12 @@ class Client:
     """What to do where there never was a connection."""
     reached: bool = False
     port: int = field(init=False)
-    _told: set[int] = field(default_factory=set)
+    _warned: dict[int, float] = field(default_factory=dict)
+    """When somebody was last warned of a first, second, ... attempt that failed."""
+    _failing: float | None = None
+    """When the first request failed of those since the last answer."""
+    _over: threading.Event = field(default_factory=threading.Event)
+    """Set when a request of several has failed for good: the others stop waiting."""
     _parts: SplitResult = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,14 +140,55 @@ class Client:
     def local(self) -> bool:
         return self.host in _LOCAL
 
+    def post_all(
+        self, ask: Callable[[Question], Answer], questions: Sequence[Question], connections: int
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """The place of each question and its answer, as they come. `ask` posts one question.
+
+        The first failure ends the waits of the others. It is raised when every answer that came
+        all the same has been handed out.
+        """
+
+        def ask_unless_over(question: Question) -> Answer:
+            try:
+                return ask(question)
+            except BaseException:
+                self._over.set()
+                raise
+
+        failure: BaseException | None = None
+        waiting: dict[Future[Answer], int] = {}
+        try:
+            with ThreadPoolExecutor(connections) as pool:
+                try:
+                    for place, question in enumerate(questions):
+                        waiting[pool.submit(ask_unless_over, question)] = place
+                    for done in as_completed(waiting):
+                        if done.cancelled():
+                            continue
+                        if (error := done.exception()) is None:
+                            yield waiting[done], done.result()
+                        elif failure is None and not isinstance(error, _NotAsked):
+                            failure = error
+                            _cancel(waiting)
+                finally:
+                    self._over.set()
+                    _cancel(waiting)
+        finally:
+            self._over.clear()
+        if failure is not None:
+            raise failure
+
     def post(
-        self, path: str, body: dict[str, Any], say: Callable[[str], None] | None = None
+        self, path: str, body: dict[str, Any], warn: Callable[[str], None] | None = None
     ) -> dict[str, Any]:
-        """The answer to a request; `say` hears of every wait once, not once per request."""
+        """The answer to a request; `warn` hears of every wait once, not once per request."""
         data = json.dumps(body).encode()
         where = self.url + path
         for attempt in count(1):
-            self.pace.wait()
+            self.pace.wait(self._over.wait)
+            if self._over.is_set():
+                raise _NotAsked(f"{where}: not asked, since another request has failed")
             asked: float | None = None
             try:
                 status, headers, answer = self._send(path, data)
@@ -142,22 +203,30 @@ class Client:
                 most = self.patience.busy if self.reached else most
             else:
                 self.reached = True
+                held = self._read(answer)
+                status = _status(status, held)
                 if status == 200:
-                    return self._read(where, answer)
+                    self._failing = None
+                    return self._object(where, held, answer)
                 said = self._said(answer)
                 if status not in _BUSY or "insufficient_quota" in said:
                     raise Refused(where, status, said)
                 trouble, most = f"answers {status}: {said}", self.patience.busy
                 asked = _retry_after(headers.get("Retry-After"))
-            if attempt >= most:
-                tries = f"{attempt} attempt{'s' * (attempt > 1)}"
+            now, seconds = time.monotonic(), self.patience.wait(attempt, asked)
+            since = self._failing = now if self._failing is None else self._failing
+            late = now + seconds - since > self.patience.total
+            if attempt >= most or late:
+                tries = several(attempt, "attempt")
+                limit = f" (the limit is {self.patience.total:g} s)" if late else ""
                 rest = (not self.reached and self.remedy) or _KEPT
-                raise RoteError(f"{where}: {trouble}; given up after {tries}. {rest}")
-            seconds = self.patience.wait(attempt, asked)
+                raise RoteError(f"{where}: {trouble}; given up after {tries}{limit}. {rest}")
             self.pace.hold(seconds)
-            if say is not None and attempt not in self._told:
-                self._told.add(attempt)
-                say(f"{where}: {trouble}; next try in {seconds:.0f} s")
+            if warn is not None and now - self._warned.get(attempt, -_AGAIN) >= _AGAIN:
+                self._warned[attempt] = now
+                left = several(most - attempt, "attempt")
+                rest = f"{left} left, {self.patience.total - (now - since):.0f} s at most"
+                warn(f"{where}: {trouble}; retrying in {seconds:.2g} s ({rest})")
         raise AssertionError
 
     def _send(self, path: str, data: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
@@ -195,14 +264,24 @@ class Client:
         connection.set_tunnel(self.host, self.port)
         return connection
 
-    def _read(self, where: str, answer: bytes) -> dict[str, Any]:
+    def _read(self, answer: bytes) -> Any:
+        """What an answer holds; None where it is not JSON."""
         try:
-            held = json.loads(answer)
-        except ValueError:
-            held = None
+            return json.loads(answer)
+        except (ValueError, RecursionError):
+            return None
+
+    def _object(self, where: str, held: Any, answer: bytes) -> dict[str, Any]:
         if not isinstance(held, dict):
-            raise RoteError(f"{where} answers with something else than JSON: {self._said(answer)}")
+            what = "an empty body" if not answer.strip() else self._said(answer)
+            raise RoteError(f"{where}: expected a JSON object, got {what}")
+        if held.get("error"):
+            raise Refused(where, 200, self._said(answer))
         return held
+
+    def show(self, value: Any) -> str:
+        """A part of an answer for a message: in one line, cut, without the key."""
+        return self._shown(json.dumps(value, ensure_ascii=False))
 
     def _said(self, answer: bytes) -> str:
         """What an error says, in one line, without the key."""
@@ -213,12 +292,29 @@ class Client:
             text = error["message"] if isinstance(error, dict) else str(error)
             if isinstance(error, dict) and error.get("code"):
                 text = f"{text} ({error['code']})"
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        text = " ".join(str(text).split())
+        return self._shown(str(text)) or "nothing further"
+
+    def _shown(self, text: str) -> str:
+        text = " ".join(text.split())
         if self.key is not None:
             text = text.replace(self.key, "[key]")
-        return text[:_SHOWN] or "nothing further"
+        return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _cancel(waiting: Iterable[Future[Any]]) -> None:
+    for one in waiting:
+        one.cancel()
+
+
+def _status(status: int, held: Any) -> int:
+    """The status that counts: some gateways answer 200 and name another one in the error."""
+    error = held.get("error") if isinstance(held, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    if status == 200 and type(code) is int and 400 <= code < 600:
+        return code
+    return status
 
 
 def _retry_after(value: str | None) -> float | None:

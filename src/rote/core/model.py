@@ -147,8 +147,9 @@ class Generated:
     text: str
     tokens: int
     """How many were chosen; the end token, where there is one, counts."""
-    ended: Literal["end", "stop", "length"]
-    """By the model's own end, at a stop string, or cut off at `max_tokens`."""
+    ended: Literal["end", "stop", "length", "filtered"]
+    """By the model's own end, at a stop string, cut off at `max_tokens`, or withheld by a filter of
+    the endpoint: the text is then what it gave of it, often nothing."""
     sent: Mapping[str, Any] | None = None
     """The settings that an endpoint was sent, those at rest too."""
 

@@ -22,6 +22,9 @@ class Reporter(Protocol):
     def say(self, line: str) -> None:
         """A line that the user should read but that is no result."""
 
+    def warn(self, line: str) -> None:
+        """A line that shows even where the user wants no remarks: why nothing happens, say."""
+
 
 @runtime_checkable
 class Asking(Protocol):
@@ -40,6 +43,9 @@ class Silent:
 
     def say(self, line: str) -> None:
         return None
+
+    def warn(self, line: str) -> None:
+        self.say(line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def generate(plan: Plan, models: Mapping[str, Model], path: Path, reporter: Repo
                 some = wanted[start : start + _AT_ONCE]
                 through = _Through(reporter, advance)
                 prompts = [one.prompt for one in some]
-                made = generate_all(model, prompts, decoding, through)
+                made = generate_all(model, prompts, decoding, through, count_filtered=False)
                 advance(len(some) - through.advanced)  # those that were answered before
                 write(
                     b"".join(
@@ -185,6 +185,9 @@ class _Through:
 
     def say(self, line: str) -> None:
         self._reporter.say(line)
+
+    def warn(self, line: str) -> None:
+        self._reporter.warn(line)
 
 
 Check = Callable[[int, bytes], "str | None"]

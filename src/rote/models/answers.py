@@ -27,7 +27,7 @@ from rote.core.model import (
     Prompt,
     Scored,
 )
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.models.windows import batches
 
 Question = TypeVar("Question")
@@ -109,8 +109,12 @@ def generate_all(
     reporter: Reporter,
     *,
     title: str = "generating",
+    count_filtered: bool = True,
 ) -> list[Generated]:
-    """What the model writes after each prompt, in their order."""
+    """What the model writes after each prompt, in their order.
+
+    Texts that an endpoint withheld are counted in a remark, unless the caller does so itself.
+    """
 
     def key(one: Prompt) -> bytes:
         # Greedy decoding draws nothing: the seed does not matter.
@@ -126,7 +130,14 @@ def generate_all(
         lambda one: json.dumps([one.text, one.tokens, one.ended, one.sent]).encode(),
         lambda data: Generated(*json.loads(data)),
     )
-    return _ask(model, wanted, way, reporter)
+    made = _ask(model, wanted, way, reporter)
+    filtered = sum(one.ended == "filtered" for one in made)
+    if filtered and count_filtered:
+        reporter.say(
+            f"{title}: the endpoint filtered {filtered:,} of {several(len(made), 'text')}; what it "
+            "withheld counts as not written"
+        )
+    return made
 
 
 def _ask(

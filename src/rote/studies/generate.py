@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 _COUNTED: dict[str, Callable[[dict[str, Any]], int]] = {
     "texts": lambda record: 1,
     "tokens": lambda record: record["tokens"],
-    "words": lambda record: len(record["text"].split()),
-    "incomplete": lambda record: int(record["incomplete"]),
-    "empty": lambda record: int(not record["text"].strip()),
+    "words": lambda record: len((record["text"] or "").split()),
+    "incomplete": lambda record: int(record["ended"] == "length"),
+    "empty": lambda record: int(record["text"] is not None and not record["text"].strip()),
+    "filtered": lambda record: int(record["ended"] == "filtered"),
 }
 
 
@@ -94,6 +95,11 @@ def run(call: Call) -> Findings:
     if made.before == made.texts:
         reporter.say(f"{target.output} holds these texts already: nothing was written")
     rows = _rows(target.output)
+    if filtered := sum(row["filtered"] for row in rows):
+        reporter.say(
+            f"endpoints filtered {filtered:,} of {several(made.texts, 'text')}: `ended` is "
+            "'filtered' there, and `text` is null where nothing came (measures: --on-error skip)"
+        )
     return Findings(
         signed={"models": [model.signature for model in models.values()], "texts": made.texts},
         tables={"sources": rows},
@@ -185,6 +191,7 @@ STUDY = Study(
                 *(Column(name, kind="count") for name in ("texts", "tokens", "words")),
                 Column("incomplete", "cut off", kind="count"),
                 Column("empty", kind="count"),
+                Column("filtered", kind="count"),
             ),
             limit=1000,
         ),

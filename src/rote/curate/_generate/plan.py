@@ -122,12 +122,14 @@ class Wanted:
 
     def record(self, signature: str, made: Generated) -> dict[str, Any]:
         settled = self.settled(signature)
+        withheld = made.ended == "filtered" and not made.text
         return {
             "id": settled.pop("id"),
-            "text": made.text,
+            # An empty text would be one that the model wrote.
+            "text": None if withheld else made.text,
             **settled,
             "ended": made.ended,
-            "incomplete": made.ended == "length",
+            "incomplete": made.ended in ("length", "filtered"),
             "tokens": made.tokens,
             **({} if made.sent is None else {"sent": made.sent}),
         }

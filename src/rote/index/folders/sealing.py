@@ -74,6 +74,9 @@ class _Group:
     def say(self, line: str) -> None:
         self.reporter.say(line)
 
+    def warn(self, line: str) -> None:
+        self.reporter.warn(line)
+
     def __iter__(self) -> Iterator[Waiting]:
         while (piece := self.coming.get()) is not None:
             if isinstance(piece, _Abandoned):

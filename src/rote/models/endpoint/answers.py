@@ -1,5 +1,8 @@
 """What endpoints answer, as scores and texts; and what they do not give, said clearly.
 
+`read_answer` checks the shape of every answer, once; all others see an `Answer`. An answer of
+another shape is an error, and is neither used nor cached.
+
 Where the tokens of an endpoint stand in the text that they spell.
 Endpoints name tokens by their text. What they say of offsets differs (some count a start token
 that is not in the text), so tokens are laid along the text instead. A token that holds a part of
@@ -13,16 +16,228 @@ a part of the text: the echo must say the same of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from rote.core.errors import RoteError
 from rote.core.model import Continuation, Decoding, Generated, Scored
+from rote.core.progress import several
 
 _FAR = 256
 """How many characters tokens that cannot be written may stand for."""
+_MOST_TOKENS = 2**31 - 1
+_ROUNDING = 0.01
+"""Nats that a log-probability may be above 0: servers compute in low precision."""
+_UNSAID = object()
+_UNSEEN = ("thinking", "reasoning")
+"""Parts of a message that are not its text."""
+
+
+class MalformedAnswer(RoteError):
+    """An answer that does not have the shape of the API."""
+
+
+class _Unexpected(Exception):
+    def __init__(self, expected: str, field: str, value: Any) -> None:
+        super().__init__(expected, field, value)
+        self.expected, self.field, self.value = expected, field, value
+
+
+@dataclass(frozen=True, slots=True)
+class Logprobs:
+    """Tokens, and what the endpoint says of each. Without `logprobs` it says nothing."""
+
+    tokens: Sequence[str] = ()
+    logprobs: Sequence[float | None] | None = None
+    tops: Sequence[Mapping[str, float]] = ()
+    """Likely tokens at each place with their log-probabilities, or nothing at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer whose shape was checked."""
+
+    text: str
+    filtered: bool
+    """Whether the endpoint withheld the text, or a part of it."""
+    finish: str | None
+    ended_itself: bool
+    """Whether it says that no stop string ended the text."""
+    model: str | None
+    read: int | None
+    """Tokens of the prompt, as far as they are counted."""
+    written: int | None
+    truncated: bool
+    logprobs: Logprobs
+
+
+def read_answer(
+    held: Mapping[str, Any], where: str, show: Callable[[Any], str], *, scores: bool = False
+) -> Answer:
+    """The answer of a chat or of a completion, with log-probabilities where `scores` asks.
+
+    `show` writes a part of the answer into a message.
+    """
+    try:
+        return _read_answer(held, scores)
+    except _Unexpected as error:
+        got = "nothing" if error.value is _UNSAID else show(error.value)
+        raise MalformedAnswer(
+            f"{where}: expected {error.expected} in `{error.field}`, got {got}"
+        ) from None
+
+
+def _read_answer(held: Mapping[str, Any], scores: bool) -> Answer:
+    choices = _list(held.get("choices", _UNSAID), "choices")
+    choice = _object(choices[0] if choices else _UNSAID, "choices[0]")
+    finish = _string_or_none(choice.get("finish_reason"), "choices[0].finish_reason")
+    usage = held.get("usage")
+    usage = {} if usage is None else _object(usage, "usage")
+    text, filtered = _text_of(choice, finish)
+    return Answer(
+        text,
+        filtered,
+        finish,
+        # vLLM says which stop string it was, and null for the model's own end; others do not say.
+        choice.get("stop_reason", _UNSAID) is None,
+        _string_or_none(held.get("model"), "model"),
+        _count(usage.get("prompt_tokens"), "usage.prompt_tokens"),
+        _count(usage.get("completion_tokens"), "usage.completion_tokens"),
+        held.get("truncated") is True,
+        _logprobs(choice.get("logprobs"), "choices[0].logprobs") if scores else Logprobs(),
+    )
+
+
+def _text_of(choice: Mapping[str, Any], finish: str | None) -> tuple[str, bool]:
+    """The text of a choice, and whether it was filtered."""
+    field, holder, name = "choices[0]", choice, "text"
+    if choice.get("message") is not None:
+        field, name = "choices[0].message", "content"
+        holder = _object(choice["message"], field)
+    given = holder.get(name, _UNSAID)
+    refused = isinstance(holder.get("refusal"), str) and bool(holder["refusal"])
+    filtered = finish == "content_filter" or (refused and not given)
+    # A model that had no room, or no words, beside its reasoning has written an empty text.
+    thought = any(isinstance(holder.get(one), str) for one in ("reasoning_content", "reasoning"))
+    empty = filtered or (given is None and (finish == "length" or thought))
+    if empty and (given is None or given is _UNSAID):
+        return "", filtered
+    if name == "content" and isinstance(given, list):
+        return "".join(_parts(given, f"{field}.{name}")), filtered
+    if name == "text" and given is _UNSAID:
+        raise _Unexpected("a `text` or a `message`", field, choice)
+    return _string(given, f"{field}.{name}"), filtered
+
+
+def _parts(parts: Sequence[Any], field: str) -> list[str]:
+    """The texts of a message that comes in parts."""
+    texts = []
+    for number, part in enumerate(parts):
+        here = f"{field}[{number}]"
+        part = _object(part, here)
+        if part.get("type") in _UNSEEN:
+            continue
+        if part.get("type") not in ("text", "output_text"):
+            raise _Unexpected("a part of text", here, part)
+        texts.append(_string(part.get("text", _UNSAID), f"{here}.text"))
+    return texts
+
+
+def _logprobs(held: Any, field: str) -> Logprobs:
+    """Log-probabilities as completions have them; llama.cpp gives those of messages for both."""
+    if held is None:
+        return Logprobs()
+    held = _object(held, field)
+    if held.get("tokens") or held.get("content") is None:
+        return _columns(held, field)
+    rows = _list(held["content"], f"{field}.content")
+    tokens, logprobs, tops = [], [], []
+    for number, row in enumerate(rows):
+        here = f"{field}.content[{number}]"
+        token, logprob = _token(row, here)
+        tokens.append(token)
+        logprobs.append(logprob)
+        listed = row.get("top_logprobs")
+        some = [] if listed is None else _list(listed, f"{here}.top_logprobs")
+        pairs = [_token(top, f"{here}.top_logprobs[{n}]") for n, top in enumerate(some)]
+        tops.append({token: logprob for token, logprob in pairs if logprob is not None})
+    return Logprobs(tokens, logprobs, tops)
+
+
+def _columns(held: Mapping[str, Any], field: str) -> Logprobs:
+    listed = held.get("tokens")
+    tokens = [
+        _string(token, f"{field}.tokens[{number}]")
+        for number, token in enumerate([] if listed is None else _list(listed, f"{field}.tokens"))
+    ]
+    given, tops = held.get("token_logprobs"), held.get("top_logprobs")
+    logprobs = None
+    if given is not None:
+        given = _list(given, f"{field}.token_logprobs")
+        logprobs = [_logprob(one, f"{field}.token_logprobs[{n}]") for n, one in enumerate(given)]
+    likely: list[dict[str, float]] = []
+    if tops:
+        some = _list(tops, f"{field}.top_logprobs")
+        if len(some) != len(tokens):
+            raise _Unexpected("as many entries as tokens", f"{field}.top_logprobs", some)
+        for number, top in enumerate(some):
+            here = f"{field}.top_logprobs[{number}]"
+            entries = {} if top is None else _object(top, here)
+            read = {token: _logprob(one, f"{here}[{token!r}]") for token, one in entries.items()}
+            likely.append({token: one for token, one in read.items() if one is not None})
+    return Logprobs(tokens, logprobs, likely)
+
+
+def _token(row: Any, field: str) -> tuple[str, float | None]:
+    row = _object(row, field)
+    return (
+        _string(row.get("token", _UNSAID), f"{field}.token"),
+        _logprob(row.get("logprob"), f"{field}.logprob"),
+    )
+
+
+def _object(value: Any, field: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise _Unexpected("an object", field, value)
+    return value
+
+
+def _list(value: Any, field: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise _Unexpected("a list", field, value)
+    return value
+
+
+def _string(value: Any, field: str) -> str:
+    if not isinstance(value, str):
+        raise _Unexpected("a string", field, value)
+    # Half a surrogate pair is a broken character, as half of its bytes would be.
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _string_or_none(value: Any, field: str) -> str | None:
+    return None if value is None else _string(value, field)
+
+
+def _count(value: Any, field: str) -> int | None:
+    if value is None:
+        return None
+    whole = type(value) is int or (type(value) is float and value.is_integer())
+    if not whole or not 0 <= value <= _MOST_TOKENS:
+        raise _Unexpected("a number of tokens", field, value)
+    return int(value)
+
+
+def _logprob(value: Any, field: str) -> float | None:
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not -math.inf < value <= _ROUNDING:
+        raise _Unexpected("a log-probability (a number, 0 at most)", field, value)
+    return float(value)
 
 
 def lay(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
@@ -98,27 +313,27 @@ class CannotScore(RoteError):
         super().__init__(f"{where} {_NO_ECHO}{f' ({detail})' if detail else ''}")
 
 
-def scored(answer: Mapping[str, Any], wanted: Continuation, where: str) -> Scored:
+def scored(answer: Answer, wanted: Continuation, where: str) -> Scored:
     """The tokens of a continuation that have a log-probability.
 
     The first token of all has none where the model has no start token: it is left out.
     """
-    held = _logprobs(_choice(answer, where))
-    if not held.get("tokens"):
+    tokens, logprobs = answer.logprobs.tokens, answer.logprobs.logprobs
+    if not tokens:
         raise CannotScore(where)
-    tokens, logprobs = held["tokens"], held.get("token_logprobs")
-    if not isinstance(logprobs, list) or len(logprobs) != len(tokens):
+    if logprobs is None or len(logprobs) != len(tokens):
         raise CannotScore(where, "its answer has no token_logprobs")
     spans = lay(tokens, wanted.context + wanted.text)
     if spans is None:
         raise CannotScore(where, "the tokens that it answers do not spell the text that was sent")
     lacking = sum(one is None for one in logprobs[_first(spans) + 1 : len(spans)])
     if lacking:
-        raise CannotScore(where, f"{lacking:,} tokens come without a log-probability")
-    tops = held.get("top_logprobs") or [None] * len(tokens)
+        without = "comes" if lacking == 1 else "come"
+        raise CannotScore(where, f"{several(lacking, 'token')} {without} without a log-probability")
+    tops = answer.logprobs.tops or [{}] * len(tokens)
     before = len(wanted.context)
     rows = [
-        (float(logprob), max(0, start - before), end - before, _greedy(float(logprob), top))
+        (logprob, max(0, start - before), end - before, _greedy(logprob, top))
         for (start, end), logprob, top in zip(spans, logprobs, tops)
         if end > before and logprob is not None
     ]
@@ -139,74 +354,34 @@ def _first(spans: Sequence[tuple[int, int]]) -> int:
     return next((place for place, (start, end) in enumerate(spans) if end > start), 0)
 
 
-def written(answer: Mapping[str, Any], where: str) -> tuple[str, float] | None:
+def written(answer: Answer, where: str) -> tuple[str, float] | None:
     """The one token that was written and its log-probability; None where it spells nothing."""
-    choice = _choice(answer, where)
-    held = _logprobs(choice)
-    tokens, logprobs = held.get("tokens"), held.get("token_logprobs")
+    tokens, logprobs = answer.logprobs.tokens, answer.logprobs.logprobs
     if not tokens or not logprobs or logprobs[0] is None:
         raise CannotScore(where, "a token that it writes comes without a log-probability")
     # An end token is no text, and a part of a character cannot be sent.
-    return (tokens[0], float(logprobs[0])) if choice.get("text") == tokens[0] != "" else None
-
-
-def _logprobs(choice: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Log-probabilities as completions have them; llama.cpp gives those of messages for both."""
-    held = choice.get("logprobs")
-    if not isinstance(held, Mapping):
-        return {}
-    listed = held.get("content")
-    if held.get("tokens") or not isinstance(listed, list):
-        return held
-    rows = [one for one in listed if isinstance(one, Mapping)]
-    tops = [one.get("top_logprobs") or () for one in rows]
-    return {
-        "tokens": [str(one.get("token", "")) for one in rows],
-        "token_logprobs": [one.get("logprob") for one in rows],
-        "top_logprobs": [{top["token"]: top["logprob"] for top in some} for some in tops],
-    }
+    return (tokens[0], logprobs[0]) if answer.text == tokens[0] != "" else None
 
 
 def generated(
-    answer: Mapping[str, Any],
-    decoding: Decoding,
-    length: Callable[[str], int],
-    where: str,
-    sent: Mapping[str, Any],
+    answer: Answer, decoding: Decoding, length: Callable[[str], int], sent: Mapping[str, Any]
 ) -> Generated:
-    """The text of a completion or of a message; `length` guesses where no tokens are counted."""
-    choice = _choice(answer, where)
-    message = choice.get("message")
-    text = choice.get("text") if message is None else message.get("content")
-    if text is None:
-        # A message of tool calls, or one that was withheld.
-        text = ""
-    tokens = (answer.get("usage") or {}).get("completion_tokens")
-    counted = int(tokens) if tokens is not None else length(str(text))
-    return Generated(str(text), counted, _ended(choice, decoding), sent)
+    """The text of an answer; `length` guesses its tokens where the endpoint does not count."""
+    guessed = length(answer.text) if answer.text or not answer.filtered else 0
+    tokens = guessed if answer.written is None else answer.written
+    return Generated(answer.text, tokens, _ended(answer, decoding), sent)
 
 
-def _ended(choice: Mapping[str, Any], decoding: Decoding) -> Literal["end", "stop", "length"]:
-    if choice.get("finish_reason") == "length":
+def _ended(answer: Answer, decoding: Decoding) -> Literal["end", "stop", "length", "filtered"]:
+    if answer.filtered:
+        return "filtered"
+    if answer.finish == "length":
         return "length"
-    if choice.get("finish_reason") == "content_filter":
-        return "stop"
-    if not decoding.stop:
-        return "end"
-    # vLLM says which stop string it was, and null for the model's own end; others do not say.
-    return "stop" if choice.get("stop_reason", "unsaid") is not None else "end"
+    return "stop" if decoding.stop and not answer.ended_itself else "end"
 
 
-def _greedy(logprob: float, top: Any) -> bool:
-    return isinstance(top, Mapping) and bool(top) and logprob >= max(top.values()) - 1e-9
-
-
-def _choice(answer: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        raise RoteError(f"{where} answers without choices: {str(dict(answer))[:200]}")
-    found: Mapping[str, Any] = choices[0]
-    return found
+def _greedy(logprob: float, top: Mapping[str, float]) -> bool:
+    return bool(top) and logprob >= max(top.values()) - 1e-9
 
 
 _OPENINGS = (
@@ -218,7 +393,7 @@ _TOLERANCE = 0.3
 """Nats. Numbers of low precision differ by less; those of another token by far more."""
 
 
-def check_echo(ask: Callable[[dict[str, Any]], Mapping[str, Any]], model: str, where: str) -> None:
+def check_echo(ask: Callable[[dict[str, Any]], Answer], model: str, where: str) -> None:
     """Refuse an endpoint whose echo and whose own writing give one token two probabilities."""
     compared = 0
     for opening in _OPENINGS:

@@ -7,12 +7,12 @@ word. Numbers made from that would be wrong and look right, so it is an error.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
 
 from rote.core.errors import RoteError
+from rote.core.progress import several
+from rote.models.endpoint.answers import Answer
 
 _DENSE = 12
 """Characters that no tokenizer puts into a token, on average over a text."""
@@ -22,11 +22,11 @@ have the largest number of tokens by chance."""
 _ENDINGS = (".gguf", ".bin", ".safetensors")
 
 
-def check_name(answer: Mapping[str, Any], asked: str, where: str) -> None:
+def check_name(answer: Answer, asked: str, where: str) -> None:
     """Refuse the answer of another model. A dated version of what was named, or the last part of
     its path, is the same."""
-    said = answer.get("model")
-    if not isinstance(said, str) or not said or _same(said, asked):
+    said = answer.model
+    if not said or _same(said, asked):
         return
     raise RoteError(
         f"{where} was asked for the model '{asked}' and answers as '{said}': name the model that "
@@ -55,14 +55,14 @@ class Lengths:
     """Of the texts with the largest number of tokens so far."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def check(self, answer: Mapping[str, Any], text: str, where: str) -> None:
+    def check(self, answer: Answer, text: str, where: str) -> None:
         """Refuse an answer to a part of the text."""
-        read = (answer.get("usage") or {}).get("prompt_tokens")
+        read = answer.read
         # Blanks in a row may be one token, whatever their number.
         size = len(" ".join(text.split()))
-        if answer.get("truncated") is True:
+        if answer.truncated:
             raise _cut(where, len(text), read)
-        if not isinstance(read, int) or read < 1:
+        if not read:
             return
         with self._lock:
             if read > self._most:
@@ -75,9 +75,10 @@ class Lengths:
             raise _cut(where, len(text), read)
 
 
-def _cut(where: str, characters: int, read: Any) -> RoteError:
-    said = f" (it counts {read:,} tokens)" if isinstance(read, int) else ""
+def _cut(where: str, characters: int, read: int | None) -> RoteError:
+    said = "" if read is None else f" (it counts {several(read, 'token')})"
+    length = several(characters, "character")
     return RoteError(
-        f"{where} has read a part only of a text of {characters:,} characters{said}: it cuts what "
+        f"{where} has read a part only of a text of {length}{said}: it cuts what "
         "is too long for it. Shorten the texts, or serve the model with more context"
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -19,8 +19,15 @@ from urllib.parse import urlsplit
 from rote.core.errors import OptionError, RoteError
 from rote.core.http import Client, Pace, Refused
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
-from rote.core.progress import Once, Reporter
-from rote.models.endpoint.answers import CannotScore, check_echo, generated, scored
+from rote.core.progress import Once, Reporter, several
+from rote.models.endpoint.answers import (
+    Answer,
+    CannotScore,
+    check_echo,
+    generated,
+    read_answer,
+    scored,
+)
 from rote.models.endpoint.checks import Lengths, check_name
 
 OPENAI = "https://api.openai.com/v1"
@@ -81,8 +88,8 @@ class Estimate:
         return (self.read * self.price[0] + self.written * self.price[1]) / _MILLION
 
     def __str__(self) -> str:
-        requests = f"{self.requests:,} request{'s' * (self.requests != 1)}"
-        amount = f"{requests}, about {self.read:,} tokens read and at most {self.written:,} written"
+        requests, read = several(self.requests, "request"), several(self.read, "token")
+        amount = f"{requests}, about {read} read and at most {self.written:,} written"
         if self.cost is None:
             return amount
         cents = self.cost >= 0.01 or not self.cost
@@ -108,7 +115,7 @@ _EXTENSIONS: dict[str, Any] = {
 }  # fmt: skip
 """At rest: settings that OpenAI has not. The last two are one, of vLLM and of llama.cpp."""
 Question = TypeVar("Question")
-Answer = TypeVar("Answer")
+Reply = TypeVar("Reply")
 
 
 @dataclass(slots=True)
@@ -141,7 +148,7 @@ class Endpoint:
     @property
     def signature(self) -> str:
         way = "chat" if self.chat else "completions"
-        return f"openai/2-{self.where.partition('://')[2]}-{self.model}-{way}"
+        return f"openai/3-{self.where.partition('://')[2]}-{self.model}-{way}"
 
     @property
     def where(self) -> str:
@@ -197,12 +204,10 @@ class Endpoint:
             )
         return found
 
-    def _completed(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _completed(self, body: dict[str, Any]) -> Answer:
         """The answer to a request for log-probabilities."""
         try:
-            answer = self.client.post("/completions", body)
-            check_name(answer, self.model, self.where)
-            return answer
+            return self._post("/completions", body, scores=True)
         except Refused as error:
             if "echo" in error.said.lower() or "logprob" in error.said.lower():
                 raise CannotScore(self.where, f"it says: {error.said}") from None
@@ -218,14 +223,20 @@ class Endpoint:
             sent = self._sent(one, decoding)
             path = "/chat/completions" if self.chat else "/completions"
             try:
-                answer = self.client.post(path, {**asked, **sent})
+                answer = self._post(path, {**asked, **sent})
             except Refused as error:
                 if not self._adapted(error, sent, decoding):
                     raise self._explained(error) from None
             else:
-                check_name(answer, self.model, self.where)
                 self._lengths.check(answer, one.text, self.where)
-                return generated(answer, decoding, self.length, self.where, sent)
+                return generated(answer, decoding, self.length, sent)
+
+    def _post(self, path: str, body: dict[str, Any], *, scores: bool = False) -> Answer:
+        """The answer of the model that was asked for."""
+        held = self.client.post(path, body, self.reporter.warn)
+        answer = read_answer(held, self.where + path, self.client.show, scores=scores)
+        check_name(answer, self.model, self.where)
+        return answer
 
     def _sent(self, one: Prompt, decoding: Decoding) -> dict[str, Any]:
         """The settings of a request, those at rest too."""
@@ -277,24 +288,16 @@ class Endpoint:
         return error
 
     def _side_by_side(
-        self, ask: Callable[[Question], Answer], wanted: Sequence[Question]
-    ) -> list[Answer]:
+        self, ask: Callable[[Question], Reply], wanted: Sequence[Question]
+    ) -> list[Reply]:
         if not wanted:
             return []
-        with ThreadPoolExecutor(min(_SIDE_BY_SIDE, len(wanted))) as pool:
-            waiting = [pool.submit(ask, one) for one in wanted]
-            try:
-                return [one.result() for one in waiting]
-            except RoteError as error:
-                for one in waiting:
-                    one.cancel()
-                # What others were answered was paid for: it is kept.
-                error.answered = {
-                    place: one.result()
-                    for place, one in enumerate(waiting)
-                    if not one.cancelled() and one.exception() is None
-                }
-                raise
-            finally:
-                for one in waiting:
-                    one.cancel()
+        answers: dict[int, Reply] = {}
+        connections = min(_SIDE_BY_SIDE, len(wanted))
+        try:
+            with closing(self.client.post_all(ask, wanted, connections)) as coming:
+                answers.update(coming)
+        except RoteError as error:
+            error.answered = answers  # they were paid for: they are cached
+            raise
+        return [answers[place] for place in range(len(wanted))]

@@ -8,7 +8,7 @@ tokenizer.json is given the service cuts the texts too: the answer to `query` na
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from rote.core.cache import Kept
 from rote.core.errors import InputError, OptionError
 from rote.core.http import Client, Patience
 from rote.core.layer import Layer
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.index.answers import Counts
 from rote.index.grams import Grams
 from rote.search.backends import BackendOptions, signed
@@ -83,7 +83,10 @@ class InfiniGramApi:
 
         def cut(number: int) -> bytes:
             answer = self._ask({"query": different[number]}, reporter)
-            return np.array(self._field(answer, "token_ids", list), "<u4").tobytes()
+            numbers = answer.get("token_ids")
+            if not isinstance(numbers, list) or not all(_is_whole(n, 2**32) for n in numbers):
+                raise self._malformed("a list of token ids in `token_ids`", answer)
+            return np.array(numbers, "<u4").tobytes()
 
         held = self._answers("cutting texts", keys, cut, reporter)
         known = {text: np.frombuffer(held[key], "<u4") for text, key in zip(different, keys)}
@@ -112,7 +115,9 @@ class InfiniGramApi:
             answer = self._ask({"query_ids": asked[questions[number]].tolist()}, reporter)
             if answer.get("approx"):
                 raise InputError("gives a count that is not exact", file=self.service.url)
-            return int(self._field(answer, "count", int)).to_bytes(8, "little")
+            if not _is_whole(answer.get("count"), 2**63):
+                raise self._malformed("a number of occurrences in `count`", answer)
+            return int(answer["count"]).to_bytes(8, "little")
 
         held = self._answers("counting", questions, counted, reporter)
         found = {key: int.from_bytes(answer, "little") for key, answer in held.items()}
@@ -120,15 +125,11 @@ class InfiniGramApi:
 
     def _ask(self, query: dict[str, Any], reporter: Reporter) -> dict[str, Any]:
         question = {"index": self.index, "query_type": "count", **query}
-        answer = self.service.post("", question, reporter.say)
-        if "error" in answer:
-            raise InputError(f"answers with an error ({answer['error']})", file=self.service.url)
-        return answer
+        return self.service.post("", question, reporter.warn)
 
-    def _field(self, answer: dict[str, Any], name: str, kind: type) -> Any:
-        if not isinstance(answer.get(name), kind):
-            raise InputError(f"answers without '{name}': {answer}", file=self.service.url)
-        return answer[name]
+    def _malformed(self, expected: str, answer: dict[str, Any]) -> InputError:
+        got = self.service.show(answer)
+        return InputError(f"expected {expected}, got {got}", file=self.service.url)
 
     def _answers(
         self,
@@ -143,26 +144,27 @@ class InfiniGramApi:
             missing = [number for number, key in enumerate(keys) if key not in held]
             if not missing:
                 return held
-            known = f", {len(held):,} answers are kept from before" if held else ""
+            known = f", {several(len(held), 'answer')} from the cache" if held else ""
             reporter.say(
-                f"{title}: {len(missing):,} requests to {self.service.url}, at most {_CONNECTIONS} "
-                f"at a time{known}"
+                f"{title}: {several(len(missing), 'request')} to {self.service.url}, at most "
+                f"{_CONNECTIONS} at a time{known}"
             )
             with reporter.stage(title, len(missing), "requests") as advance:
                 for some in _batches(missing):
-                    with ThreadPoolExecutor(_CONNECTIONS) as pool:
-                        waiting = [(keys[number], pool.submit(ask, number)) for number in some]
-                        try:
-                            for key, answer in waiting:
-                                held[key] = answer.result()
+                    try:
+                        with closing(self.service.post_all(ask, some, _CONNECTIONS)) as coming:
+                            for place, answer in coming:
+                                held[keys[some[place]]] = answer
                                 advance(1)
-                        finally:
-                            for _, answer in waiting:
-                                answer.cancel()
-                            kept.write((keys[n], held[keys[n]]) for n in some if keys[n] in held)
+                    finally:
+                        kept.write((keys[n], held[keys[n]]) for n in some if keys[n] in held)
         return held
 
 
 def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
     for first in range(0, len(numbers), _BATCH):
         yield numbers[first : first + _BATCH]
+
+
+def _is_whole(value: object, limit: int) -> bool:
+    return type(value) is int and 0 <= value < limit

@@ -107,6 +107,9 @@ class PipeReporter:
     def say(self, line: str) -> None:
         self._tell({"say": named(line, self._files)})
 
+    def warn(self, line: str) -> None:
+        self.say(line)
+
 
 def named(told: object, files: Mapping[str, Path | str]) -> str:
     """What the shell would say, with files and fields called as the app's pages call them."""
