@@ -215,10 +215,9 @@ class Client:
                 asked = _retry_after(headers.get("Retry-After"))
             now, seconds = time.monotonic(), self.patience.wait(attempt, asked)
             since = self._failing = now if self._failing is None else self._failing
-            late = now + seconds - since > self.patience.total
-            if attempt >= most or late:
+            if attempt >= most or now + seconds - since > self.patience.total:
                 tries = several(attempt, "attempt")
-                limit = f" (the limit is {self.patience.total:g} s)" if late else ""
+                limit = f" (the limit is {self.patience.total:g} s)" if attempt < most else ""
                 rest = (not self.reached and self.remedy) or _KEPT
                 raise RoteError(f"{where}: {trouble}; given up after {tries}{limit}. {rest}")
             self.pace.hold(seconds)
