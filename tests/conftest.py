@@ -144,6 +144,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return workers.run(session, _group, _load_kernels)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    workers.show_skips(terminalreporter)
+
+
 def _load_kernels(items: list[pytest.Item]) -> None:
     """Kernels that were compiled before are loaded once, not by every process."""
     if len(items) >= _MANY:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -57,20 +58,60 @@ def written() -> Iterator[tuple[Path, str]]:
                 yield path, path.read_text(encoding="utf-8")
 
 
-def test_nobody_is_told_to_install_another_projects_package() -> None:
-    """`rote` on the package index is a memoization library."""
-    another = re.compile(
-        r"""(pip|uv|pipx)\s+(install|add)\s+(-\S+\s+)*['"]?rote(?!-text)\b|rote\["""
-    )
+def test_nobody_is_told_to_install_what_the_index_does_not_have() -> None:
+    """`rote` on the package index is a memoization library, and `rote-text` is not there yet."""
+    named = re.compile(r"""(pip|uv|pipx)\s+(install|add)\s+(-\S+\s+)*['"]?rote\b|rote(-text)?\[""")
     places = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path, text in written()
         for line in text.splitlines()
         # `(rote[\w.]*)` is part of a pattern, and `rote[` in a message would be an extra.
-        if another.search(line.replace("(rote[", ""))
+        if named.search(line.replace("(rote[", ""))
     ]
     assert places == []
     assert distribution.version() == rote.__version__
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    """Of the extras that messages and pages name, each can be installed from a checkout."""
+    known = metadata(distribution.NAME).get_all("Provides-Extra") or []
+    command = re.compile(re.escape(distribution.install_command("EXTRA")).replace("EXTRA", "(.+?)"))
+    named = {
+        extra: path
+        for path, text in written()
+        if "tests" not in path.parts and path.name != "distribution.py"
+        for extras in [
+            *command.findall(text),
+            *re.findall(r'MissingExtra\(\s*"[^"]+", "(.+?)"', text),
+        ]
+        for extra in extras.split(",")
+    }
+    assert {"demo", "web", "spacy", "lm"} <= named.keys()
+    assert {extra: path for extra, path in named.items() if extra not in known} == {}
+
+
+def test_the_licences_of_all_that_the_wheel_holds_are_named() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (expression,) = re.findall(r'^license = "(.+?)"', project, re.M)
+    (files,) = re.findall(r"^license-files = \[(.+?)\]", project, re.M | re.S)
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    texts = [path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("LICENSE*")]
+    assert set(re.findall(r'"(.+?)"', files)) == {"LICENSE", "NOTICE", *texts}
+    code = {".py", ".pyi", ".html", ".css", ".js", ".json", ".svg", ".typed", ".pyc", ".txt"}
+    built = ROOT / "src" / "rote" / "compiled"
+    held = [
+        path for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix not in code
+    ]
+    held = [path for path in held if built not in path.parents]
+    assert held
+    assert [
+        path for path in held if not re.search(rf"{path.name}|{path.parent.name}/$", notice, re.M)
+    ] == []
+    said = {"Apache-2.0": "Apache-2.0", "Attribution-ShareAlike 4.0": "CC-BY-SA-4.0"}
+    said |= {name: name for name in re.findall(r"LicenseRef-[\w.-]+", notice)}
+    assert expression.split(" AND ") == [said[words] for words in said if words in notice]
+    # A licence that a file of the wheel may have and that is not known here.
+    assert not re.search(r"GPL|MPL|BSD|CC BY-NC|NonCommercial", notice)
 
 
 def test_papers_are_named_by_their_authors() -> None:

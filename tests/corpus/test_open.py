@@ -147,6 +147,26 @@ def test_a_missing_file_suggests_its_neighbours(write, tmp_path):
     assert "no such file" in str(refused("Only one text, and a long one at that. " * 50))
 
 
+def test_what_is_there_and_cannot_be_read_is_not_suggested(write, tmp_path, monkeypatch):
+    write("store.jsonl", ONE)
+    dangling, circle = tmp_path / "stories.jsonl", tmp_path / "stores.jsonl"
+    dangling.symlink_to("gone.jsonl")
+    circle.symlink_to(circle)
+    assert "is a link to gone.jsonl, which does not exist. Correct" in str(refused(dangling))
+    assert "too many levels of symbolic links" in str(refused(circle))
+    assert str(refused(tmp_path / "storie.jsonl")).endswith(f"mean {tmp_path / 'store.jsonl'}?")
+
+    locked, stat = tmp_path / "storie.jsonl", os.stat
+
+    def refuse(path, **given):
+        if Path(path) == locked:
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **given)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert "cannot be read (permission denied)" in str(refused(locked))
+
+
 def test_an_unknown_suffix_asks_for_the_format(write):
     path = write("a.dat", ONE)
     error = refused(path)

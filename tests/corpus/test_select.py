@@ -95,3 +95,12 @@ def test_what_cannot_be_joined_is_said_with_its_place(write):
         assert (found.value.file, found.value.line) == (str(name), line)
     with pytest.raises(InputError, match="no such file"):
         open_corpus(path, ReadOptions(join=("gone.jsonl",)))
+    null = write("d.jsonl", jsonl_bytes([{"doc_id": None}]))
+    with pytest.raises(InputError, match="the field is null"):
+        open_corpus(path, ReadOptions(join=(str(null),)))
+    with pytest.raises(InputError, match="the field is null, by which"):
+        list(
+            open_corpus(
+                write("e.jsonl", b'{"text": "x", "doc_id": null}'), ReadOptions(join=(str(other),))
+            )
+        )

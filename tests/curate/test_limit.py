@@ -463,6 +463,9 @@ def test_a_missing_field_is_named_with_its_line(tmp_path: Path) -> None:
         limit(open_corpus([path]), tmp_path / "dir")
     with pytest.raises(InputError, match=r"line 1, field 'summary'.*record has: reference"):
         limit(open_corpus([path]), tmp_path / "dir", LimitOptions(field="summary"))
+    null = [{"text": "t", "reference": "a b"}, {"text": "t", "reference": None}]
+    with pytest.raises(InputError, match=r"line 2, field 'reference': the field is null"):
+        limit(open_corpus(null), tmp_path / "dir")
     assert nothing_left(tmp_path)
     lenient = open_corpus([path], ReadOptions(on_error="skip"))
     found = limit(lenient, tmp_path / "dir", LimitOptions(most=(1,), seeds=1))

@@ -264,7 +264,7 @@ def test_a_lexicon_of_wn_names_the_extra_where_it_is_missing(
     source = written(tmp_path / "items.jsonl", FORMS["copa"])
     error = invoke(source, "--lexicon", "wn:oewn:2024").exception
     assert isinstance(error, MissingExtra)
-    assert "rote-text[wordnet]" in str(error)
+    assert ".[wordnet]" in str(error)
 
 
 def test_perturbed_items_may_be_a_task_of_their_own() -> None:

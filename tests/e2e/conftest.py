@@ -31,15 +31,9 @@ def _missing() -> str:
     """What there is to be installed before these tests can run."""
     from importlib.util import find_spec
 
-    needed = {
-        "playwright": "e2e",
-        "axe_playwright_python": "e2e",
-        "fastapi": "web",
-        "uvicorn": "web",
-    }
-    for package, extra in needed.items():
+    for package in ("playwright", "axe_playwright_python", "fastapi", "uvicorn"):
         if find_spec(package) is None:
-            return f"{package} is not installed (extra `{extra}`)"
+            return f"{package} is not installed"
     return "" if _chromium() else "no Chromium (on Debian: apt install chromium-headless-shell)"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rote
 from rote.compare.intervals import wilson
 from rote.core import plugins
 from rote.core.document import Document
@@ -284,6 +285,16 @@ def test_a_field_that_is_missing_or_of_no_use_is_an_error(corpus: Path) -> None:
         run("lexical", 1, corpus, cluster="author")
     with pytest.raises(OptionError, match="leave out --cluster"):
         Settings(within="doc_id", cluster="author")
+
+
+@pytest.mark.parametrize("flag", ["by", "within", "cluster"])
+def test_a_field_that_is_null_is_not_called_missing(flag: str) -> None:
+    texts = [{"text": "one two", "who": "a"}, {"text": "three four", "who": None}]
+    with pytest.raises(InputError, match=f"line 2.*the field that --{flag} names is null") as found:
+        rote.lexical(texts, **{flag: "who"})
+    assert "The record has" not in str(found.value)
+    with pytest.raises(InputError, match=r"line 2.*the field that the measure reads is null"):
+        rote.rouge([{**each, "reference": each["who"]} for each in texts])
 
 
 def turned_around() -> dict[str, list[Document]]:

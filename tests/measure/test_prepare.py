@@ -93,7 +93,7 @@ def test_a_number_is_read_as_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "several", "wrong"),
     [
-        (None, True, "holds nothing"),
+        (None, True, "is null"),
         ({"a": "b"}, True, "holds no text but dict"),
         ([], True, "holds a list of something other than texts"),
         (["a", 3], True, "holds a list of something other than texts"),

@@ -304,6 +304,6 @@ def test_very_long_sentences_are_not_drawn_for_the_edit_distance(tmp_path: Path)
 
 def test_the_edit_distance_asks_for_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "apted", None)
-    with pytest.raises(MissingExtra, match=r"rote-text\[tree-edit\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[tree-edit\]"):
         measured(WRITTEN, Settings(permutations=0), edit_distance=5)
     assert measured(WRITTEN, Settings(permutations=0)).sources

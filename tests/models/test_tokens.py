@@ -206,7 +206,7 @@ def test_other_kinds_are_run_by_the_library(
     assert found.size == len(described["model"]["vocab"])
     assert found.start_text == tiny.END
     _without(monkeypatch, "tokenizers")
-    with pytest.raises(MissingExtra, match=r"rote-text\[subwords\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[subwords\]"):
         opened(tmp_path, described)
 
 

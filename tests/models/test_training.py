@@ -15,8 +15,8 @@ from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.progress import Silent
 from tests.models import losses_twin as twin
 
-torch = pytest.importorskip("torch", reason="training needs torch (extra `lm`)")
-pytest.importorskip("transformers", reason="training needs transformers (extra `lm`)")
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 from rote.models.training import loop, losses  # noqa: E402

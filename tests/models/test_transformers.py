@@ -29,7 +29,7 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", importing)
-    with pytest.raises(MissingExtra, match=r"rote-text\[lm\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[lm\]"):
         open_model("transformers:gpt2", ModelOptions(), Silent())
 
 

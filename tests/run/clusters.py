@@ -33,7 +33,7 @@ from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
 from rote.run import Engine, get, spark
 from tests.index.folders import NOUNS, tree
 
-pytest.importorskip("pyspark", reason="pyspark is not installed (the extra 'spark')")
+pytest.importorskip("pyspark")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("no Java (on Debian: openjdk-17-jre-headless)", allow_module_level=True)
 

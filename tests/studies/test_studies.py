@@ -304,7 +304,7 @@ def test_a_factor_that_is_not_there_is_refused() -> None:
         rote.factors(result)
     with pytest.raises(OptionError, match=r"only the level 0\.2: a factor needs two"):
         studied(made({"m|0.2": {"unique": 1.0}}, by=("source", "t")), "t")
-    with pytest.raises(UnknownName, match="field of --by 'temperature'"):
+    with pytest.raises(UnknownName, match="field of the sources 'temperature'"):
         studied(result, facet=("temperature",))
 
 

@@ -12,8 +12,8 @@ import rote
 from rote.core.errors import InputError, OptionError
 from rote.core.saved import read_results
 
-pytest.importorskip("torch", reason="training needs torch (extra `lm`)")
-pytest.importorskip("transformers", reason="training needs transformers (extra `lm`)")
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 NAMES = ("Anna", "Paul", "Rome", "Berlin", "Mary", "Tom", "Paris", "Oslo")

@@ -75,7 +75,7 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> No
 
 def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"rote-text\[web\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[web\]"):
         serving.check_installed()
 
 

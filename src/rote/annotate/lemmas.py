@@ -19,7 +19,6 @@ from rote.annotate._lemminflect import lemmatizer
 from rote.core.layer import Layer, number
 
 VERSION = "1"
-_WANTED_FOR = "The layer 'lemma'"
 
 
 def _table(lines: str) -> dict[str, str]:
@@ -98,13 +97,13 @@ def _open_class(form: str, lower: str, upos: str) -> str:
         return form  # a nation or a faith that the dictionary does not hold
     if upos in ("ADJ", "ADV") or not lower.isascii() or not lower.isalpha():
         return lower
-    by_rule = lemmatizer(_WANTED_FOR).getAllLemmasOOV(lower, upos).get(upos)
+    by_rule = lemmatizer().getAllLemmasOOV(lower, upos).get(upos)
     return str(by_rule[0]) if by_rule else lower
 
 
 @cache
 def _dictionary() -> dict[str, dict[str, tuple[str, ...]]]:
-    machine = lemmatizer(_WANTED_FOR)
+    machine = lemmatizer()
     found: dict[str, dict[str, tuple[str, ...]]] = machine._getLemmaDict()
     for form, entry in machine._getOverridesDict().items():
         found[form] = {**found.get(form, {}), **entry}

@@ -19,3 +19,12 @@ class Document:
     id: str
     text: str
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def describe_absence(fields: Mapping[str, Any], name: str) -> str:
+    """Why a record has no value in a field.
+
+    >>> describe_absence({"source": None}, "source"), describe_absence({}, "source")
+    ('is null', 'is missing')
+    """
+    return "is null" if name in fields else "is missing"

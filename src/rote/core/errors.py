@@ -96,5 +96,5 @@ class MissingExtra(RoteError):
     def __str__(self) -> str:
         return (
             f"{self.purpose} needs the package '{self.package}'. "
-            f"Install it with: {install_command(self.extra)}"
+            f"Install it in a checkout of rote: {install_command(self.extra)}"
         )

@@ -328,8 +328,8 @@ def engine_option() -> Any:
     """Where work is done that is not left to `jobs`; no value depends on it."""
     return option(
         None,
-        "Where the work is done, if --jobs does not say it: serial, processes, spark (as "
-        "spark-submit configures it), spark:MASTER; results do not depend on it",
+        "Where the work is done, if not on this machine's cores: spark (as spark-submit configures "
+        "it), spark:MASTER; or here, serial or processes; results do not depend on it",
         metavar="NAME",
         form=False,
         sign=unsigned,

@@ -10,10 +10,12 @@ from __future__ import annotations
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest
 from rote.corpus._open import Corpus, Input, open_corpus
 from rote.corpus._paths import is_address, place_of
+from rote.corpus._select import SKIP
 from rote.corpus._shard import Batch, ReadOptions, Shard, hash_id, hash_of
 from rote.corpus._tasks import Again, group_shards, map_again, map_shards
 
 __all__ = [
+    "SKIP",
     "Again",
     "Batch",
     "Corpus",

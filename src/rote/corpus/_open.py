@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from rote.core import plugins
-from rote.core.document import Document
+from rote.core.document import Document, describe_absence
 from rote.core.errors import InputError
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
 from rote.corpus._paths import (
@@ -208,16 +208,17 @@ def _joined(files: tuple[str, ...], field: str, changed: tuple[int, ...]) -> Joi
         for number, record in shard.records():
             if isinstance(record, InputError):
                 raise record
-            if not isinstance(record, dict) or record.get(field) is None:
+            fields = record if isinstance(record, dict) else {}
+            if fields.get(field) is None:
                 raise shard.origin.error(
-                    "the record cannot be joined: the field is missing",
+                    f"the record cannot be joined: the field {describe_absence(fields, field)}",
                     number,
                     field=field,
                     remedy="Name the field that both files share with --join-on",
                 )
-            if found.setdefault(str(record[field]), record) is not record:
+            if found.setdefault(str(fields[field]), fields) is not fields:
                 raise shard.origin.error(
-                    f"the second record with the value '{record[field]}'",
+                    f"the second record with the value '{fields[field]}'",
                     number,
                     field=field,
                     remedy="Leave one of them out: a record is joined with one other",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import glob
 import os
 import re
@@ -85,7 +86,7 @@ def find_files(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]
     if os.path.exists(path):
         return _expand(path, options)
     if not glob.has_magic(str(path)):
-        raise missing(path)
+        raise _missing(path)
     found: list[Found] = []
     skipped = 0
     for name in sorted(glob.glob(str(path), recursive=True)):
@@ -212,15 +213,29 @@ def _left_out(where: str, count: int) -> list[str]:
     return [f"{where}: {count} hidden {files} left out, or of unknown suffix (--format reads them)"]
 
 
-def missing(path: Path) -> InputError:
-    """No such file: with the nearest names that there are."""
+def _missing(path: Path) -> InputError:
+    """Why there is nothing to read at a path: with the nearest names that can be read."""
     folder = path.parent
     if not folder.is_dir():
         return InputError(
             f"no such file: there is no folder {folder}", file=str(path), remedy="Check the path"
         )
-    names = [entry.name for entry in os.scandir(folder)]
-    near = difflib.get_close_matches(path.name, names, n=2)
+    names: list[str] = []
+    try:
+        names += (entry.name for entry in os.scandir(folder))
+        os.stat(path)
+    except OSError as error:
+        # It may be there all the same: in a folder that cannot be entered, or a circle of links.
+        if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+            return unreadable(str(path), error)
+    if os.path.islink(path):
+        return InputError(
+            f"is a link to {os.readlink(path)}, which does not exist",
+            file=str(path),
+            remedy="Correct the link",
+        )
+    near = difflib.get_close_matches(path.name, names, n=3)
+    near = [name for name in near if os.path.exists(folder / name)][:2]
     remedy = (
         f"Did you mean {' or '.join(str(folder / name) for name in near)}?"
         if near

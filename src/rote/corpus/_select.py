@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rote.core.document import Document
+from rote.core.document import Document, describe_absence
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
 
@@ -121,7 +121,8 @@ class Joined:
         if more is None:
             problem = f"no record of {self.files} has {self.field} '{key}'"
             if key is None:
-                problem = f"the field is missing, by which {self.files} is joined"
+                absent = describe_absence(document.meta, self.field)
+                problem = f"the field {absent}, by which {self.files} is joined"
             remedy = f"Name the field that both share with --join-on; {SKIP}"
             raise refuse(problem, field=self.field, remedy=remedy)
         return Document(document.id, document.text, {**more, **document.meta})

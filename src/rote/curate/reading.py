@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 from rote.annotate import layers, sentences, words
 from rote.core.annotation import Annotation
 from rote.core.column import LIMIT, Column
-from rote.core.document import Document
+from rote.core.document import Document, describe_absence
 from rote.core.errors import InputError
 from rote.core.files import new_file
 from rote.core.layer import Ids, Layer, Offsets
 from rote.core.progress import Reporter
 from rote.core.sample import SEVERAL
 from rote.corpus import (
+    SKIP,
     Batch,
     Corpus,
     DuplicateIds,
@@ -223,10 +224,10 @@ def texts_in(meta: Mapping[str, Any], field: str) -> list[str]:
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
         return list(value)
     raise InputError(
-        "the field is missing" if value is None else "the field holds no text",
+        f"the field {describe_absence(meta, field) if value is None else 'holds no text'}",
         field=field,
         remedy=f"Choose another with --field; the record has: {', '.join(meta) or 'no other'}; "
-        "--on-error skip leaves such records out",
+        f"{SKIP}",
     )
 
 

@@ -17,12 +17,12 @@ from rote.annotate.script import glance
 from rote.annotate.store import Store
 from rote.annotate.trees import HEAD, head_layer
 from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Document, describe_absence
 from rote.core.errors import InputError
 from rote.core.facets import input_name
 from rote.core.layer import Layer
 from rote.core.sample import SEVERAL, Need, RawText, Sample
-from rote.corpus import Batch, Shard, digest
+from rote.corpus import SKIP, Batch, Shard, digest
 from rote.measure._settings import DOC_ID
 
 RAW = "text"
@@ -211,7 +211,7 @@ class Preparation:
                     file=batch.file,
                     line=batch.lines[number],
                     field=field,
-                    remedy=f"The record has: {', '.join(document.meta) or 'no other field'}",
+                    remedy=_remedy(document, field),
                 )
                 break
         if not problems:
@@ -235,13 +235,14 @@ class Preparation:
             asked.setdefault(self.fields.cluster, "--cluster")
         for field, flag in asked.items():
             if document.meta.get(field) is None:
-                yield field, f"{flag} names", "is missing"
+                yield field, f"{flag} names", describe_absence(document.meta, field)
         for field in self._fields():
             own = [need for need in self.needs if need.field == field]
             several, empty = (all(flags) for flags in zip(*((n.several, n.empty) for n in own)))
             value = document.meta.get(field)
-            if value is None and field in document.meta:
-                wrong = None if empty else "holds nothing (null)"
+            if value is None:
+                null = field in document.meta
+                wrong = None if null and empty else describe_absence(document.meta, field)
             else:
                 wrong = _no_text(value, several)
             if wrong:
@@ -294,6 +295,12 @@ def _raw(texts: list[str]) -> RawText:
     return RawText(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
 
+def _remedy(document: Document, field: str) -> str:
+    if field in document.meta:
+        return f"Correct the record, or choose another field; {SKIP}"
+    return f"The record has: {', '.join(document.meta) or 'no other field'}"
+
+
 def _group(document: Document, by: tuple[str, ...], label: str) -> str:
     return "|".join(str(document.meta[name]) for name in by) if by else label
 
@@ -310,8 +317,6 @@ def _written(value: object) -> str | None:
 
 def _no_text(value: object, several: bool) -> str | None:
     """What keeps a field from being read as a text, or as several."""
-    if value is None:
-        return "is missing"
     if isinstance(value, (str, int, float)):
         return None
     if not isinstance(value, (list, tuple)):

@@ -1,5 +1,5 @@
-"""What a report rests on: what was items_measured and items_measured against, with fingerprints and
-sizes; test items as input; models and tokenizers with their versions and licences.
+"""What a report rests on: texts, corpora and test items with fingerprints and sizes; models and
+tokenizers with their versions and licences.
 
 Tools are read from the signatures of the results, so that nothing is named that was not used, and
 nothing that was used is missing.

@@ -48,7 +48,7 @@ def factor_parts(
     """
     for name in facet:
         if name not in table.by or name == over:
-            raise UnknownName("field of --by", name, [f for f in table.by if f != over])
+            raise UnknownName("field of the sources", name, [f for f in table.by if f != over])
     if not facet and place not in (None, over):
         facet = [name for name in table.by if name not in (place, over)]
     own = [name for name in table.by if name != over and name not in facet]

@@ -153,8 +153,8 @@ class TableOptions:
     )
     facet: tuple[str, ...] = option(
         (),
-        "Fields of --by whose values are looked at one by one (default: as the reference of the "
-        "results asks)",
+        "Fields of the sources whose values are looked at one by one (default: as the reference of "
+        "the results asks)",
         sign=if_given,
     )
     without: tuple[str, ...] = option(

@@ -130,9 +130,11 @@ def facet_parts(table: SourceTable, facet: Sequence[str]) -> list[Part]:
         return [Part(own.title, own.names) for own in facets(table.sizes, table.reference)]
     for name in facet:
         if name not in table.by:
-            raise UnknownName("field of --by", name, table.by)
+            raise UnknownName("field of the sources", name, table.by)
     if set(facet) == set(table.by):
-        raise OptionError("--facet names all fields of --by: no field is left to name sources")
+        raise OptionError(
+            "--facet names all fields of the sources: no field is left to name sources"
+        )
     found: dict[str, dict[str, str]] = {}
     for source in table.sizes:
         held = table.fields(source)

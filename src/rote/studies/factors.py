@@ -1,6 +1,6 @@
 """Show what a factor does to the values of saved results: temperature, size, tuning.
 
-RESULTS are what measures wrote as JSON, made --by the factor and the field that names sources.
+RESULTS are what measures wrote as JSON, of sources by the factor and another field.
 Levels may be numbers (0.7, 7B, 16bit), or names in an order or a pair that you give:
 
 
@@ -251,7 +251,7 @@ METHOD = "from the intervals of both values, taken as independent; over sources 
 class Options(TableOptions):
     """The factor, its order, and which sources count."""
 
-    over: str | None = option(None, "The field of --by that is the factor", metavar="FIELD")
+    over: str | None = option(None, "Field of the sources that is the factor", metavar="FIELD")
     order: tuple[str, ...] = option(
         (), "The levels in order, where they are not numbers", sign=unsigned
     )
@@ -265,8 +265,9 @@ class Options(TableOptions):
     )
     random: tuple[str, ...] = option(
         (),
-        "Also fit a mixed model to the values of single texts (results made with --per-text), with "
-        "random effects of these: doc_id, a field of --by, or several together (doc_id:source)",
+        "Also fit a mixed model to the values of single texts (results of `rote lexical "
+        "--per-text` and the like), with random effects of these: doc_id, a field of the sources, "
+        "or several together (doc_id:source)",
         metavar="FIELD,...",
         sign=if_given,
     )
@@ -287,7 +288,7 @@ def run(call: Call) -> Findings:
     options: Options = call.options
     table = table_of(call)
     if options.factor not in table.by:
-        raise UnknownName("field of --by", options.factor, table.by)
+        raise UnknownName("field of the sources", options.factor, table.by)
     if len(table.by) < 2:
         raise OptionError(
             f"the results were made --by {options.factor} alone, so no source can be followed over "

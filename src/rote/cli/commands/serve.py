@@ -1,7 +1,7 @@
 """A local web app over indexes and files: compare, trace, search, and what came before.
 
 WHAT are indexes, files or folders of texts, annotated stores, and results that were written
-with --json; rote sees which is which. Without any, the bundled texts are opened:
+as JSON; rote sees which is which. Without any, the bundled texts are opened:
 
 \b
   rote serve

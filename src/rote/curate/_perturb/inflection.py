@@ -20,7 +20,6 @@ _UPOS: dict[Pos, str] = {"noun": "NOUN", "verb": "VERB"}
 _AFTER_HEAD = frozenset(("of", "in", "to", "for", "at", "on", "by", "from", "with", "and", "de"))
 """Words that follow the head of a noun: *point of view*, *mother-in-law*."""
 _PARTICLES = frozenset(("up", "off", "out", "in", "down", "over", "away", "on", "by", "through"))
-_WANTED_FOR = "Inflection"
 _BREAK = re.compile("([ -])")
 
 
@@ -41,7 +40,7 @@ def inflected(lemma: str, pos: Pos, tag: str) -> str:
 def forms(lemma: str, pos: Pos, tag: str) -> tuple[str, ...]:
     """All spellings of one word in one form, the usual one first."""
     wanted = "VB" if tag == "VBP" else tag
-    machine = inflections(_WANTED_FOR)
+    machine = inflections()
     known = machine.getAllInflections(lemma, _UPOS[pos])
     if wanted in known:
         return tuple(known[wanted])
@@ -96,7 +95,7 @@ def _is_plural(lemma: str) -> bool:
 
     return lemma.endswith("s") and (
         lemma_of(lemma, "NOUN") != lemma
-        or not inflections(_WANTED_FOR).getAllInflections(lemma, "NOUN").get("NN")
+        or not inflections().getAllInflections(lemma, "NOUN").get("NN")
     )
 
 
