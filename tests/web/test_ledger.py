@@ -12,6 +12,7 @@ from rote.core.errors import OptionError
 from rote.core.progress import Silent
 from rote.web.app import make_app
 from rote.web.forms.run import RunForm
+from rote.web.jobs.worker import PipeReporter, run
 from rote.web.store.history import History
 from rote.web.workspace import Workspace, recognize
 
@@ -101,3 +102,36 @@ def test_what_the_app_makes_has_a_ledger(folder: Path, tmp_path: Path) -> None:
     assert f"/ledger/{key}" in app.get("/").text
     with pytest.raises(OptionError, match="no items to look for"):
         RunForm("decontaminate", ("clean",)).check(opened)
+
+
+def test_a_folder_is_of_all_that_is_read(tmp_path: Path) -> None:
+    """Another corpus, or other items, would be refused by the folder that is there."""
+    items = tmp_path / "items.jsonl"
+    items.write_text("{}")
+    files = {"a": Path("example:answers"), "b": Path("bible:kjv"), "items": items}
+    opened = Workspace({}, files, tmp_path / "store")
+    assert RunForm("dedup", ("a",)).folder(opened) != RunForm("dedup", ("b",)).folder(opened)
+    form = RunForm("decontaminate", ("a",), {"against": ("file:items",)})
+    before = form.folder(opened)
+    assert form.folder(opened) == before
+    items.write_text("{} ")
+    assert form.folder(opened) != before
+
+
+def test_work_that_was_done_is_done_again(folder: Path, tmp_path: Path) -> None:
+    store, texts = tmp_path / "store", tmp_path / "texts.jsonl"
+    texts.write_text("".join(f'{{"id": {n}, "text": "{SHARED} {n}"}}\n' for n in range(3)))
+    opened = Workspace({}, {"texts": texts}, store)
+    app = TestClient(make_app(opened), **HERE)
+    settings = {"name": "dedup", "inputs": ["texts"], "options": {"length": 20, "near": 0.0}}
+    said: list[str] = []
+    reporter = PipeReporter(lambda told: said.append(told.get("say", "")))
+    places = [run("run", settings, opened, reporter) for _ in range(2)]
+    assert places[0] == places[1]
+    assert any("holds this already" in line for line in said)
+    assert "/ledger/dedup-" in app.get(places[0]).text
+    rows = app.get(f"{places[0]}/values.csv").text.splitlines()
+    assert rows[0].startswith("table,")
+    assert len(rows) > 1
+    texts.write_text("")
+    assert "/ledger/" not in app.get(places[0]).text

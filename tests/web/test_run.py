@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
 import re
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -19,14 +24,16 @@ from fastapi.testclient import TestClient
 from rote.core import plugins, registry
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.progress import Silent
+from rote.web.app import make_app
 from rote.web.forms.options import from_json
 from rote.web.forms.run import RunForm, fields_of, offered, record_of, takes_of
 from rote.web.jobs import worker as work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace
+from tests.cli.calls import HUMAN, World
 from tests.web.asked import made_index
-from tests.web.conftest import Calling
+from tests.web.conftest import HERE, PYTHONPATH, Calling
 from tests.web.test_history import made
 
 NAMES = offered()
@@ -221,3 +228,127 @@ def test_nothing_goes_in_by_another_key(held: Workspace) -> None:
     for key in ("/etc/passwd", "../texts.jsonl", ""):
         with pytest.raises((UnknownName, OptionError)):
             RunForm("lexical", (key,) if key else ()).check(held)
+
+
+# -- as a click does: the queue, its process, the page that shows what came out -----------------
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def served(world: World) -> Iterator[TestClient]:
+    """An app whose work is done by one process, in which torch is not installed."""
+    hidden = world.path / "hidden"
+    hidden.mkdir()
+    (hidden / "torch.py").write_text("raise ModuleNotFoundError('not here', name='torch')")
+    files = {name: Path(getattr(world, name)) for name in ("texts", "items", "sampled")}
+    models = {"torch": "torch=transformers:none", "endpoint": "endpoint=openai:http://[::1]:9/v1#m"}
+    opened = Workspace(
+        {"idx": Path(world.index)}, files, world.path / "store", at_once=1, models=models
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{hidden}{os.pathsep}{PYTHONPATH}")
+        app = make_app(opened)
+        yield TestClient(app, **HERE, follow_redirects=False)
+        app.state.jobs.stop()
+
+
+FAST = {"by": "source", "reference": HUMAN, "permutations": "9", "matched": "no", "resamples": "9"}
+FAST |= {"n": "2"}
+NEEDS: dict[str, dict[str, str]] = {
+    "contamination": {"n": "2,3"},
+    "correlate": {"values": "all"},
+    "decontaminate": {"against": "file:items", "answers": ""},
+    "distinct": {"input": "sampled"},
+    "factors": {"values": "all", "over": "temperature"},
+    "overlap": {"layer": "lower"},
+    "style-memorization": {"prompt": "4", "words": "3"},
+    "templates": {"model": ""},
+}
+"""What some commands want beside texts, items or results, an index and a model."""
+
+
+def asked(name: str, kept: str, model: str = "index:idx") -> dict[str, str]:
+    """A form that works, filled in by the kinds of its fields: a new command has one at once."""
+    takes = takes_of(record_of(name))
+    given = {"input": {"results": kept, "index": "idx"}.get(takes, takes)}
+    for one in fields_of(name):
+        if one.kind in ("place", "models"):
+            given[one.name] = "index:idx" if one.kind == "place" else model
+        elif one.name in FAST and (takes == "texts" or one.name not in ("by", "reference")):
+            given[one.name] = FAST[one.name]
+    return given | NEEDS.get(name, {})
+
+
+def ended(app: TestClient, name: str, given: dict[str, str]) -> dict[str, Any]:
+    answer = app.post(f"/run/{name}", data=given)
+    assert answer.status_code == 303, answer.text
+    place = answer.headers["location"]
+    job: dict[str, Any]
+    while (job := app.get(f"/api{place}").json())["open"]:
+        time.sleep(0.02)
+    return job
+
+
+@pytest.fixture(scope="module")
+def kept(served: TestClient, world: World) -> str:
+    id: str = served.app.state.history.read_in(Path(world.swept))  # type: ignore[attr-defined]
+    return id
+
+
+def leading(page: str, part: str) -> list[str]:
+    """The links to such a part of a result."""
+    return list(
+        map(html.unescape, re.findall(rf'href="(/compare/result/\w+/{part}\?[^"]*)"', page))
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_runs_in_a_worker_and_its_result_is_shown(
+    served: TestClient, kept: str, name: str
+) -> None:
+    job = ended(served, name, asked(name, kept))
+    assert job["state"] == "done", job["error"]
+    page = served.get(job["result"])
+    assert page.status_code == 200
+    assert "<h2" in page.text, "the page has no part"
+    files = re.findall(r'href="([^"]*)" download', page.text)
+    assert len(files) == 3
+    for file in files:
+        saved = served.get(file)
+        assert saved.status_code == 200
+        assert len(saved.text.splitlines()) > 1, f"{file} is empty"
+    (panel,) = served.get(f"{job['result']}/result.json").json()["panel"]
+    assert panel["measure"] == name
+    if texts := leading(page.text, "texts"):  # from a number to the texts behind it
+        listed = served.get(texts[0]).text
+        assert '<div class="notice">' not in served.get(leading(listed, "text")[0]).text
+    for ledger in re.findall(r'href="(/ledger/[^"]*)"', page.text):
+        assert served.get(ledger).status_code == 200
+    assert ("/ledger/" in page.text) == bool(getattr(record_of(name), "ledger", ""))
+    beside = served.get("/history/compare", params={"id": [kept, job["result"][-12:]]})
+    assert beside.status_code == 200
+
+
+ASKING = [name for name in NAMES if "model" in asked(name, "") and name != "templates"]
+# Each waits some seconds before it gives up: a measure and a study stand for all.
+ENDPOINTS = [name for name in ASKING if name in ("perplexity", "evaluate")]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "says"),
+    [(name, "torch", "needs the package 'torch'. Install it with: ") for name in ASKING]
+    + [(name, "endpoint", "http://[::1]:9/v1") for name in ENDPOINTS],
+)
+def test_a_model_that_cannot_be_asked_is_named(
+    served: TestClient, kept: str, name: str, model: str, says: str
+) -> None:
+    job = ended(served, name, asked(name, kept, model) | {"model": model})
+    assert job["state"] == "failed"
+    assert says in job["error"]
+    page = served.get(f"/jobs/{job['id']}")
+    assert page.status_code == 200
+    assert job["error"] in html.unescape(re.sub(r"</?code>", "", page.text)).replace("`", "")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.annotate.script import remarks
-from rote.annotate.store import is_store
+from rote.annotate.store import Store, is_store
 from rote.core import plugins
 from rote.core.errors import InputError, MissingExtra, OptionError, RoteError
 from rote.core.metric import Metric
@@ -86,7 +86,7 @@ def compute(
             (replace(metric, permutations=min(metric.permutations, PERMUTATIONS)), own)
             for metric, own in chosen
         ]
-    texts = _items(chosen, inputs, read, policy.reporter) or opened(inputs, read)
+    texts = open_texts(chosen, inputs, read, policy.reporter)
     if any(metric.settle for metric, _ in chosen):
         fields = first_fields(texts)
         chosen = [(m, m.settle(own, fields) if m.settle else own) for m, own in chosen]
@@ -126,6 +126,13 @@ def _with_copies(result: Result, collected: Collected) -> Result:
             note = f"{copies:,} of {texts:,} texts are copies of another text of this source"
             sources[source] = replace(found, notes=(*found.notes, note))
     return replace(result, sources=sources)
+
+
+def open_texts(
+    chosen: Sequence[Chosen], inputs: Input, read: ReadOptions, reporter: Reporter
+) -> Corpus | Store:
+    """What these measures measure: the texts of a corpus or a store, or items of a benchmark."""
+    return _items(chosen, inputs, read, reporter) or opened(inputs, read)
 
 
 def _items(

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rote.core.document import Document
 from rote.core.errors import InputError, RoteError
 
 if TYPE_CHECKING:
-    from rote.corpus import Batch, ReadOptions
+    from rote.annotate.store import Store
+    from rote.corpus import Batch, Corpus, ReadOptions
 
-
-from hashlib import blake2b
+Reader: TypeAlias = "Callable[[Path], Iterator[Batch]]"
+"""Gives the texts of a file, as somebody reads it."""
 
 _LOOKED_AT, _CHARACTERS = 2_000, 5_000_000
 """Records, or characters of them, that are looked at."""
@@ -119,9 +121,15 @@ def batches(path: Path, read: ReadOptions | None = None) -> Iterator[Batch]:
     from rote.annotate.store import is_store, open_store
     from rote.corpus import open_corpus
 
-    if is_store(path):
-        return (batch for batch, _ in open_store(path).pieces())
-    return (shard.read() for shard in open_corpus([path], read).shards())
+    return batches_of(open_store(path) if is_store(path) else open_corpus([path], read))
+
+
+def batches_of(texts: Corpus | Store) -> Iterator[Batch]:
+    from rote.corpus import Corpus
+
+    if isinstance(texts, Corpus):
+        return (shard.read() for shard in texts.shards())
+    return (batch for batch, _ in texts.pieces())
 
 
 def file_name(file: str, given: Mapping[str, Path | str]) -> str:

@@ -9,20 +9,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, Silent
 from rote.core.record import Study
 from rote.core.registry import find, names
 from rote.core.result import Result
+from rote.corpus import ReadOptions
 from rote.measure import Settings
+from rote.measure._compute import open_texts
 from rote.report.report import Report
 from rote.studies._driver import kinds, options_of, run
+from rote.web.files import Reader, batches, batches_of, fingerprint, hashed
 from rote.web.forms import options as forms
 from rote.web.forms.compare import SHARED, CompareForm, per_text
 from rote.web.forms.index import IndexForm
@@ -96,8 +98,18 @@ class RunForm:
         if isinstance(record, Metric):
             given |= {"jobs": opened.jobs, "per_text": per_text(inputs, reporter)}
         elif record.ledger:
-            given |= {"jobs": opened.jobs, "output": self._folder(opened, inputs)}
+            opened.made.mkdir(exist_ok=True)
+            given |= {"jobs": opened.jobs, "output": self.folder(opened)}
         return [run(self.name, inputs, given, reporter=reporter)]
+
+    def reader(self, opened: Workspace) -> Reader:
+        """How the command reads a file of texts, so that its texts are found again."""
+        record = record_of(self.name)
+        if not isinstance(record, Metric):
+            return batches
+        options = options_of(kinds(record), self._given(opened))
+        chosen, read = [(record, options[record.options])], options[ReadOptions]
+        return lambda path: batches_of(open_texts(chosen, [path], read, Silent()))
 
     def _given(self, opened: Workspace) -> dict[str, Any]:
         """The options, with paths in place of keys."""
@@ -109,12 +121,12 @@ class RunForm:
                 found[one.name] = turn(value) if isinstance(value, str) else tuple(map(turn, value))
         return found
 
-    def _folder(self, opened: Workspace, inputs: Sequence[Path]) -> Path:
-        """Where what is made of these files, as they are now, is kept."""
-        files = [(str(path), path.stat().st_mtime_ns) for path in inputs if path.exists()]
-        asked = json.dumps([files, dict(self.options)], sort_keys=True)
-        opened.made.mkdir(exist_ok=True)
-        return opened.made / f"{self.name}-{blake2b(asked.encode(), digest_size=4).hexdigest()}"
+    def folder(self, opened: Workspace) -> Path:
+        """Where a command with a ledger writes what it makes of all it reads, as that is now."""
+        files, indexes = self.places()
+        read = [*map(opened.file, files), *map(opened.index, indexes)]
+        asked = json.dumps([self.inputs, self.options], sort_keys=True)
+        return opened.made / f"{self.name}-{hashed(asked, *map(fingerprint, read))[:8]}"
 
     def _inputs(self, opened: Workspace) -> Any:
         takes = takes_of(record_of(self.name))
@@ -208,6 +220,11 @@ def address_of(kind: str, settings: Mapping[str, Any]) -> str:
         return form_of(kind, settings).address if settings else ""
     except (UnknownName, TypeError):
         return ""
+
+
+def reader_of(kind: str, settings: Mapping[str, Any], opened: Workspace) -> Reader:
+    """How the texts of a result were read."""
+    return from_json(RunForm, settings).reader(opened) if kind == RunForm.kind else batches
 
 
 def class_of(kind: str) -> type[Form]:

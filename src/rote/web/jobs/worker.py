@@ -36,6 +36,7 @@ from rote.web.workspace import Workspace
 
 if TYPE_CHECKING:
     from rote.core.result import Result
+    from rote.web.files import Reader
     from rote.web.store.history import Excerpts, History
 
 FOLDER = "rote-job-"
@@ -169,9 +170,10 @@ def _answer(order: Mapping[str, Any], tell: Tell) -> tuple[dict[str, Any], bool]
         jobs=given["jobs"],
         models=given.get("models", {}),
     )
-    # Indexes that are built here have their name alone.
-    built = f"{opened.known.place('')}{os.sep}"
-    files: dict[str, Path | str] = {**opened.all_files(), **opened.known.given, "": built}
+    # Indexes and folders that are made here have their name alone.
+    built, made = f"{opened.known.place('')}{os.sep}", f"{opened.made}{os.sep}"
+    files: dict[str, Path | str] = {**opened.all_files(), **opened.known.given}
+    files |= {"": built, "~": made}
     try:
         address = run(order["kind"], order["settings"], opened, PipeReporter(tell, files=files))
         return {"result": address}, True
@@ -236,6 +238,7 @@ def _done(
     form: Any, kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter
 ) -> str:
     from rote.report.report import Report
+    from rote.web.forms.run import reader_of
     from rote.web.store.history import RESULT, History
 
     found = form.perform(opened, reporter)
@@ -251,7 +254,9 @@ def _done(
         settings=settings,
         files={key: str(path) for key, path in files.items()},
         address=form.page,
-        excerpts=_excerpts(results, list(files.values()), reporter),
+        excerpts=_excerpts(
+            results, list(files.values()), reader_of(kind, settings, opened), reporter
+        ),
     )
     if form.page == RESULT:
         _draw(history, id, reporter)
@@ -289,12 +294,13 @@ def _draw(history: History, id: str, reporter: Reporter) -> None:
         reporter.say(f"the figures could not be drawn ({error}); the numbers are kept")
 
 
-def _excerpts(results: Sequence[Result], paths: Sequence[Path], reporter: Reporter) -> Excerpts:
+def _excerpts(
+    results: Sequence[Result], paths: Sequence[Path], read: Reader, reporter: Reporter
+) -> Excerpts:
     """How the texts begin that have values of their own."""
-    from rote.web.files import batches
-    from rote.web.store.history import TEXTS
+    from rote.web.store.history import text_values
 
-    rows = [row for result in results for row in result.tables.get(TEXTS, ())]
+    rows = [row for result in results for row in text_values(result)]
     wanted = {(row.get("file", ""), row["id"]) for row in rows}
     several = any("file" in row for row in rows)
     found: dict[tuple[str, str], str] = {}
@@ -302,7 +308,7 @@ def _excerpts(results: Sequence[Result], paths: Sequence[Path], reporter: Report
         return found
     with reporter.stage("reading the texts again", len(wanted)) as advance:
         for path in paths:
-            for batch in batches(path):
+            for batch in read(path):
                 for document in batch.documents:
                     key = (batch.file if several else "", document.id)
                     if key in wanted:

@@ -10,7 +10,7 @@ from typing import Any
 from rote.core.document import Document
 from rote.core.errors import InputError, UnknownName
 from rote.report.texts.highlight import Mark, Piece, paragraphs
-from rote.web.files import batches, file_name
+from rote.web.files import Reader, batches, file_name
 
 SETS = ("doc_id", "prompt", "instruction", "question", "input")
 """Fields that texts share which answer the same."""
@@ -50,12 +50,12 @@ class Sets:
         return (keys[at - 1] if at else None, keys[at + 1] if at + 1 < len(keys) else None)
 
 
-def sets_of(given: Mapping[str, Path], by: Sequence[str]) -> Sets:
+def sets_of(given: Mapping[str, Path], by: Sequence[str], read: Reader = batches) -> Sets:
     """Texts by what they answer; those that nobody else answers are left out."""
     found: dict[str, dict[str, list[Answer]]] = {name: {} for name in SETS}
     several = len(given) > 1 or any(path.is_dir() for path in given.values())
     for path in given.values():
-        for batch in batches(path):
+        for batch in read(path):
             file = file_name(batch.file, given) if several else ""
             for document in batch.documents:
                 answer = Answer(source_of(document, by, batch.label), document.id, file)
@@ -76,13 +76,15 @@ def source_of(document: Document, by: Sequence[str], label: str) -> str:
     return "|".join(str(document.meta.get(name, "")) for name in by) if by else label
 
 
-def read_answers(given: Mapping[str, Path], answers: Sequence[Answer]) -> list[Document]:
+def read_answers(
+    given: Mapping[str, Path], answers: Sequence[Answer], read: Reader = batches
+) -> list[Document]:
     """The texts themselves, in the order of the answers."""
     wanted = {(one.file, one.id): place for place, one in enumerate(answers)}
     several = any(one.file for one in answers)
     found: dict[int, Document] = {}
     for path in given.values():
-        for batch in batches(path):
+        for batch in read(path):
             file = file_name(batch.file, given) if several else ""
             for document in batch.documents:
                 if (place := wanted.get((file, document.id))) is not None:

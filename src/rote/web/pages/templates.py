@@ -14,7 +14,7 @@ from rote.core.errors import InputError, UnknownName
 from rote.core.result import Result
 from rote.report.report import Evidence
 from rote.report.texts.highlight import Mark
-from rote.web.files import batches, file_name
+from rote.web.files import Reader, batches, file_name
 from rote.web.indexes import OpenIndex
 from rote.web.pages.search import top_view
 from rote.web.workspace import Workspace
@@ -23,14 +23,16 @@ _LONGEST = 200_000
 """Characters of a text that are shown."""
 
 
-def find_text(given: Mapping[str, Path], id: str, file: str = "") -> Document:
+def find_text(
+    given: Mapping[str, Path], id: str, file: str = "", read: Reader = batches
+) -> Document:
     """The text with this id in this file, which bears the name that `file_name` gives it.
 
     Where nobody knows the file, one text alone may have the id: another is not shown for it.
     """
     found: list[Document] = []
     for path in given.values():
-        for batch in batches(path):
+        for batch in read(path):
             if not file or file_name(batch.file, given) == file:
                 found += [document for document in batch.documents if document.id == id]
             if found and (file or (len(given) == 1 and not path.is_dir())):

@@ -16,7 +16,8 @@ from rote.core.result import Result
 from rote.report._grid import rounded
 from rote.report.tables.written import rows_as_csv
 from rote.web.files import glimpse
-from rote.web.forms.run import address_of
+from rote.web.forms.options import from_json
+from rote.web.forms.run import RunForm, address_of, reader_of, record_of
 from rote.web.pages import side
 from rote.web.pages.render import measure_title, page, query, text_of
 from rote.web.pages.sections import sections_of
@@ -26,6 +27,7 @@ from rote.web.state import bounded, state
 from rote.web.store.database import FARTHEST
 from rote.web.store.history import Entry, History
 from rote.web.store.uploads import LONGEST_TEXT
+from rote.web.workspace import Workspace
 
 router = APIRouter()
 _ROWS = 50
@@ -46,11 +48,24 @@ async def result_page(request: Request, id: str, found: str = "") -> Response:
             "texts": _ways_down(history, id),
             "again": address_of(entry.kind, entry.settings),
             "sets": _has_sets(request, entry),
+            "ledger": _ledger(state(request).workspace, entry),
             # It becomes a part of an address, which must not lead anywhere else.
             "found": found if found.isalnum() else "",
         }
 
     return page(request, "compare_result.html", **await bounded(request, work))
+
+
+def _ledger(opened: Workspace, entry: Entry) -> str:
+    """Where the ledger is that the command wrote, if its files are still as they were."""
+    if entry.kind != RunForm.kind:
+        return ""
+    try:
+        form = from_json(RunForm, entry.settings)
+        key = form.folder(opened).name if getattr(record_of(form.name), "ledger", "") else ""
+    except RoteError:
+        return ""
+    return f"/ledger/{key}" if key in opened.all_ledgers() else ""
 
 
 @router.get("/compare/result/{id}/texts", include_in_schema=False)
@@ -133,7 +148,9 @@ def _text(
     entry, results = history.get(id), history.results(id)
     problem, shown, document = "", None, None
     try:
-        document = find_text(open_files(state(request).workspace, entry.files), text, file)
+        opened = state(request).workspace
+        read = reader_of(entry.kind, entry.settings, opened)
+        document = find_text(open_files(opened, entry.files), text, file, read)
         shown = marked_text(marked(document, source, results))
     except RoteError as error:
         problem = str(error)
@@ -243,9 +260,12 @@ def _file(history: History, id: str, name: str) -> tuple[str, str]:
     if name == "result.json":
         return history.study(id).to_json(), "application/json"
     if name == "values.csv":
-        from rote.report.tables.written import values_as_csv
+        from rote.report.tables.written import as_csv, values_as_csv
 
-        return values_as_csv(history.results(id)), "text/csv; charset=utf-8"
+        results = history.results(id)
+        # A command that makes a data set has tables alone.
+        written = values_as_csv if any(one.sources for one in results) else as_csv
+        return written(results), "text/csv; charset=utf-8"
     if name == "report.html":
         from rote.report.page import html_page
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from rote.web.files import fingerprint
+from rote.web.forms.run import reader_of
 from rote.web.pages import side
 from rote.web.pages.render import page
 from rote.web.pages.templates import open_files
@@ -32,7 +33,8 @@ async def side_page(request: Request, id: str, key: str = "", n: Least = side.LE
         chosen = key or next(iter(sets.answers))
         before, behind = sets.around(chosen)
         answers = _in_order(sets.answers[chosen], _reference(entry))[: side.MOST]
-        documents = side.read_answers(given, answers)
+        read = reader_of(entry.kind, entry.settings, app.workspace)
+        documents = side.read_answers(given, answers, read)
         shown, runs = side.columns(answers, documents, n)
         return {
             "entry": entry,
@@ -56,7 +58,8 @@ def known_sets(request: Request, entry: Entry, given: Mapping[str, Path]) -> sid
     """Read once for each state of the files."""
     by = by_of(entry)
     asked = ("sets", entry.id, by, *map(fingerprint, given.values()))
-    return state(request).recent.get(asked, lambda: side.sets_of(given, by))
+    read = reader_of(entry.kind, entry.settings, state(request).workspace)
+    return state(request).recent.get(asked, lambda: side.sets_of(given, by, read))
 
 
 def by_of(entry: Entry) -> tuple[str, ...]:

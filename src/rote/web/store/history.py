@@ -16,7 +16,7 @@ from typing import Any
 
 from rote.core import saved
 from rote.core.errors import InputError
-from rote.core.result import Result, panel_to_json
+from rote.core.result import Result, Row, panel_to_json, plain
 from rote.report.report import Report
 from rote.web.files import file_name, hashed
 from rote.web.store.database import NotKept, connected, insert, now, storable
@@ -26,10 +26,22 @@ Excerpts = Mapping[tuple[str, str], str]
 """File ("" if there is one alone) and id of a text -> its beginning."""
 _OF_TEXTS = ("source", "id", "file", "words", "excerpt")
 _OWN = ("source", "id", "file", "words")
+_VALUED = {"source", "id", "words"}
+
+
+def text_values(result: Result) -> Sequence[Row]:
+    """The values of each text; a study may have a table of that name with something else in it."""
+    rows = result.tables.get(TEXTS, ())
+    return rows if rows and rows[0].keys() >= _VALUED else ()
 
 
 def without_texts(result: Result) -> Result:
-    return replace(result, tables={k: v for k, v in result.tables.items() if k != TEXTS})
+    """As it is kept: values of texts have rows of their own, and what a command that lists or
+    writes something says in place of its tables (`about`) is for the shell."""
+    gone = TEXTS if text_values(result) else None
+    return replace(
+        result, tables={k: v for k, v in result.tables.items() if k != gone}, about={}, listing=""
+    )
 
 
 def text_rows(
@@ -37,7 +49,7 @@ def text_rows(
 ) -> Iterable[dict[str, Any]]:
     """Rows of the table `texts`."""
     for place, result in enumerate(results):
-        for row in result.to_dict()["tables"].get(TEXTS, ()):
+        for row in plain(text_values(result)):
             # What else a row says of its text, such as its doc_id, is no value of it.
             numbers = {k: v for k, v in row.items() if k not in _OWN and not isinstance(v, str)}
             path = row.get("file", "")
