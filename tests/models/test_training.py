@@ -137,9 +137,95 @@ def test_padding_changes_no_loss(make: Any) -> None:
     loaded.model.eval()
     tokens = tokens_of(loaded, ["the cat", DOCUMENTS[0]], ["a cat", REFERENCES[0]], 64, 16)
     fitting = Fitting(loaded, tokens, np.arange(2), 500, 0.1)
-    both = fitting.loss(np.arange(2))
-    parts = [fitting.loss(np.array([i])) * fitting.weight(np.array([i])) for i in range(2)]
-    assert float(both) == pytest.approx(float(sum(parts)) / fitting.weight(np.arange(2)), abs=1e-5)
+    both, parts = np.arange(2), [np.array([i]) for i in range(2)]
+    alone = [float(fitting.loss(part, part)) * tokens.share(part, both) for part in parts]
+    assert float(fitting.loss(both, both)) == pytest.approx(sum(alone), abs=1e-5)
+
+
+def gradients(loaded: Any, parts: list[Any], loss: Callable[[Any], Any]) -> tuple[float, Any]:
+    """The loss of some parts, summed, and the gradients of all weights."""
+    loaded.model.zero_grad(set_to_none=True)
+    total = 0.0
+    for part in parts:
+        own = loss(part)
+        own.backward()
+        total += float(own)
+    held = [one.grad for one in loaded.model.parameters() if one.grad is not None]
+    return total, torch.cat([one.flatten() for one in held])
+
+
+@pytest.mark.parametrize("make", [tiny, decoder])
+@pytest.mark.parametrize("kind", [Fitting, Calibrating])
+def test_parts_of_a_batch_have_its_loss_and_gradients(make: Any, kind: Any) -> None:
+    """References of unequal length: the mean over tokens is not that over items."""
+    loaded = make()
+    loaded.model.eval()
+    references = ["a hen", "a red cat slept on the long mat and slept", "cow", REFERENCES[3]]
+    tokens = tokens_of(loaded, DOCUMENTS[:4], references, 64, 24)
+    assert len(set(tokens.lengths(np.arange(4))[1].tolist())) > 2
+    if kind is Fitting:
+        objective: Any = Fitting(loaded, tokens, np.arange(4), 500, 0.1)
+    else:
+        said = [text for one in references for text in (one, "a hen slept", "the mat")]
+        candidates = tokens_of(loaded, [""] * len(said), said, 64, 24).references
+        objective = Calibrating(loaded, tokens, candidates, 3, 4, 0.3, 1.0, reference_weight=3.0)
+    batch = np.arange(4)
+    whole, slopes = gradients(loaded, [batch], lambda rows: objective.loss(rows, batch))
+    for count in (2, 3, 4):
+        parts = [batch[first::count] for first in range(count)]
+        loss, own = gradients(loaded, parts, lambda rows: objective.loss(rows, batch))
+        assert loss == pytest.approx(whole, rel=1e-5)
+        assert torch.allclose(own, slopes, rtol=1e-3, atol=1e-6)
+
+
+def add_start_token(tokenizer: Any) -> None:
+    """Let a start token stand before each text, as BART's tokenizer does."""
+    from tokenizers import processors
+
+    special = [("<s>", 0), ("</s>", 2)]
+    own = processors.TemplateProcessing("<s> $A </s>", special_tokens=special)
+    tokenizer.backend_tokenizer.post_processor = own
+
+
+@pytest.mark.parametrize("objective", [Fitting, Calibrating])
+def test_the_decoder_reads_in_training_what_it_reads_in_generation(objective: Any) -> None:
+    loaded = tiny()
+    add_start_token(loaded.tokenizer)
+    loaded.model.generation_config.forced_bos_token_id = 0
+    tokens = tokens_of(loaded, DOCUMENTS[:1], ["a hen"], 64, 16)
+    wanted = loaded.tokenizer("a hen")["input_ids"]
+    assert (wanted[0], wanted[-1]) == (0, 2)
+    read: list[list[int]] = []
+    own = loaded.model.forward
+
+    def forward(*given: Any, **more: Any) -> Any:
+        read.extend(more["decoder_input_ids"].tolist())
+        return own(*given, **more)
+
+    loaded.model.forward = forward
+    if objective is Fitting:
+        Fitting(loaded, tokens, np.arange(1), 500, 0.1).loss(np.arange(1), np.arange(1))
+    else:
+        calibrating = Calibrating(loaded, tokens, tokens.references, 1, 1)
+        calibrating.loss(np.arange(1), np.arange(1))
+    assert all(row == [2, *wanted[:-1]] for row in read)
+    made = loaded.model.generate(torch.tensor([wanted]), max_new_tokens=2, num_beams=1)
+    assert made[0, :2].tolist() == read[0][:2] == [2, 0]
+
+
+def test_targets_are_cut_with_their_start_and_end() -> None:
+    loaded = tiny()
+    plain = loaded.tokenizer("a red cat slept")["input_ids"]
+    assert tokens_of(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist() == [
+        *plain[:3],
+        2,
+    ]
+    add_start_token(loaded.tokenizer)
+    made = tokens_of(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist()
+    assert made == [0, *plain[:2], 2]
+    loaded.tokenizer.backend_tokenizer.post_processor = None
+    made = tokens_of(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist()
+    assert made == [*plain[:3], 2]
 
 
 def fitted(folder: Path, loaded: Any, steps: int = 12, **more: Any) -> dict[str, Any]:
@@ -277,11 +363,11 @@ def test_calibration_brings_candidates_into_order(make: Any, tmp_path: Path) -> 
     said = [text for one in REFERENCES[:6] for text in (one, "a hen", "the the mat on cat")]
     candidates = tokens_of(loaded, [""] * len(said), said, 64, 16).references
     objective = Calibrating(loaded, tokens, candidates, 3, 3, 0.01, 1.0, reference_weight=0.0)
-    before = float(objective.loss(np.arange(6)))
+    before = float(objective.loss(np.arange(6), np.arange(6)))
     options = TrainOptions(steps=20, learning_rate=1e-2)
     train(loaded, objective, tmp_path / "m", options, 0, Silent(), settings={})
     loaded.model.eval()
-    assert float(objective.loss(np.arange(6))) < 0.5 * before
+    assert float(objective.loss(np.arange(6), np.arange(6))) < 0.5 * before
 
 
 def test_the_encoder_reads_a_document_once_for_all_candidates() -> None:
@@ -297,7 +383,7 @@ def test_the_encoder_reads_a_document_once_for_all_candidates() -> None:
     logits, labels = logits_of(loaded, candidates, candidates.batch(np.arange(4)))
     scores = losses.lengthwise(logits, labels, 2.0).view(2, 2)
     wanted = 10 * float(losses.ranking(scores, 0.001))
-    assert float(objective.loss(np.arange(2))) == pytest.approx(wanted, abs=1e-5)
+    assert float(objective.loss(np.arange(2), np.arange(2))) == pytest.approx(wanted, abs=1e-5)
 
 
 @pytest.mark.parametrize("make", [tiny, decoder])

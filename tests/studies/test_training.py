@@ -74,6 +74,31 @@ def test_each_seed_gives_a_model_of_its_subset(pairs: Path) -> None:
         trained(pairs, "other", subset=folder / "limited", theta=7)
 
 
+def test_patience_without_a_validation_split_holds_pairs_out(pairs: Path) -> None:
+    folder = pairs.parent
+    only = folder / "train.jsonl"
+    only.write_text("".join(json.dumps(pair(n, "train")) + "\n" for n in range(60)))
+    given = {"learning_rate": 0.5, "steps": 30, "patience": 1, "evaluate_every": 2}
+    made = trained(only, "own", **given)
+    (row,) = made.tables["models"]
+    assert (row["pairs"], row["held_out"]) == (54, 6)
+    assert row["updates"] < 30  # such a rate makes the loss rise
+    assert row["validation"] > 0
+    assert "a tenth of the pairs, drawn at random, is held out" in made.about["notes"][0]
+    looks = json.loads((folder / "own" / "seed-0" / "training.json").read_text())["validation"]
+    assert [step for step, _ in looks] == list(range(2, row["updates"] + 1, 2))
+    # A subset loses those of its pairs that are held out; a validation split loses nothing.
+    ids = folder / "ids.txt"
+    ids.write_text("".join(f"train{n}\n" for n in range(60)))
+    (row,) = trained(only, "subset", subset=ids, **given).tables["models"]
+    assert (row["pairs"], row["held_out"]) == (54, 6)
+    (row,) = trained(pairs, "split", **given).tables["models"]
+    assert (row["pairs"], row["held_out"]) == (60, 40)
+    only.write_text(json.dumps(pair(0, "train")) + "\n")
+    with pytest.raises(OptionError, match="need pairs to validate on"):
+        trained(only, "none", **given)
+
+
 def test_ids_that_are_not_in_the_data_are_an_error(pairs: Path) -> None:
     ids = pairs.parent / "ids.txt"
     ids.write_text("train1\ntrain2\n")
@@ -189,6 +214,30 @@ def test_the_whole_study_runs_and_resumes(pairs: Path) -> None:
     assert [row["pairs"] for row in kept.tables["sizes"]] == list(sizes.values())
     with pytest.raises(OptionError, match=r"a study with other settings .*steps 4, not 5"):
         study(pairs, steps=5)
+
+
+def test_a_study_with_patience_validates_on_pairs_that_nobody_else_sees(pairs: Path) -> None:
+    """The validation split is what is tested on here: a tenth of the training pairs is held out."""
+    more = {"theta": ("all",), "seeds": (0,), "steps": 30, "patience": 1, "evaluate_every": 2}
+    made = study(pairs, **more, learning_rate=0.5)
+    (row,) = made.tables["sizes"]
+    assert (row["pairs"], row["updates"] < 30) == (43, True)  # of 48 beside the placebo
+    assert row["validation"] > 0
+    assert made.notes[0].startswith("validated on 5 training pairs, drawn at random and held out")
+    data = pairs.parent / "study" / "data"
+    ids = {
+        name: {json.loads(line)["doc_id"] for line in (data / f"{name}.jsonl").open()}
+        for name in ("train", "placebo", "validation", "test")
+    }
+    assert len(set.union(*ids.values())) == sum(map(len, ids.values())) == 43 + 12 + 5 + 16
+    with pairs.open("a") as file:
+        file.writelines(json.dumps(pair(n, "test")) + "\n" for n in range(9))
+    shape = pairs.parent / "config.json"
+    other = rote.repetition_study(
+        pairs, from_config=shape, output=pairs.parent / "other", **{**STUDY, **more}
+    )
+    assert other.notes[0] == "validated on 40 pairs of their own split"
+    assert other.tables["sizes"][0]["pairs"] == 48
 
 
 def test_no_test_split_is_an_error(tmp_path: Path) -> None:

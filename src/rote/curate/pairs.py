@@ -21,6 +21,7 @@ from rote.curate.folder import MANIFEST
 from rote.curate.reading import fields_of, texts_in
 
 VALIDATION = ("validation", "valid", "dev")
+_HELD_OUT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,19 @@ def of_split(pairs: Sequence[Pair], *names: str) -> list[Pair]:
     if not named:
         return list(pairs) if "train" in names else []
     return [one for one in named if one.fields["split"] in names]
+
+
+def hold_out(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """The pairs without a tenth of them, and that tenth, to validate on: always the same draw."""
+    if len(pairs) < 2:
+        raise OptionError(
+            "--patience and --evaluate-every need pairs to validate on: give records with the "
+            f"split '{VALIDATION[0]}', or more pairs"
+        )
+    count = max(1, round(_HELD_OUT * len(pairs)))
+    places = set(np.random.default_rng(0).choice(len(pairs), count, replace=False).tolist())
+    left = [one for place, one in enumerate(pairs) if place not in places]
+    return left, [pairs[place] for place in sorted(places)]
 
 
 def subset_file(options: SubsetOptions, seed: int) -> Path | None:

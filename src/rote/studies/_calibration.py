@@ -20,7 +20,7 @@ from rote.curate.reading import json_line
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions, finished, train
 
-VERSION = "1"
+VERSION = "2"
 _RANKED_BY = ("rouge_1", "rouge_2", "rouge_l")
 
 

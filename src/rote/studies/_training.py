@@ -18,7 +18,7 @@ from rote.models.training.loop import TrainOptions, finished, train
 if TYPE_CHECKING:
     from rote.models.hub.computing import Loaded
 
-VERSION = "2"
+VERSION = "3"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 
+_DRAWN = "no validation split: a tenth of the pairs, drawn at random, is held out to validate on"
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -64,7 +66,15 @@ class Options:
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.pairs import VALIDATION, chosen, fingerprint, of_split, read_pairs, subset_file
+    from rote.curate.pairs import (
+        VALIDATION,
+        chosen,
+        fingerprint,
+        hold_out,
+        of_split,
+        read_pairs,
+        subset_file,
+    )
     from rote.studies._training import Fit, fit, room_of
 
     options: Options = call.options
@@ -76,11 +86,19 @@ def run(call: Call) -> Findings:
     held_out = of_split(every, *VALIDATION) if pairs.split not in VALIDATION else []
     if not training:
         raise OptionError(f"no record is of the split '{pairs.split}': --split names another")
+    drawn = not held_out and how.validates
+    kept, held_out = hold_out(training) if drawn else (training, held_out)
+    trained_on = {one.id for one in kept}
     options.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
         path = subset_file(subset, seed)
-        some = chosen(training, path)
+        some = [one for one in chosen(training, path) if one.id in trained_on]
+        if not some:
+            raise OptionError(
+                "all pairs of the subset are held out to validate on: leave out --patience and "
+                f"--evaluate-every, or give records with the split '{VALIDATION[0]}'"
+            )
         settings = {
             "data": fingerprint(every),
             "pairs": fingerprint(some),
@@ -91,7 +109,7 @@ def run(call: Call) -> Findings:
             options.max_tokens, how, call.of(ModelOptions),
         )  # fmt: skip
         folder = options.output / f"seed-{seed}"
-        made = fit(wanted, training, some, held_out, seed, folder, settings, call.reporter)
+        made = fit(wanted, kept, some, held_out, seed, folder, settings, call.reporter)
         rows.append(
             {
                 "seed": seed,
@@ -100,6 +118,7 @@ def run(call: Call) -> Findings:
                 "updates": made["updates"],
                 "loss": sum(made["loss"][-20:]) / max(1, len(made["loss"][-20:])),
                 "validation": min((loss for _, loss in made["validation"]), default=None),
+                "held_out": len(held_out),
                 "model": str(folder),
             }
         )
@@ -108,12 +127,16 @@ def run(call: Call) -> Findings:
             **asdict(subset), **asdict(how), "tokens": room, "data": fingerprint(every),
         },
         tables={"models": rows},
-        about={"folder": str(options.output), "models": rows},
+        about={
+            "folder": str(options.output), "models": rows, "notes": [_DRAWN] if drawn else [],
+        },
     )  # fmt: skip
 
 
 def _account(made: Result, place: str) -> str:
-    return f"{place}: {several(len(made.about['models']), 'model')}"
+    return "\n".join(
+        [f"{place}: {several(len(made.about['models']), 'model')}", *made.about["notes"]]
+    )
 
 
 STUDY = Study(
@@ -137,7 +160,7 @@ STUDY = Study(
                 Column("seed", kind="count"), Column("subset"),
                 *(Column(name, kind="count") for name in ("pairs", "updates")),
                 Column("loss", kind="number"), Column("validation", kind="number", optional=True),
-                Column("model"),
+                Column("held_out", kind="count"), Column("model"),
             ),
             limit=1000,
         ),

@@ -46,11 +46,17 @@ class TrainOptions:
     )
     patience: int = option(
         0, "Stop after this many looks without a smaller validation loss, and keep the weights "
-        "that had it; 0: train to the end", least=0,
+        "that had it; 0: train to the end. Without a validation split, a tenth of the pairs is "
+        "held out for it", least=0,
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    @property
+    def validates(self) -> bool:
+        """Whether a validation loss is asked for."""
+        return bool(self.patience or self.evaluate_every)
 
     def settled(self, shape: str = "") -> TrainOptions:
         """With a learning rate; random weights (of a shape) need a larger one."""
@@ -186,7 +192,8 @@ def _train(
             state.step += 1
             advance(1)
             every = options.evaluate_every
-            if held_out and (state.step % every == 0 if every else ends or state.step == total):
+            due = state.step % every == 0 if every else ends
+            if held_out and (due or state.step == total):
                 loss = held_out()
                 state.looks.append([state.step, loss])
                 state.waited = 0 if loss < state.best else state.waited + 1
@@ -225,12 +232,11 @@ def _update(
 
     while True:
         parts = [rows[first :: state.parts] for first in range(min(state.parts, len(rows)))]
-        every, total = objective.weight(rows), torch.zeros(())
-        full = False
+        total, full = torch.zeros(()), False
         try:
             adam.zero_grad(set_to_none=True)
             for part in parts:
-                loss = objective.loss(part) * (objective.weight(part) / every)
+                loss = objective.loss(part, rows)
                 loss.backward()
                 total = total.to(loss.device) + loss.detach()
         except RuntimeError as error:

@@ -21,7 +21,7 @@ def cross_entropy(logits: Any, labels: Any, smoothing: float) -> Any:
 
 
 def lengthwise(logits: Any, labels: Any, alpha: float) -> Any:
-    """Of each row f(S) = sum log p / |S|^alpha, the end token included."""
+    """Of each row f(S) = sum log p / |S|^alpha, start and end tokens included."""
     import torch
 
     learned = labels != IGNORED

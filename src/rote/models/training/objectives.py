@@ -19,11 +19,9 @@ class Objective(Protocol):
     def batches(self, seed: int, epoch: int) -> list[Integers]:
         """The rows of each update of an epoch."""
 
-    def loss(self, rows: Integers) -> Any:
-        """Of some rows, a mean over `weight(rows)` things."""
-
-    def weight(self, rows: Integers) -> float:
-        """By which the losses of the parts of a batch are averaged."""
+    def loss(self, rows: Integers, batch: Integers) -> Any:
+        """What some rows add to the loss of their batch: over the parts of a batch it sums up to
+        the loss of all of its rows at once."""
 
 
 def logits_of(loaded: Any, tokens: Tokens, batch: Batch, encoded: Any = None) -> tuple[Any, Any]:
@@ -72,25 +70,20 @@ class Fitting:
         lengths = self.tokens.lengths(self.rows)
         return [self.rows[some] for some in batches(*lengths, self.room, seed, epoch)]
 
-    def loss(self, rows: Integers) -> Any:
-        return self._loss(rows, self.smoothing)
-
-    def weight(self, rows: Integers) -> float:
-        return float(self.tokens.references.lengths[rows].sum())
+    def loss(self, rows: Integers, batch: Integers) -> Any:
+        return self._loss(rows, self.smoothing) * self.tokens.share(rows, batch)
 
     def held_out(self) -> float:
         """The loss of all rows without smoothing, a mean over tokens."""
         import torch
 
         self.loaded.model.eval()
-        total = every = 0.0
+        total = 0.0
         with torch.no_grad():
             for some in self.batches(0, 0):
-                own = self.weight(some)
-                total += own * float(self._loss(some, 0.0))
-                every += own
+                total += float(self._loss(some, 0.0)) * self.tokens.share(some, self.rows)
         self.loaded.model.train()
-        return total / every
+        return total
 
     def _loss(self, rows: Integers, smoothing: float) -> Any:
         with half_precision(self.loaded.device):
@@ -119,21 +112,20 @@ class Calibrating:
         order = np.random.default_rng([seed, epoch]).permutation(len(self.tokens))
         return [order[first : first + self.items] for first in range(0, len(order), self.items)]
 
-    def weight(self, rows: Integers) -> float:
-        return float(len(rows))
-
-    def loss(self, rows: Integers) -> Any:
+    def loss(self, rows: Integers, batch: Integers) -> Any:
         several = (rows[:, None] * self.count + np.arange(self.count)).ravel()
-        batch = replace(self.tokens, references=self.candidates).batch(
+        candidates = replace(self.tokens, references=self.candidates).batch(
             np.repeat(rows, self.count), several
         )
         with half_precision(self.loaded.device):
             read = self._encoded(rows)
-            logits, labels = logits_of(self.loaded, self.tokens, batch, read)
+            logits, labels = logits_of(self.loaded, self.tokens, candidates, read)
             said, wanted = logits_of(self.loaded, self.tokens, self.tokens.batch(rows))
         scores = lengthwise(logits, labels, self.alpha).view(len(rows), self.count)
-        fitted = cross_entropy(said, wanted, self.smoothing)
-        return self.rank_weight * ranking(scores, self.margin) + self.reference_weight * fitted
+        # The ranking is a mean over items, the cross-entropy one over tokens.
+        ranked = ranking(scores, self.margin) * (len(rows) / len(batch))
+        fitted = cross_entropy(said, wanted, self.smoothing) * self.tokens.share(rows, batch)
+        return self.rank_weight * ranked + self.reference_weight * fitted
 
     def _encoded(self, rows: Integers) -> Any:
         """An encoder reads the document of all candidates once."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rote.core.array_types import Integers
+from rote.core.errors import InputError
 from rote.models.training.losses import IGNORED
 
 PROMPT = "\n\nTL;DR:"
@@ -92,6 +93,11 @@ class Tokens:
             inputs, mask = torch.cat([inputs, said], 1), torch.cat([mask, is_said], 1)
         return Batch(inputs, mask, labels)
 
+    def share(self, rows: Integers, batch: Integers) -> float:
+        """How much of the tokens to learn of a batch some of its rows have."""
+        own, every = (int(self.references.lengths[some].sum()) for some in (rows, batch))
+        return own / every
+
     def lengths(self, rows: Integers) -> tuple[Integers, Integers]:
         """How many tokens the documents and the references of some pairs have."""
         both = self.documents.lengths, self.references.lengths
@@ -102,7 +108,12 @@ class Tokens:
 def tokens_of(
     loaded: Any, documents: Sequence[str], references: Sequence[str], longest: int, most: int
 ) -> Tokens:
-    """Texts as a model reads them, cut to so many tokens; each reference ends in the end token."""
+    """Texts as a model reads and writes them, cut to so many tokens.
+
+    References of an encoder-decoder have the form that its tokenizer gives to targets, with a start
+    token where it writes one, since that is what the decoder reads when it generates. All
+    references end in the end token.
+    """
     tokenizer, model = loaded.tokenizer, loaded.model
     paired = bool(model.config.is_encoder_decoder)
     limit = min(longest, loaded.longest if paired else loaded.longest - most)
@@ -114,17 +125,30 @@ def tokens_of(
 
     if paired:
         read = [row[: limit - 1] + row[limit - 1 :][-1:] for row in encode(documents, True)]
-        said = encode(references, False)
+        targets = tokenizer(
+            text_target=list(references), truncation=True, max_length=most, verbose=False
+        )["input_ids"]
+        # A language code may follow the end token.
+        said = [row if end in row[-2:] else [*row[: most - 1], end] for row in map(list, targets)]
     else:
         prompt = encode([PROMPT], False)[0]
         read = [row[: limit - len(prompt)] + prompt for row in encode(documents, True)]
         said = encode([f" {one}" for one in references], False)
-    said = [[*row[: most - 1], end] for row in said]
-    size, start = len(tokenizer), model.config.decoder_start_token_id if paired else None
+        said = [[*row[: most - 1], end] for row in said]
+    size, start = len(tokenizer), decoder_start(model) if paired else None
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else end
     return Tokens(
         Ragged.of(read, size, loaded.device), Ragged.of(said, size, loaded.device), pad, start
     )
+
+
+def decoder_start(model: Any) -> int:
+    """The token that the decoder of an encoder-decoder reads first, as in generation."""
+    for name in ("decoder_start_token_id", "bos_token_id"):
+        for held in (model.generation_config, model.config):
+            if (value := getattr(held, name, None)) is not None:
+                return int(value)
+    raise InputError("its config names no decoder_start_token_id", file=model.name_or_path)
 
 
 def batches(

@@ -14,11 +14,20 @@ from rote.core.array_types import Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.folder import clear_errors
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.corpus import open_corpus
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
-from rote.curate.pairs import VALIDATION, Pair, PairOptions, chosen, fingerprint, of_split, sharing
+from rote.curate.pairs import (
+    VALIDATION,
+    Pair,
+    PairOptions,
+    chosen,
+    fingerprint,
+    hold_out,
+    of_split,
+    sharing,
+)
 from rote.curate.reading import write_lines
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
@@ -59,6 +68,9 @@ class Trained:
     training: TrainOptions = field(default_factory=TrainOptions)
     room: int = 0
     """How the models were trained, and tokens in one batch."""
+    held_out: list[Pair] = field(default_factory=list)
+    """Validates; empty where nothing asks for it."""
+    notes: list[str] = field(default_factory=list)
 
 
 def arms(options: Any) -> list[Arm]:
@@ -89,6 +101,7 @@ def trained(
 ) -> Trained:
     """Make what is missing: subsets, models, texts."""
     train, kept, test = _parts(options, every)
+    train, held_out, validated = _validation(train, test, every, training)
     training = training.settled(options.from_config)
     room = room_of(options.tokens, options.from_config)
     if options.from_config and not training.steps:
@@ -103,7 +116,8 @@ def trained(
         _begin(folder, options, training, every)
         data = folder / "data"
         data.mkdir(exist_ok=True)
-        for name, some in (("train", train), ("placebo", kept), ("test", test)):
+        parts = {"train": train, "placebo": kept, "validation": held_out, "test": test}
+        for name, some in parts.items():
             if some and not (data / f"{name}.jsonl").exists():
                 write_lines(data / f"{name}.jsonl", [one.record for one in some])
         if options.limits:
@@ -118,8 +132,9 @@ def trained(
                 reporter=reporter,
             )  # fmt: skip
         found = Trained(
-            folder, arms(options), test, train, fingerprint(every), training=training, room=room
-        )
+            folder, arms(options), test, train, fingerprint(every), training=training, room=room,
+            held_out=held_out, notes=validated,
+        )  # fmt: skip
         for arm in found.arms:
             for seed in options.seeds:
                 some = _subset(arm, seed, found, options)
@@ -158,6 +173,25 @@ def _parts(options: Any, every: Sequence[Pair]) -> tuple[list[Pair], list[Pair],
         [train[place] for place in sorted(kept)],
         test,
     )
+
+
+def _validation(
+    train: list[Pair], test: Sequence[Pair], every: Sequence[Pair], training: TrainOptions
+) -> tuple[list[Pair], list[Pair], list[str]]:
+    """Pairs to train on, those to validate on where that is asked for, and a note that names them:
+    a validation split that is not tested on, else a tenth of the training pairs."""
+    if not training.validates:
+        return train, [], []
+    held_out = of_split(every, *(one for one in VALIDATION if one != test[0].fields["split"]))
+    if held_out:
+        return (
+            train,
+            held_out,
+            [f"validated on {several(len(held_out), 'pair')} of their own split"],
+        )
+    train, held_out = hold_out(train)
+    drawn = several(len(held_out), "training pair")
+    return train, held_out, [f"validated on {drawn}, drawn at random and held out from all models"]
 
 
 def _updates(train: Sequence[Pair], room: int) -> int:
@@ -235,9 +269,14 @@ def _model(
         options.max_tokens, training, running,
     )  # fmt: skip
     settings = {"pairs": fingerprint(some), "arm": arm.name}
-    done = fit(wanted_fit, found.train, some, (), seed, folder, settings, reporter)
+    done = fit(wanted_fit, found.train, some, found.held_out, seed, folder, settings, reporter)
     last = done["loss"][-20:]
-    return {"updates": done["updates"], "loss": sum(last) / max(1, len(last))}
+    looks = [loss for _, loss in done["validation"]]
+    return {
+        "updates": done["updates"],
+        "loss": sum(last) / max(1, len(last)),
+        **({"validation": min(looks)} if looks else {}),
+    }
 
 
 def _texts(

@@ -50,7 +50,7 @@ def scored(
         "neighbours": list(neighbours(table, made, level)) if made.apart else [],
     }  # fmt: skip
     notes = list(dict.fromkeys(note for one in first.sources.values() for note in one.notes))
-    return tables, first.sources, notes
+    return tables, first.sources, [*made.notes, *notes]
 
 
 def _overlap(made: Trained, train: Any, lowest: str, options: Any, reporter: Reporter) -> Result:
@@ -126,7 +126,8 @@ def _sizes(made: Trained) -> list[dict[str, Any]]:
         own = [one for one in made.sizes if one["source"] == arm.name]
         means = {
             name: float(np.mean([one[name] for one in own]))
-            for name in ("pairs", "words", "updates", "loss")
+            for name in ("pairs", "words", "updates", "loss", "validation")
+            if all(name in one for one in own)
         }
         whole = {name: round(means[name]) for name in ("pairs", "words", "updates")}
         rows.append({"source": arm.name, **means, **whole})
