@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 
 from rote.annotate import annotators, store
 from rote.annotate.pieces import content_of
 from rote.core.annotation import Annotation
+from rote.core.arrays import unpack
 from rote.core.errors import InputError, OptionError
 from rote.core.folder import LOCK
 from rote.core.layer import Layer
@@ -184,5 +191,74 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="format 99"):
         store.open_store(tmp_path / "s")
     manifest.write_text("{}")
-    with pytest.raises(InputError, match="manifest is damaged"):
+    with pytest.raises(InputError, match=r"rote-store\.json, field 'format': is missing"):
         store.open_store(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "said"),
+    [
+        ("files", lambda held: held + held, r"field 'files\[\d\]': is '.*', as files\[0\] is"),
+        # The same documents under another number.
+        ("files", lambda held: [*held, f"000009{held[0][6:]}"], r"field 'files\[\d\]': is"),
+        (
+            "files",
+            lambda held: [f"../s/{held[0]}"],
+            r"field 'files\[0\]': is .* no name of a piece",
+        ),
+        (
+            "files",
+            lambda held: [held[0], f"./{held[0]}"],
+            r"field 'files\[\d\]': is .* no name of a",
+        ),
+        (
+            "layers",
+            lambda held: [*held, "pos"],
+            r"field 'layers\[8\]': is 'pos', as layers\[3\] is",
+        ),
+    ],
+)
+def test_a_store_names_each_thing_once_and_nothing_outside(
+    tmp_path: Path, field: str, values: Callable[[list[str]], list[str]], said: str
+) -> None:
+    make(tmp_path / "s")
+    manifest = tmp_path / "s" / store.MANIFEST
+    held = json.loads(manifest.read_text())
+    held[field] = values(held[field])
+    manifest.write_text(json.dumps(held))
+    with pytest.raises(InputError, match=said):
+        store.open_store(tmp_path / "s")
+
+
+def test_layers_asked_for_twice_are_made_once(tmp_path: Path) -> None:
+    assert make(tmp_path / "s", layers=("pos", "lower", "pos")).layers == ("pos", "lower")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("pos.ids", lambda array: array + 99),
+        ("starts", lambda array: array + 999),
+        ("starts", lambda array: array[1:]),
+        ("lengths", lambda array: array * 0 + 255),
+        ("text_ends", lambda array: array[::-1]),
+        ("heads", lambda array: array + 1000),
+        ("documents", lambda array: np.frombuffer(b"[" * 5000, np.uint8)),
+        ("documents", lambda array: np.frombuffer(b"[1, 2]", np.uint8)),
+        ("about", lambda array: np.frombuffer(b"[" * 5000, np.uint8)),
+        ("about", lambda array: np.frombuffer(b'{"layers": 3}', np.uint8)),
+        ("word.vocabulary", lambda array: np.frombuffer(b"{}", np.uint8)),
+    ],
+)
+def test_a_piece_that_leads_out_of_its_texts_is_refused(
+    tmp_path: Path, name: str, change: Callable[[Any], Any]
+) -> None:
+    made = make(tmp_path / "s", {"human": TEXTS["human"]})
+    place = tmp_path / "s" / made.files[0]
+    arrays, about = unpack(place.read_bytes(), "piece")
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    plain = io.BytesIO()
+    np.savez(plain, **{**arrays, name: change(arrays[name])})
+    place.write_bytes(zstandard.ZstdCompressor().compress(plain.getvalue()))
+    with pytest.raises(InputError, match=re.escape(place.name)):
+        list(made.pieces())

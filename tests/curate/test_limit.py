@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from rote.curate import limit_elsewhere
 from rote.curate.folder import MANIFEST
 from rote.curate.limit import LimitOptions, Repeats, choose, ranks, repeats, walked
 from rote.curate.limit_folder import limit
+from rote.curate.pairs import SubsetOptions, subset_file
 from rote.curate.reading import Read, Tokenizing
 from rote.run.serial import Serial
 from tests.examples import lists, some
@@ -439,6 +440,34 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, name: str) -> None
     with pytest.raises(OptionError, match="not of this command"):
         limit(open_corpus([train(tmp_path)]), tmp_path / "dir")
     assert [place.name for place in (tmp_path / "dir").iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda held: held["subsets"].append(held["subsets"][0]), r"subsets\[3\]\.file': is .* as"),
+        (lambda held: held["subsets"][1].update(file="../train.jsonl"), r"subsets\[1\]\.file"),
+        (lambda held: held["subsets"][1].update(file="/etc/passwd"), r"subsets\[1\]\.file"),
+        (lambda held: held["subsets"][1].update(texts="5"), r"subsets\[1\]\.texts': is a string"),
+        (lambda held: held["subsets"][1].update(sample=0), r"subsets\[1\]\.sample': is a number"),
+        (lambda held: held.update(input=[]), "input': is a list, not an object"),
+        (lambda held: held.update(settings=None), "settings': is null, not an object"),
+        (lambda held: held.update(subsets={}), "subsets': is an object, not a list"),
+    ],
+)
+def test_a_manifest_names_each_subset_once_and_nothing_outside(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    path, folder = train(tmp_path), tmp_path / "dir"
+    options = LimitOptions(most=(2,), seeds=3)
+    limit(open_corpus([path]), folder, options)
+    held = json.loads((folder / MANIFEST).read_text())
+    change(held)
+    (folder / MANIFEST).write_text(json.dumps(held))
+    with pytest.raises(InputError, match=rf"manifest\.json, field '{said}"):
+        limit(open_corpus([path]), folder, options)
+    with pytest.raises(InputError, match=rf"manifest\.json, field '{said}"):
+        subset_file(SubsetOptions(folder, theta=2), 1)
 
 
 def test_an_empty_folder_is_used(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -204,6 +206,67 @@ def test_what_leads_nowhere_is_named_on_opening_and_by_verify(
     # Not noted as whole: the next opening says it again.
     with pytest.raises(InputError, match="make no sense"):
         open_index(copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda held: held["segments"].append(held["segments"][0]), r"segments\[2\]\.name"),
+        (
+            lambda held: held["segments"].append({**held["segments"][0], "name": "copy"}),
+            r"segments\[2\]\.origin\.checksum",
+        ),
+        (
+            lambda held: held["segments"].append(
+                {**held["segments"][0], "name": "copy", "origin": other_origin(held)}
+            ),
+            r"segments\[2\]\.record\.parts\[documents\]\.checksum",
+        ),
+        (
+            lambda held: held["segments"].append({**held["segments"][0], "name": "./copy"}),
+            r"segments\[2\]\.name': is './copy', which can name neither",
+        ),
+        (lambda held: double(held["segments"][0]["record"]["parts"]), r"parts\[4\]\.folder"),
+        (
+            lambda held: held["segments"][0]["record"]["parts"].append(
+                {**held["segments"][0]["record"]["parts"][1], "folder": "other"}
+            ),
+            r"parts\[4\]\.name",
+        ),
+        (lambda held: double(held["layers"]), r"layers\[3\]"),
+        (lambda held: double(held["sorted_layers"]), r"sorted_layers\[2\]"),
+        (
+            lambda held: held.update(subwords=[["subwords", "tokenizers/0a.json", "s"]] * 2),
+            "subwords",
+        ),
+        (
+            lambda held: held.update(subwords=[["subwords", "tokenizers/../0a.json", "s"]]),
+            r"subwords\[0\].*no name of a tokenizer",
+        ),
+        (lambda held: held["segments"].pop(), "documents': is 18, and the segments have"),
+    ],
+)
+def test_what_is_named_twice_or_leads_elsewhere_is_refused(
+    index: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(index, copy)
+    held = json.loads((copy / MANIFEST).read_text())
+    shutil.copytree(copy / "segments" / held["segments"][0]["name"], copy / "segments" / "copy")
+    change(held)
+    hostile.write_manifest(copy, held)
+    with pytest.raises(InputError, match=rf"rote-index\.json, field '.*{said}"):
+        open_index(copy)
+    (problem,) = verify_index(copy)
+    assert re.search(said, problem)
+
+
+def double(held: list[Any]) -> None:
+    held.append(held[0])
+
+
+def other_origin(held: dict[str, Any]) -> dict[str, Any]:
+    return {**held["segments"][0]["origin"], "checksum": "0" * 32}
 
 
 def test_a_text_that_would_fill_the_memory_is_refused(index: Path, tmp_path: Path) -> None:

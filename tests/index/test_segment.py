@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from rote.core.annotation import Annotation
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
+from rote.core.json_reader import JsonObject
 from rote.corpus import Batch
 from rote.index.segments import frame
 from rote.index.segments.merge import merge_segments, sort_layer
@@ -59,7 +60,7 @@ def test_on_disk_and_in_memory_are_the_same(corpus: list[list[Described]]) -> No
         assert sorted(place.name for place in path.iterdir()) == sorted(
             part.folder for part in record.parts
         )
-        assert SegmentRecord.from_json(record.to_json()) == record
+        assert SegmentRecord.from_json(JsonObject.of(record.to_json(), "m")) == record
         assert (record.documents, record.tokens) == (len(segment.documents), segment.tokens)
         for part in record.parts:
             assert check_part(path / part.folder, part.checksum) == []

@@ -32,7 +32,8 @@ from rote.core.annotation import Annotation
 from rote.core.arrays import ENDING, Arrays, pack, unpack
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.core.files import write_atomically
+from rote.core.files import read_regular, write_atomically
+from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
 from rote.corpus import Batch, Corpus, DuplicateIds, Problems, Shard, digest, map_again
 from rote.run import Engine
@@ -66,6 +67,11 @@ def from_arrays(
 ) -> tuple[Batch, Annotation]:
     """The reverse of `to_arrays`; the derived layers named are there again."""
     documents = [Document(*record) for record in _parsed(arrays["documents"])]
+    if not all(
+        isinstance(d.id, str) and isinstance(d.text, str) and isinstance(d.meta, dict)
+        for d in documents
+    ):
+        raise ValueError("a document is no list of id, text and fields")
     layers = {name: _layer(name, "", arrays) for name in about["layers"]}
     layers |= {name: derive(layers["word"], name) for name in derived}
     heads = None
@@ -73,7 +79,12 @@ def from_arrays(
         away = arrays["heads"]
         heads = np.where(away == 0, -1, away + np.arange(len(away), dtype=np.int32))
         heads = heads.astype(np.int32)
+        inside = (heads >= -1).all() and (heads < len(heads)).all()
+        if not inside or len(heads) != len(layers["word"].ids):
+            raise ValueError("a head stands outside of the words")
     trees = {name: _layer(name, f"{name}.", arrays) for name in about["trees"]}
+    for layer in (*layers.values(), *trees.values()):
+        _check_layer(layer, documents)
     batch = Batch(documents, about["file"], about["label"], about["lines"], [])
     return batch, Annotation(layers, heads, trees)
 
@@ -113,6 +124,25 @@ def _layer(name: str, prefix: str, arrays: Arrays) -> Layer:
     )
 
 
+def _check_layer(layer: Layer, documents: Sequence[Document]) -> None:
+    """Refuse numbers that lead out of the texts: compiled code looks them up as they are."""
+    lengths = np.array([len(document.text) for document in documents], np.int64)
+    ends = (layer.text_ends, *(() if layer.sentence_ends is None else (layer.sentence_ends,)))
+    inside = len(layer.starts) == len(layer.ends) == len(layer.ids)
+    inside = inside and len(layer.text_ends) == len(documents)
+    for each in ends:
+        last = int(each[-1]) if len(each) else 0
+        inside = inside and each.ndim == 1 and last == len(layer.ids)
+        inside = inside and bool((np.diff(each, prepend=0) >= 0).all())
+    if inside and len(layer.ids):
+        most = np.repeat(lengths, np.diff(layer.text_ends, prepend=0))
+        inside = layer.ids.min() >= 0 and layer.ids.max() < len(layer.vocabulary)
+        inside = inside and layer.starts.min() >= 0 and bool((layer.starts <= layer.ends).all())
+        inside = inside and bool((layer.ends <= most).all())
+    if not inside:
+        raise ValueError(f"the layer {layer.name} leads out of the texts")
+
+
 def _narrow(numbers: NDArray[Any]) -> NDArray[Any]:
     """Unsigned, in as few bytes as the largest number needs."""
     largest = int(numbers.max()) if len(numbers) else 0
@@ -125,12 +155,13 @@ def _json(values: Iterable[Any]) -> NDArray[np.uint8]:
 
 
 def _parsed(data: NDArray[Any]) -> list[Any]:
-    found: list[Any] = json.loads(data.tobytes())
+    found: list[Any] = parse_json(data.tobytes())
     return found
 
 
 NOTHING = Batch([], "", "", [], [])
 _NAME = re.compile(rf"\d{{6}}-[0-9a-f-]+{re.escape(ENDING)}")
+_RESTORE = "Make it again, or restore a copy"
 KEPT = "Pieces that are annotated are kept: the same command goes on with the next"
 
 
@@ -254,7 +285,7 @@ class PieceWork:
 def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, Annotation]:
     """One piece by its file, with those layers that follow from the words that are named."""
     try:
-        data = place.read_bytes()
+        data = read_regular(place)
     except OSError as error:
         raise InputError(
             f"an annotated piece cannot be read ({error.strerror})",
@@ -262,7 +293,14 @@ def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, An
             remedy="Run the command that made it (`rote annotate` for a store) with the same "
             "input again: it makes what is missing",
         ) from None
-    return from_arrays(*unpack(data, str(place)), derived)
+    arrays, about = unpack(data, str(place))
+    try:
+        return from_arrays(arrays, about, derived)
+    except (
+        InputError, KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError,
+    ) as error:  # fmt: skip
+        problem = f"the file is damaged ({error})"
+        raise InputError(problem, file=str(place), remedy=_RESTORE) from None
 
 
 def checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, Batch]]:

@@ -22,6 +22,7 @@ from rote.core.annotation import Annotation, Annotator
 from rote.core.errors import InputError, OptionError
 from rote.core.files import half_of, write_atomically
 from rote.core.folder import LOCK, clear_errors, locked, make_folder, remove_halves
+from rote.core.json_reader import JsonObject, read_json
 from rote.core.progress import Reporter
 from rote.corpus import Batch, Corpus, Fingerprint, Problems
 
@@ -55,6 +56,10 @@ class Store:
 
 
 _AGAIN = "Run `rote annotate` with the same input again: it makes what is missing"
+_REMOVE = (
+    "Remove this file, and run `rote annotate` with the same input again: pieces that are whole "
+    "are kept"
+)
 
 
 def is_store(path: Path) -> bool:
@@ -65,24 +70,31 @@ def open_store(path: Path) -> Store:
     """Open a finished store."""
     if not is_store(path):
         raise InputError("this is no finished store", file=str(path), remedy=_AGAIN)
-    try:
-        held = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        if held["format"] != FORMAT:
-            raise InputError(
-                f"the store has format {held['format']}, this version of rote reads {FORMAT}",
-                file=str(path),
-                remedy="Annotate the texts again, into a new folder",
-            )
-        fields = {name: held[name] for name in Store.__dataclass_fields__ if name != "path"}
-    except (ValueError, KeyError, TypeError) as error:
+    place = path / MANIFEST
+    held = JsonObject.of(read_json(place, remedy=_REMOVE, strict=True), str(place), remedy=_REMOVE)
+    if held.get("format") != FORMAT:
         raise InputError(
-            f"the manifest is damaged ({error})",
-            file=str(path / MANIFEST),
-            remedy="Remove this file, and run `rote annotate` with the same input again: pieces "
-            "that are whole are kept",
-        ) from None
-    listed: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-    return Store(path, **listed)
+            f"the store has format {held.get('format')}, this version of rote reads {FORMAT}",
+            file=str(path),
+            remedy="Annotate the texts again, into a new folder",
+        )
+    files = held.texts("files")
+    for number, file in enumerate(files):
+        # A stranger's manifest must not lead out of the folder.
+        if not is_piece(file):
+            raise held.error(f"files[{number}]", f"is {file!r}, which is no name of a piece")
+    # The same documents under another number would count twice.
+    held.check_once((file.partition("-")[2] for file in files), "files")
+    return Store(
+        path,
+        held.text("annotator"),
+        held.text("signature"),
+        held.texts("layers"),
+        files,
+        held.count("documents"),
+        held.count("words"),
+        held.text("fingerprint"),
+    )
 
 
 def annotate(
@@ -96,7 +108,7 @@ def annotate(
     reporter: Reporter,
 ) -> tuple[Store, Problems]:
     """Annotate a corpus into a store; pieces that are there already are kept."""
-    works = run.get(engine, jobs)
+    works, layers = run.get(engine, jobs), tuple(dict.fromkeys(layers))
     # Before the folder is made: a wrong name must leave nothing behind.
     check_layers(layers, annotator.gives, annotator.name)
     _refuse_other(path, annotator, layers)
@@ -111,13 +123,13 @@ def _annotate(
     corpus: Corpus,
     path: Path,
     annotator: Annotator,
-    layers: Sequence[str],
+    layers: tuple[str, ...],
     *,
     engine: run.Engine,
     reporter: Reporter,
 ) -> tuple[Store, Problems]:
     problems, fingerprint = Problems(), Fingerprint()
-    recipe = Recipe(annotator.name, annotator.signature, tuple(layers))
+    recipe = Recipe(annotator.name, annotator.signature, layers)
     files, documents, words = [], 0, 0
     seen: Counter[str] = Counter()
     work = PieceWork(path.absolute(), recipe)
@@ -135,7 +147,7 @@ def _annotate(
         path,
         annotator.name,
         annotator.signature,
-        tuple(layers),
+        layers,
         tuple(files),
         documents,
         words,

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from rote.core.errors import InputError
+from rote.core.json_reader import JsonObject, parse_json
 
 ENDING = ".npz.zst"
+_RESTORE = "Make it again, or restore a copy"
 Arrays: TypeAlias = dict[str, Any]
 
 
@@ -32,6 +34,8 @@ def pack(arrays: Mapping[str, Any], about: Mapping[str, Any], level: int = 3) ->
 
 def unpack(data: bytes, name: str) -> tuple[Arrays, dict[str, Any]]:
     """The reverse of `pack`; `name` is the file, for the error."""
+    import zipfile
+
     import numpy as np
     import zstandard
 
@@ -39,9 +43,10 @@ def unpack(data: bytes, name: str) -> tuple[Arrays, dict[str, Any]]:
         plain = zstandard.ZstdDecompressor().decompress(data)
         with np.load(io.BytesIO(plain), allow_pickle=False) as held:
             arrays = {key: held[key] for key in held.files}
-        about = json.loads(arrays.pop("about").tobytes())
-    except (zstandard.ZstdError, ValueError, KeyError, OSError) as error:
-        raise InputError(
-            f"the file is damaged ({error})", file=name, remedy="Make it again, or restore a copy"
-        ) from None
-    return arrays, about
+        about = arrays.pop("about").tobytes()
+    except (
+        zstandard.ZstdError, zipfile.BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError,
+    ) as error:  # fmt: skip
+        problem = f"the file is damaged ({error})"
+        raise InputError(problem, file=name, remedy=_RESTORE) from None
+    return arrays, dict(JsonObject.of(parse_json(about, name), name, remedy=_RESTORE).values)

@@ -49,14 +49,18 @@ class InputError(RoteError):
         self.remedy = remedy
         super().__init__(problem)
 
-    def __str__(self) -> str:
+    @property
+    def diagnosis(self) -> str:
+        """The place and the problem, without the remedy."""
         place = self.file or ""
         if self.line is not None:
             place += f", line {self.line}" if place else f"line {self.line}"
         if self.field is not None:
             place += f", field '{self.field}'" if place else f"field '{self.field}'"
-        text = f"{place}: {self.problem}" if place else self.problem
-        return f"{text}. {self.remedy}" if self.remedy else text
+        return f"{place}: {self.problem}" if place else self.problem
+
+    def __str__(self) -> str:
+        return f"{self.diagnosis}. {self.remedy}" if self.remedy else self.diagnosis
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors travel from worker processes; the default would lose the keywords.

@@ -1,14 +1,16 @@
-"""Writing files so that a half-written one never stands under the final name."""
+"""Writing files so that a half-written one never stands under the final name, and opening those
+that rote has under names of its own."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 from uuid import uuid4
 
 from rote.core.errors import OptionError
@@ -43,6 +45,32 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         except BaseException:
             os.unlink(partial)
             raise
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """Open a file that has its name from rote, such as a manifest.
+
+    What is no file is an error: to open a pipe would wait for somebody to write to it. Links are
+    followed, since they are what some tools make of the files that they look after.
+    """
+    # Not to wait is what it says of pipes alone; files are read as ever.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        return open(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_regular(path: Path | str) -> bytes:
+    """All of a file that has its name from rote."""
+    with open_regular(path) as file:
+        return file.read()
 
 
 @contextmanager

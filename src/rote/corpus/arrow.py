@@ -8,7 +8,6 @@ read here; a batch with the schema before it is a stream of its own.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rote.core.errors import InputError
+from rote.core.json_reader import JsonObject, read_json
 from rote.corpus._linewise import empty, sampled
 from rote.corpus._shard import (
     SHARD_BYTES,
@@ -199,18 +199,17 @@ def _files(part: Part) -> Sequence[tuple[Path, str | None]]:
 
 
 def _splits(folder: Path, file: str) -> list[str] | None:
+    place, remedy = folder / "dataset_dict.json", "Save the data set again with save_to_disk"
     try:
-        return [
-            str(name) for name in json.loads((folder / "dataset_dict.json").read_bytes())["splits"]
-        ]
+        held = JsonObject.of(read_json(place, remedy=remedy), str(place), remedy=remedy)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"dataset_dict.json cannot be read ({error})",
-            file=file,
-            remedy="Save the data set again with save_to_disk",
-        ) from None
+    except OSError as error:
+        problem = f"dataset_dict.json cannot be read ({error.strerror})"
+        raise InputError(problem, file=file, remedy=remedy) from None
+    splits = held.texts("splits")
+    held.check_names(splits, "splits")
+    return list(splits)
 
 
 def _rows(

@@ -21,6 +21,7 @@ from rote.annotate import sentences, words
 from rote.core.distribution import version
 from rote.core.errors import OptionError
 from rote.core.files import check_parent
+from rote.core.json_reader import read_json_lines
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
 from rote.corpus.items import Item, fingerprint
@@ -49,6 +50,18 @@ LEDGER = "found.jsonl"
 TOKENIZER = "ud"
 Policy = Literal["drop", "cut", "report"]
 _MADE_BY = "rote decontaminate"
+_COUNTS = ("items", "judged", "found", "with_answer", "documents")
+_FIELDS = {
+    "input": {"fingerprint": str, "texts": int},
+    "items": [{"task": str, **dict.fromkeys(_COUNTS, int)}],
+    "files": [{"file": str, "texts": int, "bytes": int}],
+}
+"""What is read of the manifest."""
+LEDGER_FIELDS = {
+    **dict.fromkeys(("id", "file", "item", "task", "part", "text", "item_text"), str),
+    **dict.fromkeys(("score", "bits"), float),
+    "line": int,
+}
 _SAMPLE = 16_000_000
 """Characters of the corpus that tell how rare words and phrases are."""
 
@@ -157,7 +170,7 @@ def decontaminate(
         "tokenizer": words.get(TOKENIZER).signature,
         "items": fingerprint(items),
     }
-    before = manifest_before(folder, _MADE_BY, settings, "files")
+    before = manifest_before(folder, _MADE_BY, settings, _FIELDS, "files")
     if before is not None:
         refuse_other_input(folder, before, fingerprint_of(corpus, works))
         return Made(before, list(_read_ledger(folder)), [], new=False)
@@ -234,8 +247,9 @@ def _reported(
 
 
 def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:
-    with (folder / LEDGER).open(encoding="utf-8") as file:
-        yield from map(json.loads, file)
+    for _, row in read_json_lines(folder / LEDGER, remedy="Remove the folder, or choose a new one"):
+        row.check(LEDGER_FIELDS)
+        yield dict(row.values)
 
 
 def _found(

@@ -47,6 +47,20 @@ from rote.measure._against import check_against, longest_in, open_against, signe
 SCHEMA = 1
 LEDGER = "removed.jsonl"
 _MADE_BY = "rote dedup"
+_FIELDS = {
+    "input": {"fingerprint": str, "texts": int},
+    "sources": [
+        {
+            "source": str,
+            **dict.fromkeys(("texts", "words", "documents_removed", "words_cut"), int),
+            "words_removed_with_documents": int,
+        }
+    ],
+    "shared": [{"source": str, "also_in": str, "words": int, "share": float}],
+    "passages": [{"text": str, "words": int, "times": int, "documents": int}],
+    "files": [{"file": str, "texts": int, "bytes": int}],
+}
+"""What is read of the manifest."""
 # Bytes for each word of all arrays, measured; to plan by.
 _MEMORY, _PROCESS = 30, 250e6
 # Words that are asked for at a time.
@@ -81,7 +95,7 @@ def dedup(
     if against is not None:
         check_against(against, (options.layer,), tokenizer.signature)
     settings = _settings(options, tokenizer.signature, against)
-    if (before := manifest_before(folder, _MADE_BY, settings, "files")) is not None:
+    if (before := manifest_before(folder, _MADE_BY, settings, _FIELDS, "files")) is not None:
         refuse_other_input(folder, before, fingerprint_of(corpus, works.engine))
         return Made(before, Problems(), new=False)
     reporter.say(_expected(look(corpus, None, options.tokenizer), memory, works.engine.jobs))

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from rote.core.errors import OptionError
 from rote.core.files import beside, check_parent, half_of
 from rote.core.folder import LOCK, clear_errors, is_left, locked, remove_halves
+from rote.core.json_reader import JsonObject, read_json
 from rote.core.metric import check_options, engine_option, option, unsigned
 
 MANIFEST = "manifest.json"
@@ -99,35 +100,47 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     (folder / MANIFEST).write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def manifest_before(
-    folder: Path, made_by: str, settings: Mapping[str, Any], files: str = "subsets"
-) -> dict[str, Any] | None:
-    """The manifest of an earlier run with the same settings; whatever else is there is refused.
+def read_manifest(
+    folder: Path, made_by: str, fields: Mapping[str, Any], files: str = "subsets"
+) -> dict[str, Any]:
+    """The manifest of a folder that this command made, with these `fields`.
 
     `files` names the manifest's list of what the folder holds, each with `file` and `bytes`.
     """
+    place, remedy = folder / MANIFEST, "Choose a new folder"
+    value = read_json(place, remedy=remedy, strict=True)
+    if not isinstance(value, dict) or value.get("made_by") != made_by:
+        raise OptionError(f"{folder} exists and is not of this command: choose a new folder")
+    held = JsonObject.of(value, str(place), remedy=remedy)
+    held.check({"settings": dict, **fields})
+    held.check_names((each.text("file") for each in held.objects(files)), files, ".file")
+    return dict(held.values)
+
+
+def manifest_before(
+    folder: Path,
+    made_by: str,
+    settings: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    files: str = "subsets",
+) -> dict[str, Any] | None:
+    """The manifest of an earlier run with the same settings; whatever else is there is refused."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
-    other = f"{folder} exists and is not of this command: choose a new folder"
     if not (folder / MANIFEST).is_file():
-        raise OptionError(other)
-    try:
-        held: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if held["made_by"] != made_by:
-            raise OptionError(other)
-        theirs = held["settings"]
-        sizes = {each["file"]: each["bytes"] for each in held[files]}
-    except (ValueError, KeyError, TypeError) as error:
-        raise OptionError(other) from error
+        raise OptionError(f"{folder} exists and is not of this command: choose a new folder")
+    held = read_manifest(folder, made_by, fields, files)
+    theirs = held["settings"]
     if different := [name for name in settings if theirs.get(name) != settings[name]]:
         shown = ", ".join(f"{n} {theirs.get(n)}, not {settings[n]}" for n in different)
         raise OptionError(
             f"{folder} holds {files} made with other settings ({shown}): choose a new folder"
         )
-    for name, size in sizes.items():
-        if not (folder / name).exists() or size_of(folder / name) != size:
+    for each in held[files]:
+        place = folder / each["file"]
+        if not place.exists() or size_of(place) != each["bytes"]:
             raise OptionError(
-                f"{folder / name} is missing or changed: remove {folder}, or choose a new folder"
+                f"{place} is missing or changed: remove {folder}, or choose a new folder"
             )
     return held
 

@@ -26,7 +26,19 @@ from rote.curate.limit_elsewhere import WORDS, completed, thinning
 from rote.curate.reading import Look, Read, Tokenizing, lines_at, look, read
 
 SCHEMA = 1
-_MADE_BY = "rote limit"
+MADE_BY = "rote limit"
+FIELDS = {
+    "input": {"fingerprint": str, "texts": int, "largest_frequency": int},
+    "subsets": [
+        {
+            **dict.fromkeys(("file", "kind"), str),
+            **dict.fromkeys(("max", "seed", "texts", "words", "bytes"), int),
+            "sample": bool,
+            "dropped?": {"most_blocking": [{"ngram": str, "texts": int}]},
+        }
+    ],
+}
+"""What is read of the manifest."""
 # Seconds of one core and bytes for each word, measured on verses of 25 words; to plan by.
 _READ, _NUMBERED, _WALKED, _MEMORY = 1e-6, 7e-8, 4e-8, 50
 _PROCESS = 250e6
@@ -58,7 +70,7 @@ def limit(
     tokenizer = words.get(options.tokenizer)
     first = look(corpus, options.field, options.tokenizer)
     settings = _settings(options, first.name, tokenizer.signature)
-    before = manifest_before(folder, _MADE_BY, settings)
+    before = manifest_before(folder, MADE_BY, settings, FIELDS)
     reporter.say(_expected(first, options, works.jobs))
     skip = corpus.options.on_error == "skip"
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
@@ -169,7 +181,7 @@ def _manifest(
     lengths = np.array(found.beside[WORDS]) if WORDS in found.beside else found.words
     return {
         "schema": SCHEMA,
-        "made_by": _MADE_BY,
+        "made_by": MADE_BY,
         "rote": version(),
         "settings": settings,
         "input": {

@@ -14,10 +14,11 @@ import numpy as np
 
 from rote.core.array_types import Flags
 from rote.core.errors import InputError, OptionError
+from rote.core.json_reader import parse_json
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
 from rote.corpus import Corpus
-from rote.curate.folder import MANIFEST
+from rote.curate.folder import MANIFEST, read_manifest
 from rote.curate.reading import fields_of, texts_in
 
 VALIDATION = ("validation", "valid", "dev")
@@ -140,10 +141,11 @@ def subset_file(options: SubsetOptions, seed: int) -> Path | None:
         raise InputError("no such file or folder", file=str(place), remedy="Check the path")
     if not place.is_dir():
         return place
-    try:
-        held = json.loads((place / MANIFEST).read_text("utf-8"))["subsets"]
-    except (OSError, ValueError, KeyError):
-        raise OptionError(f"{place} is no folder of `rote limit`: it has no manifest") from None
+    from rote.curate.limit_folder import FIELDS, MADE_BY
+
+    if not (place / MANIFEST).is_file():
+        raise OptionError(f"{place} is no folder of `rote limit`: it has no manifest")
+    held = read_manifest(place, MADE_BY, FIELDS)["subsets"]
     fit = [
         one for one in held
         if (one["max"], one["kind"]) == (options.theta, options.kind)
@@ -183,9 +185,9 @@ def _ids(path: Path) -> list[str]:
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if line.startswith("{"):
             try:
-                record = json.loads(line)
+                record = parse_json(line)
                 found.append(str(record["doc_id"] if "doc_id" in record else record["id"]))
-            except (ValueError, KeyError):
+            except (InputError, KeyError):
                 raise InputError(
                     "a record without 'id' or 'doc_id'", file=str(path), line=number
                 ) from None

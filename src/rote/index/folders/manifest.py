@@ -19,7 +19,9 @@ from rote.annotate import annotators, words
 from rote.annotate.pieces import Recipe
 from rote.core.annotation import Annotator
 from rote.core.errors import InputError, OptionError
-from rote.index.segments.part import RESTORE, PartRecord, valid_name
+from rote.core.files import read_regular
+from rote.core.json_reader import JsonObject, parse_json
+from rote.index.segments.part import DOCUMENTS, RESTORE, PartRecord, name_in
 from rote.index.segments.segment import SegmentRecord
 
 FORMAT = 2
@@ -29,6 +31,7 @@ PLAIN, COMPACT = "plain", "compact"
 MANIFEST = "rote-index.json"
 SEGMENTS = "segments"
 TOKENIZERS = "tokenizers"
+ORIGIN = "origin"
 
 _TOKENIZER = re.compile(rf"{TOKENIZERS}/[0-9a-f]+\.json")
 
@@ -128,78 +131,87 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest of an index folder, checked to the last byte."""
     place = path / MANIFEST
     try:
-        text = place.read_text(encoding="utf-8")
+        data = read_regular(place)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError("this is no index", file=str(path), remedy=_remedy(path)) from None
     except OSError as error:
         problem = f"the manifest cannot be read ({error.strerror})"
         raise InputError(problem, file=str(place), remedy=RESTORE) from None
-    except UnicodeDecodeError:
-        raise _damaged(place, "it is no text") from None
-    try:
-        held = json.loads(text)
-        version = held["format"]
-        if version not in READ:
-            known = " and ".join(map(str, READ))
-            raise InputError(
-                f"the index has format {version}, this version of rote reads {known}",
-                file=str(place),
-                remedy="Build the index again, or use the version that made it",
-            )
-        manifest = _parsed(held)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(place, str(error)) from None
+    held = JsonObject.of(
+        parse_json(data, str(place), remedy=RESTORE, strict=True), str(place), remedy=RESTORE
+    )
+    version = held.get("format")
+    if version not in READ:
+        known = " and ".join(map(str, READ))
+        raise InputError(
+            f"the index has format {version}, this version of rote reads {known}",
+            file=str(place),
+            remedy="Build the index again, or use the version that made it",
+        )
+    manifest = _parsed(held)
     # Written again it must be the same, to the last byte: so the checksum is checked too.
-    if render(manifest, version) != text:
+    if render(manifest, version).encode("utf-8", "surrogatepass") != data:
         raise _damaged(place, "its checksum does not fit")
     return manifest
 
 
-def _parsed(held: dict[str, Any]) -> Manifest:
-    segments = tuple(
-        Listed(s["name"], SegmentRecord.from_json(s["record"]), PartRecord(**s["origin"]))
-        for s in held["segments"]
-    )
+def _parsed(held: JsonObject) -> Manifest:
     manifest = Manifest(
-        generation=int(held["generation"]),
-        annotator=held["annotator"],
-        signature=held["signature"],
-        subwords=tuple(Subwords(*each) for each in held["subwords"]),
-        layers=tuple(held["layers"]),
-        sorted_layers=tuple(held["sorted_layers"]),
-        author_field=held["author_field"],
-        segments=segments,
-        documents=held["documents"],
-        words=held["words"],
-        fingerprint=held["fingerprint"],
-        form=held.get("form", PLAIN),
+        generation=held.count("generation"),
+        annotator=held.text("annotator"),
+        signature=held.text("signature"),
+        subwords=_subwords(held),
+        layers=held.texts("layers"),
+        sorted_layers=held.texts("sorted_layers"),
+        author_field=held.text("author_field"),
+        segments=tuple(map(_listed, held.objects("segments"))),
+        documents=held.count("documents"),
+        words=held.count("words"),
+        fingerprint=held.text("fingerprint"),
+        form=held.text("form") if "form" in held.values else PLAIN,
     )
     if manifest.form not in (PLAIN, COMPACT):
-        raise ValueError(f"{manifest.form!r} is no form of an index")
-    _check_types(manifest)
-    # A stranger's manifest must not lead out of the folder.
-    folders = [name for s in segments for name in (s.name, *(part.folder for part in s.parts))]
-    if not all(valid_name(name) for name in folders):
-        raise ValueError("a name in it is no name of a segment")
-    if not all(_TOKENIZER.fullmatch(each.file) for each in manifest.subwords):
-        raise ValueError("a name in it is no name of a tokenizer's file")
+        raise held.error("form", f"is {manifest.form!r}, not {PLAIN!r} or {COMPACT!r}")
+    segments = manifest.segments
+    held.check_names((each.name for each in segments), "segments", ".name")
+    # Documents have one id each, so that no two segments hold the same, by whichever names.
+    held.check_once((each.origin.checksum for each in segments), "segments", ".origin.checksum")
+    texts = [
+        next((part.checksum for part in each.record.parts if part.kind == DOCUMENTS), each.name)
+        for each in segments
+    ]
+    held.check_once(texts, "segments", ".record.parts[documents].checksum")
+    for name, total, parts in (
+        ("documents", manifest.documents, [each.record.documents for each in segments]),
+        ("words", manifest.words, [each.record.tokens for each in segments]),
+    ):
+        if sum(parts) != total:
+            raise held.error(name, f"is {total}, and the segments have {sum(parts)}")
     return manifest
 
 
-def _check_types(manifest: Manifest) -> None:
-    """What is counted is a whole number from 0 on, what is named is text."""
-    parts = [part for listed in manifest.segments for part in listed.parts]
-    records = [listed.record for listed in manifest.segments]
-    numbers = [manifest.generation, manifest.documents, manifest.words, *(p.bytes for p in parts)]
-    numbers += [n for r in records for n in (r.documents, r.tokens, r.places)]
-    names = [manifest.annotator, manifest.signature, manifest.author_field, manifest.fingerprint]
-    names += [*manifest.layers, *manifest.sorted_layers]
-    names += [n for s in manifest.subwords for n in (s.layer, s.file, s.signature)]
-    names += [n for p in parts for n in (p.folder, p.name, p.kind, p.checksum)]
-    if not all(type(n) is int and n >= 0 for n in numbers) or not all(
-        isinstance(name, str) for name in names
-    ):
-        raise ValueError("a number or a name in it is none")
+def _subwords(held: JsonObject) -> tuple[Subwords, ...]:
+    rows = held.array("subwords")
+    for place, row in enumerate(rows):
+        if not isinstance(row, list) or [type(each) for each in row] != [str] * 3:
+            problem = "is no list of a layer, a file and a signature"
+            raise held.error(f"subwords[{place}]", problem)
+        # A stranger's manifest must not lead out of the folder.
+        if not _TOKENIZER.fullmatch(row[1]):
+            raise held.error(f"subwords[{place}]", f"{row[1]!r} is no name of a tokenizer's file")
+    for number in (0, 1):
+        held.check_once((row[number] for row in rows), "subwords", f"[{number}]")
+    return tuple(Subwords(*row) for row in rows)
+
+
+def _listed(held: JsonObject) -> Listed:
+    record, origin = held.object("record"), held.object("origin")
+    if (folder := origin.text("folder")) != ORIGIN:
+        raise origin.error("folder", f"is {folder!r}, not {ORIGIN!r}")
+    listed = SegmentRecord.from_json(record)
+    if ORIGIN in (part.folder for part in listed.parts):
+        raise record.error("parts", f"one of them has the folder {ORIGIN!r}")
+    return Listed(name_in(held, "name"), listed, PartRecord.from_json(origin))
 
 
 def check_signature(manifest: Manifest, annotator: Annotator) -> None:

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus import digest
-from rote.index.folders.manifest import Listed
+from rote.index.folders.manifest import ORIGIN, Listed
 from rote.index.segments.part import DOCUMENTS, RESTORE, PartRecord, describe, open_part
 from rote.index.segments.segment import SegmentRecord
 from rote.index.segments.target import Target
 
-ORIGIN = "origin"
 _DIGEST, _CONTENT, _KEY = 16, 12, 16
 
 

@@ -76,5 +76,5 @@ def _disagreements(path: Path, manifest: Manifest) -> list[str]:
 
 def _line(error: RoteError) -> str:
     if isinstance(error, InputError):
-        return f"{error.file}: {error.problem}"
+        return error.diagnosis
     return str(error)

@@ -23,6 +23,7 @@ from rote.core.folder import LOCK, clear_errors, locked
 from rote.corpus import Fingerprint
 from rote.index.folders.manifest import (
     MANIFEST,
+    ORIGIN,
     SEGMENTS,
     TOKENIZERS,
     Listed,
@@ -30,7 +31,7 @@ from rote.index.folders.manifest import (
     is_index,
     render,
 )
-from rote.index.folders.origin import ORIGIN, Origin, read_origin, sealed_segment
+from rote.index.folders.origin import Origin, read_origin, sealed_segment
 from rote.index.folders.stamps import CHECKED, record_written
 from rote.index.segments.documents import Documents
 from rote.index.segments.part import DOCUMENTS, check_part, is_whole, open_part

@@ -9,7 +9,6 @@ read; nothing in them is code.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import sys
@@ -24,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
+from rote.core.files import open_regular, read_regular
+from rote.core.json_reader import JsonObject, parse_json
 from rote.core.progress import Advance
 from rote.index.columns.chain import EVERY
 from rote.index.columns.packed import MOST_BITS, Packed, packed_size
@@ -41,6 +42,7 @@ TYPES = ("int8", "uint8", "int32", "uint32", "int64", "uint64")
 PACKED = "packed"
 RESTORE = "`rote index verify` names all damage; restore a copy, or build the index again"
 
+_SIZES = ("bits", "length")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT_ONCE = 1 << 22
 # A mapping costs a file handle and a page; small columns are read instead.
@@ -68,6 +70,11 @@ class PartRecord:
     bytes: int
     checksum: str
 
+    @classmethod
+    def from_json(cls, held: JsonObject) -> PartRecord:
+        folder, size = name_in(held, "folder"), held.count("bytes")
+        return cls(folder, held.text("name"), held.text("kind"), size, held.text("checksum"))
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -92,6 +99,13 @@ class Part:
 def valid_name(name: str) -> bool:
     """Whether a name can stand for a file or folder everywhere."""
     return _NAME.fullmatch(name) is not None
+
+
+def name_in(held: JsonObject, field: str) -> str:
+    """The name of a folder or column in a file of the index, which must not lead out of it."""
+    if not valid_name(name := held.text(field)):
+        raise held.error(field, f"is {name!r}, which can name neither file nor folder")
+    return name
 
 
 def checksum(data: bytes) -> str:
@@ -157,7 +171,7 @@ def check_part(
     try:
         files = _read_seal(folder, expected)[2]
     except InputError as error:
-        return [f"{error.file}: {error.problem}"]
+        return [error.diagnosis]
     problems = []
     for file, record in files.items():
         place = f"{folder}/{file}"
@@ -174,7 +188,7 @@ def check_part(
 
 def _digest(place: str, advance: Advance) -> str:
     digest = blake2b(digest_size=16)
-    with open(place, "rb") as file:
+    with open_regular(place) as file:
         while data := file.read(_READ_AT_ONCE):
             digest.update(data)
             advance(len(data))
@@ -184,48 +198,49 @@ def _digest(place: str, advance: Advance) -> str:
 def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, FileRecord]]:
     place = folder / SEAL
     try:
-        data = place.read_bytes()
+        data = read_regular(place)
     except OSError as error:
         problem = f"a part of the index cannot be read ({error.strerror})"
         raise InputError(problem, file=str(place), remedy=RESTORE) from None
     if expected is not None and checksum(data) != expected:
         problem = "the description of this part has changed since it was written"
         raise InputError(problem, file=str(place), remedy=RESTORE)
-    try:
-        held = json.loads(data)
-        if held["format"] not in READ:
-            known = " and ".join(map(str, READ))
-            raise InputError(
-                f"this part has format {held['format']}, this version of rote reads {known}",
-                file=str(place),
-                remedy="Build the index again, or use the version that made it",
-            )
-        files = {name: FileRecord(**record) for name, record in held["files"].items()}
-        name, kind = held["name"], held["kind"]
-        if not valid_name(name) or kind not in (DOCUMENTS, LAYER):
-            raise ValueError(f"{name!r} of kind {kind!r}")
-        for file, record in files.items():
-            _check_record(file, record)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        problem = f"the description of this part is damaged ({error})"
-        raise InputError(problem, file=str(place), remedy=RESTORE) from None
-    return name, kind, files
+    held = JsonObject.of(
+        parse_json(data, str(place), remedy=RESTORE, strict=True), str(place), remedy=RESTORE
+    )
+    if held.get("format") not in READ:
+        known = " and ".join(map(str, READ))
+        raise InputError(
+            f"this part has format {held.get('format')}, this version of rote reads {known}",
+            file=str(place),
+            remedy="Build the index again, or use the version that made it",
+        )
+    if (kind := held.text("kind")) not in (DOCUMENTS, LAYER):
+        raise held.error("kind", f"is {kind!r}, not {DOCUMENTS!r} or {LAYER!r}")
+    files = held.object("files")
+    records = {name: _record(files, name) for name in files.values}
+    return name_in(held, "name"), kind, records
 
 
-def _check_record(file: str, record: FileRecord) -> None:
+def _record(files: JsonObject, name: str) -> FileRecord:
     """A file's name stays within the folder, and its size follows from what it holds."""
-    if not valid_name(file) or file == SEAL:
-        raise ValueError(f"no name of a column: {file!r}")
-    if not all(type(n) is int for n in (record.bytes, record.bits, record.length)):
-        raise ValueError(f"the column {file} has a size that is no number")
+    if not valid_name(name) or name == SEAL:
+        raise files.error(name, "is no name of a column")
+    held = files.object(name)
+    sizes = {field: held.count(field) if field in held.values else 0 for field in _SIZES}
+    record = FileRecord(held.text("type"), held.count("bytes"), held.text("checksum"), **sizes)
     if record.type == PACKED:
-        known = 1 <= record.bits <= MOST_BITS and record.length >= 0
+        known = 1 <= record.bits <= MOST_BITS
         fits = known and record.bytes == packed_size(record.length, record.bits)
     else:
-        known = record.type in TYPES and record.bytes >= 0
+        known = record.type in TYPES
         fits = known and record.bytes % np.dtype(record.type).itemsize == 0
+    if not known:
+        said = f"is {record.type!r} with {record.bits} bits, which no column has"
+        raise held.error("type", said)
     if not fits:
-        raise ValueError(f"the column {file} makes no sense")
+        raise held.error("bytes", f"is {record.bytes}, which does not fit {record.type!r}")
+    return record
 
 
 def _size_problem(place: str, record: FileRecord) -> str:
@@ -242,7 +257,7 @@ def _map(place: str, record: FileRecord) -> NDArray[Any]:
     kind = np.dtype(np.uint8 if record.type == PACKED else record.type).newbyteorder("<")
     data: Any
     try:
-        with open(place, "rb") as file:
+        with open_regular(place) as file:
             if record.bytes <= _SMALL:
                 data = file.read(record.bytes)
             elif sys.version_info >= (3, 13):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.core.json_reader import JsonObject
 from rote.index.columns.packed import Packed, Stream
 from rote.index.columns.parts import Column
 from rote.index.segments.column import read_column
@@ -77,9 +78,11 @@ class SegmentRecord:
         return {**sizes, "parts": parts}
 
     @classmethod
-    def from_json(cls, held: Mapping[str, Any]) -> SegmentRecord:
-        parts = tuple(PartRecord(**part) for part in held["parts"])
-        return cls(**{**held, "parts": parts})
+    def from_json(cls, held: JsonObject) -> SegmentRecord:
+        parts = tuple(map(PartRecord.from_json, held.objects("parts")))
+        held.check_names((part.folder for part in parts), "parts", ".folder")
+        held.check_once((part.name for part in parts), "parts", ".name")
+        return cls(held.count("documents"), held.count("tokens"), held.count("places"), parts)
 
 
 def open_segment(

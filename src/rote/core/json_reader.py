@@ -1,0 +1,280 @@
+"""The one reader of JSON: whatever a file holds, it gives a value or an `InputError`.
+
+A file may be somebody else's, or damaged: nested without end, of numbers without end, no UTF-8, no
+file at all but a pipe that nobody writes to. What a value must be is asked of `JsonObject`, whose
+errors name the file and the field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rote.core.errors import InputError
+from rote.core.files import open_regular
+
+LARGEST = 512 * 2**20
+"""Bytes of a file that is read as a whole."""
+DEEPEST = 200
+"""Levels of lists and objects. Python's own limit lies at about 1,000 calls, and whoever walks
+through a value needs some for each level."""
+TOO_DEEP = f"lists and objects nest more than {DEEPEST} levels deep"
+_LARGEST_COUNT = 2**63 - 1
+
+
+def parse_json(
+    text: str | bytes,
+    file: str | None = None,
+    *,
+    line: int | None = None,
+    remedy: str | None = None,
+    strict: bool = False,
+) -> Any:
+    """The value that a text holds; `strict`: every name once in its object, and no NaN.
+
+    >>> parse_json('{"a": [1, 2.5, null]}')
+    {'a': [1, 2.5, None]}
+    """
+    place = line
+    try:
+        held = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        value = (_STRICT if strict else _PLAIN).decode(held)
+        if not is_too_deep(held, value):
+            return value
+        problem = TOO_DEEP
+    except UnicodeDecodeError as error:
+        problem = f"it is no text in UTF-8: byte {error.start:,}"
+    except json.JSONDecodeError as error:
+        problem = "it is empty" if not held or held.isspace() else error.msg.lower()
+        place = error.lineno if line is None and "\n" in held.strip() else line
+    except RecursionError:
+        problem = TOO_DEEP
+    except _Loose as error:
+        problem = str(error)
+    except ValueError:  # Python bounds the time that it takes to read an integer
+        problem = "a number has too many digits"
+    raise InputError(f"is not JSON ({problem})", file=file, line=place, remedy=remedy) from None
+
+
+def is_too_deep(text: str, value: Any) -> bool:
+    """Whether a value, parsed from the text, nests deeper than anybody should have to walk."""
+    # Most texts have too few brackets for that, and counting them takes next to no time.
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if type(outer) is dict or type(outer) is list
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+def read_json(
+    path: Path,
+    *,
+    remedy: str | None = None,
+    strict: bool = False,
+    regular: bool = True,
+    largest: int = LARGEST,
+) -> Any:
+    """The value in a file; one that cannot be opened is an `OSError`.
+
+    Without `regular` it may be a pipe, for a file that the user names: `<(command)`.
+    """
+    with open_regular(path) if regular else open(path, "rb") as file:
+        data = file.read(largest + 1)
+    if len(data) > largest:
+        problem = f"is larger than what is read as JSON ({largest:,} bytes)"
+        raise InputError(problem, file=str(path), remedy=remedy)
+    return parse_json(data, str(path), remedy=remedy, strict=strict)
+
+
+def read_json_lines(
+    path: Path, *, remedy: str | None = None, regular: bool = True
+) -> Iterator[tuple[int, JsonObject]]:
+    """The objects in a file, one on each line that is not blank, with the numbers of the lines."""
+    with open_regular(path) if regular else open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.isspace():
+                value = parse_json(line, str(path), line=number, remedy=remedy)
+                yield number, JsonObject.of(value, str(path), line=number, remedy=remedy)
+
+
+def as_json(value: Any) -> Any:
+    """A value as it comes back from JSON: tuples as lists, keys as strings."""
+    return parse_json(json.dumps(value))
+
+
+def kind_of(value: Any) -> str:
+    """What a value is called in JSON."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, (int, float)):
+        return "a number"
+    names: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
+    return names.get(type(value), "something else")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """An object in a file. What is taken has the type that is asked for; an error names its place.
+
+    >>> JsonObject.of({"size": 3}, "a.json").count("size")
+    3
+    >>> JsonObject.of({"size": -3}, "a.json").count("size")
+    Traceback (most recent call last):
+    rote.core.errors.InputError: a.json, field 'size': is -3, not a whole number from 0 on
+    """
+
+    values: Mapping[str, Any]
+    file: str
+    place: str = ""
+    """Where it stands in the file, such as `segments[2].`"""
+    line: int | None = None
+    remedy: str | None = None
+
+    @classmethod
+    def of(
+        cls, value: Any, file: str, *, line: int | None = None, remedy: str | None = None
+    ) -> JsonObject:
+        """What a file holds, or a line of it."""
+        if not isinstance(value, dict):
+            problem = f"is {kind_of(value)}, not an object"
+            raise InputError(problem, file=file, line=line, remedy=remedy)
+        return cls(value, file, "", line, remedy)
+
+    def error(self, name: str, problem: str) -> InputError:
+        """What is wrong with a field."""
+        place = f"{self.place}{name}"
+        return InputError(problem, file=self.file, line=self.line, field=place, remedy=self.remedy)
+
+    def get(self, name: str) -> Any:
+        """A field of whichever type, which has to be there."""
+        if name not in self.values:
+            raise self.error(name, "is missing")
+        return self.values[name]
+
+    def text(self, name: str) -> str:
+        found: str = self._checked(name, self.get(name), str, "a string")
+        return found
+
+    def count(self, name: str) -> int:
+        """A whole number that a machine can count to."""
+        value = self.get(name)
+        if type(value) is not int or not 0 <= value <= _LARGEST_COUNT:
+            shown = value if type(value) is int and abs(value) < 1e20 else kind_of(value)
+            raise self.error(name, f"is {shown}, not a whole number from 0 on")
+        return value
+
+    def number(self, name: str) -> float:
+        value = self.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.error(name, f"is {kind_of(value)}, not a number")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self.error(name, f"is {value}, not a finite number")
+        return value
+
+    def flag(self, name: str) -> bool:
+        found: bool = self._checked(name, self.get(name), bool, "true or false")
+        return found
+
+    def array(self, name: str) -> list[Any]:
+        found: list[Any] = self._checked(name, self.get(name), list, "a list")
+        return found
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings, each of them once."""
+        found = [
+            self._checked(f"{name}[{place}]", value, str, "a string")
+            for place, value in enumerate(self.array(name))
+        ]
+        self.check_once(found, name)
+        return tuple(found)
+
+    def object(self, name: str) -> JsonObject:
+        return self._inner(name, self.get(name))
+
+    def objects(self, name: str) -> list[JsonObject]:
+        """A list of objects."""
+        return [
+            self._inner(f"{name}[{place}]", value) for place, value in enumerate(self.array(name))
+        ]
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Look at several fields, by type: str, int (a count), float, bool, list, dict; fields of
+        their own for an object, and a list of those for a list of objects. One whose name ends in
+        a question mark may be missing or null."""
+        for name, kind in fields.items():
+            if name.endswith("?"):
+                if self.values.get(name[:-1]) is not None:
+                    self.check({name[:-1]: kind})
+            elif isinstance(kind, Mapping):
+                self.object(name).check(kind)
+            elif isinstance(kind, list):
+                for each in self.objects(name):
+                    each.check(kind[0])
+            else:
+                getattr(self, _KINDS[kind])(name)
+
+    def check_names(self, names: Iterable[str], field: str, inner: str = "") -> None:
+        """Refuse a list of files or folders beside this file in which one stands twice, or lies
+        elsewhere: the file may be a stranger's. Arguments as for `check_once`."""
+        held = list(names)
+        for place, name in enumerate(held):
+            if name in ("", ".", "..") or any(sign in name for sign in "/\\\0"):
+                problem = f"is {name!r}, which names nothing in this folder"
+                raise self.error(f"{field}[{place}]{inner}", problem)
+        self.check_once(held, field, inner)
+
+    def check_once(self, names: Iterable[str], field: str, inner: str = "") -> None:
+        """Refuse a list in which something stands twice: it would count twice. `names` say what
+        each of its elements is, by their field `inner`."""
+        first: dict[str, int] = {}
+        for place, name in enumerate(names):
+            if (before := first.setdefault(name, place)) != place:
+                raise self.error(
+                    f"{field}[{place}]{inner}", f"is {name!r}, as {field}[{before}]{inner} is"
+                )
+
+    def _inner(self, name: str, value: Any) -> JsonObject:
+        held: dict[str, Any] = self._checked(name, value, dict, "an object")
+        return JsonObject(held, self.file, f"{self.place}{name}.", self.line, self.remedy)
+
+    def _checked(self, name: str, value: Any, kind: type, called: str) -> Any:
+        if not isinstance(value, kind):
+            raise self.error(name, f"is {kind_of(value)}, not {called}")
+        return value
+
+
+class _Loose(ValueError):
+    """What `strict` refuses."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Loose(f"the name {twice!r} stands twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise _Loose(f"{name} is no number of JSON")
+
+
+_KINDS = {
+    str: "text", int: "count", float: "number", bool: "flag", list: "array", dict: "object",
+}  # fmt: skip
+_PLAIN = json.JSONDecoder()
+_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant)
