@@ -38,6 +38,9 @@ def result(browser: Browser, app: Running) -> Iterator[str]:
     measures = [("measure", "lexical"), ("measure", "templates"), ("permutations", "19")]
     query = urlencode([("file", _HARM), *measures, ("by", "source"), ("reference", "human")])
     with watched(browser) as (page, _):
+        page.goto(app.at(asked("/templates", file=_HARM)))
+        page.get_by_role("button", name="Find templates").click()
+        page.wait_for_url(re.compile(r"/templates/kept/[0-9a-f]+$"))
         page.goto(app.at(f"/compare?{query}"))
         page.get_by_role("button", name="Measure", exact=True).click()
         page.wait_for_url(re.compile(r"/compare/result/[0-9a-f]+$"))
@@ -77,7 +80,8 @@ def places(result: str) -> dict[str, str]:
         "top": "/search/top?index=tales&n=2&k=1000",
         "document": asked("/document/tales", id=_HOSTILE[1]),
         "long document": asked("/document/tales", id="long"),
-        "templates": asked("/templates", file=_HARM, source=source),
+        "templates": asked("/templates", file=_HARM, source=source),  # leads to what was measured
+        "templates form": asked("/templates", file=_HARM, n="4", by=written.SCRIPT),
         "index templates": "/templates?index=tales&layer=lower&n=3",
         "trace": "/trace",
         "run": "/run",

@@ -188,9 +188,14 @@ def _tracing(app: App) -> None:
 
 
 def _templates(app: App) -> None:
-    app.get("/templates", file="answers.jsonl", n=5)
+    asked = {"file": "answers.jsonl", "n": "5", "top": "5"}
+    app.get("/templates", **asked)
+    app.get("/api/templates", **asked)
+    place = app.worked(app.post("/templates", asked), "templates")
+    app.get(place)
+    app.get(f"{place}?source=plain&template=DT+NN+IN+DT+NN")
+    app.get("/api/templates", **asked)
     app.get("/templates", index="corpus", n=3)
-    app.get("/api/templates", file="answers.jsonl", n=5, top=5)
 
 
 def _after(app: App) -> None:

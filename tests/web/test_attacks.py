@@ -26,11 +26,11 @@ from fastapi.testclient import TestClient
 
 from rote.core.errors import InputError, OptionError
 from rote.core.result import Interval, Result, Signature, SourceResult
+from rote.corpus._shard import Shard
 from rote.report.tables.written import inert, rows_as_csv
 from rote.web import files as glimpses
 from rote.web.app import make_app
 from rote.web.errors import Busy
-from rote.web.forms.templates import SMALL, TemplatesForm
 from rote.web.jobs import queue as running
 from rote.web.jobs.queue import Jobs
 from rote.web.routes import result
@@ -226,6 +226,145 @@ def test_a_zstd_bomb_never_stands_in_memory_as_a_whole(tmp_path: Path) -> None:
     assert max(sizes) <= 2**26 + 2**17
 
 
+ROWS = 400
+WORDS = "word " * 20_000
+
+
+def _one_text() -> Any:
+    """A column of 40 MB whose rows all are one text."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array([0] * ROWS, pa.int32()), pa.array([WORDS]))
+
+
+def _table(text: Any, **settings: Any) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"text": text}), file, compression="zstd", **settings)
+    return file.getvalue()
+
+
+def _stream(text: Any, compression: str | None = "zstd") -> bytes:
+    import pyarrow as pa
+
+    file, held = io.BytesIO(), pa.table({"text": text})
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(file, held.schema, options=options) as writer:
+        writer.write_table(held)
+    return file.getvalue()
+
+
+def _views() -> Any:
+    import pyarrow as pa
+
+    text = pa.array([WORDS]).cast(pa.string_view())
+    _, view, held = text.buffers()
+    views = pa.py_buffer(view.to_pybytes() * ROWS)
+    return pa.Array.from_buffers(pa.string_view(), ROWS, [None, views, held])
+
+
+def _nested(text: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.ListArray.from_arrays(pa.array([0, len(text)], pa.int32()), text)
+
+
+def _fixed() -> Any:
+    import pyarrow as pa
+
+    return pa.array([WORDS.encode()] * ROWS, pa.binary(len(WORDS)))
+
+
+def _nulls() -> Any:
+    import pyarrow as pa
+
+    return pa.nulls(10**7)
+
+
+PLAIN = {"store_schema": False}
+DELTA = {**PLAIN, "use_dictionary": False}
+PACKED_INSIDE: dict[str, Callable[[], bytes]] = {
+    "plain.parquet": lambda: _table([WORDS] * ROWS, **DELTA),
+    "dictionary.parquet": lambda: _table(_one_text(), **PLAIN),
+    "second-version.pq": lambda: _table(_one_text(), data_page_version="2.0", **PLAIN),
+    "categories.parquet": lambda: _table(_one_text()),
+    "list.parquet": lambda: _table(_nested(_one_text()), **PLAIN),
+    "delta.parquet": lambda: _table(
+        [WORDS] * ROWS, column_encoding={"text": "DELTA_BYTE_ARRAY"}, **DELTA
+    ),
+    "delta-list.parquet": lambda: _table(
+        _nested([WORDS] * ROWS),
+        column_encoding={"text.list.element": "DELTA_BYTE_ARRAY"},
+        **DELTA,
+    ),
+    "fixed.parquet": lambda: _table(_fixed(), **PLAIN),
+    "rows.parquet": lambda: _table(["a"] * 2_500_000, **PLAIN),
+    "packed.parquet.gz": lambda: gzip.compress(_table(_one_text(), **PLAIN)),
+    "packed.parquet.zst": lambda: _zst(_table(_one_text(), **PLAIN)),
+    "plain.arrow": lambda: _stream([WORDS] * ROWS),
+    "dictionary.arrow": lambda: _stream(_one_text(), None),
+    "views.arrow": lambda: _stream(_views(), None),
+    "packed.arrow.gz": lambda: gzip.compress(_stream(_one_text())),
+    "nulls.arrow": lambda: _stream(_nulls(), None),
+}
+
+
+@pytest.mark.parametrize("name", PACKED_INSIDE)
+def test_what_is_packed_inside_a_table_is_counted_before_texts_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A row is a number where its text stands in a dictionary: 3 GB fit into 7 kB."""
+
+    def never(shard: Shard) -> None:
+        raise AssertionError("texts are made of what should be refused")
+
+    packed = PACKED_INSIDE[name]()
+    monkeypatch.setattr(Shard, "read", never)
+    # 100 times its own size, or 16 MB, under any limit.
+    assert len(packed) < 400_000
+    monkeypatch.setattr(uploads, "_ALWAYS", 2**22)
+    with pytest.raises(InputError, match="when it is unpacked"):
+        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=2**30)
+    with pytest.raises(InputError, match="when it is unpacked"):
+        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=2**30, unread=True)
+
+
+def test_a_file_is_counted_as_it_is_read(opened: Workspace, calling: Calling) -> None:
+    """Under a name that says nothing it is kept, until somebody says what it is."""
+    client = calling(replace(opened, upload_limit=2**20))
+    bomb = PACKED_INSIDE["dictionary.parquet"]()
+    sent = client.post("/uploads", files={"upload": ("bomb.bin", bomb)}, data={})
+    place = sent.headers["location"]
+    assert place.startswith("/files/bomb.bin")
+    page = client.get(f"{place}?format=parquet")
+    assert "when it is unpacked" in page.text
+    key = place.rpartition("/")[2]
+    answer = client.post(f"/api/files/{key}/read", json={"format": "parquet"})
+    assert answer.status_code == 400
+    assert "when it is unpacked" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["delta.parquet", "dictionary.parquet", "dictionary.arrow"])
+def test_honest_tables_are_kept(tmp_path: Path, name: str) -> None:
+    texts = [f"Some words that nobody wrote before, {n} times." for n in range(300)]
+    text = texts if name.startswith("delta") else pa_dictionary(texts)
+    encoding = {"column_encoding": {"text": "DELTA_BYTE_ARRAY"}, **DELTA}
+    made = (
+        _stream(text)
+        if name.endswith(".arrow")
+        else _table(text, **(encoding if name.startswith("delta") else PLAIN))
+    )
+    uploads.keep(tmp_path, name, io.BytesIO(made), limit=100_000)
+
+
+def pa_dictionary(texts: list[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(texts).dictionary_encode()
+
+
 def test_an_honest_packed_file_is_kept(client: TestClient) -> None:
     text = gzip.compress(b"Some words that nobody wrote before.")
     answer = client.post("/api/uploads", files={"upload": ("a.txt.gz", text)}).json()
@@ -318,17 +457,6 @@ def test_a_first_look_at_a_file_reads_no_more_than_it_needs(
     path = tmp_path / "long.jsonl"
     path.write_text("".join(json.dumps({"text": "a" * 600, f"f{n}": n}) + "\n" for n in range(9)))
     assert glimpses.glimpse(path).fields == ("f0", "f1")
-
-
-@pytest.mark.parametrize("name", ["small.jsonl.gz", "table.parquet", "table.parquet.gz"])
-def test_packed_texts_are_measured_in_a_process_of_their_own(
-    tmp_path: Path, opened: Workspace, name: str
-) -> None:
-    """A page measures small files itself; nobody knows what a packed one holds."""
-    path = tmp_path / name
-    path.write_bytes(_packed(2 * SMALL))
-    held = replace(opened, files={"packed": path})
-    assert not TemplatesForm(("packed",)).is_small(held)
 
 
 # -- names -----------------------------------------------------------------------------------

@@ -5,7 +5,10 @@ import html
 import io
 import json
 import re
-from dataclasses import asdict
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +18,16 @@ from starlette.testclient import TestClient
 from rote.annotate import annotators
 from rote.annotate.legend import LEGEND
 from rote.core.document import Document
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, RoteError
 from rote.core.progress import Silent
-from rote.web.forms import templates as limits
 from rote.web.forms.options import from_json
 from rote.web.forms.templates import TemplatesForm
 from rote.web.jobs import worker as work
 from rote.web.routes.templates import IndexTemplatesAnswer, TemplatesAnswer
 from rote.web.workspace import Workspace
+from tests.golden.app import Worker
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
+from tests.web.conftest import Calling
 
 PLAIN = [
     "The old dog saw the red gate. The tall man saw the blue door.",
@@ -56,12 +60,37 @@ def opened(files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="module")
-def app(opened: Workspace) -> TestClient:
-    return client(opened.store, indexes=opened.indexes, files=opened.files)
+def app(opened: Workspace) -> Iterator[TestClient]:
+    with served(opened) as app:
+        yield app
+
+
+@contextmanager
+def served(opened: Workspace) -> Iterator[TestClient]:
+    """An app whose work is done in this process, since another would import all of it again."""
+    app = client(opened.store, indexes=opened.indexes, files=opened.files)
+    jobs = app.app.state.jobs  # type: ignore[attr-defined]
+    jobs._process = lambda folder: Worker()
+    yield app
+    jobs.stop()
+
+
+def measured(app: TestClient, **given: Any) -> str:
+    """Where what was asked for is shown."""
+    answer = app.post("/templates", data=given, follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    place = str(answer.headers["location"])
+    while place.startswith("/jobs/"):
+        time.sleep(0.02)
+        job = app.get(f"/api{place}").json()
+        assert job["state"] in ("waiting", "running", "done"), job["error"]
+        place = job["result"] or place
+    return place.partition("?")[0]
 
 
 def shown(app: TestClient, **given: Any) -> str:
-    page = app.get("/templates", params={"file": "texts.jsonl", "n": 5, **given})
+    chosen = {name: given.pop(name) for name in ("source", "template", "text") if name in given}
+    page = app.get(measured(app, file="texts.jsonl", n=5, **given), params=chosen)
     assert page.status_code == 200, page.text
     return page.text
 
@@ -99,6 +128,12 @@ def test_no_text_acts_on_the_page(app: TestClient, further: dict[str, str]) -> N
 
 def test_the_api_gives_the_templates_of_every_source(app: TestClient) -> None:
     given = {"file": "texts.jsonl", "n": 5, "reference": "plain"}
+    early = app.get("/api/templates", params=given)
+    assert early.status_code == 400
+    assert "POST /api/templates" in early.json()["error"]["message"]
+    job = app.post("/api/templates", json={**given, "files": ["texts.jsonl"]}).json()
+    while app.get(job["address"]).json()["open"]:
+        time.sleep(0.02)
     found = app.get("/api/templates", params=given).json()
     TemplatesAnswer(**found)
     first = found["templates"]["plain"][0]
@@ -119,18 +154,35 @@ def test_the_templates_of_an_index_are_its_frequent_ngrams(app: TestClient) -> N
     assert "/search?index=made&amp;q=%5Bpos%3D" in page
 
 
-def test_many_texts_wait_for_a_click_and_then_for_a_job(
-    app: TestClient, opened: Workspace, monkeypatch: pytest.MonkeyPatch
+def test_a_link_starts_nothing_and_a_click_starts_one_job(
+    opened: Workspace, calling: Calling
 ) -> None:
-    monkeypatch.setattr(limits, "SMALL", 10)
-    given = {"file": "texts.jsonl", "n": 4}
+    """Tagging takes a while: it is work of a process, and its page shows how far it is."""
+    app = calling(replace(opened, store=opened.store / "other", at_once=0))
+    given = {"file": "texts.jsonl", "n": 4, "by": "source"}
     page = app.get("/templates", params=given)
     assert page.status_code == 200
-    assert '<button type="submit">Start</button>' in page.text
+    assert ">Find templates</button>" in page.text
     assert "Sources" not in page.text
-    refused = app.get("/api/templates", params=given)
-    assert refused.status_code == 400
-    assert "POST /api/templates" in refused.json()["error"]["message"]
+    assert app.get("/api/jobs").json() == []
+    place = app.post("/templates", data=given).headers["location"]
+    assert place.startswith("/jobs/")
+    # Asked for again, by whichever way, it is the same work.
+    assert app.get("/templates", params=given).headers["location"] == place
+    assert app.post("/templates", data=given).headers["location"] == place
+    assert len(app.get("/api/jobs").json()) == 1
+
+
+def test_what_was_measured_is_shown_at_once(app: TestClient) -> None:
+    given = {"file": "texts.jsonl", "n": 7, "by": "source"}
+    place = measured(app, **given)
+    again = app.get("/templates", params={**given, "source": "plain"}, follow_redirects=False)
+    assert again.headers["location"] == f"{place}?source=plain"
+    assert (
+        app.post("/templates", data=given, follow_redirects=False)
+        .headers["location"]
+        .startswith(f"{place}?found=")
+    )
 
 
 def test_the_work_keeps_its_result_and_its_page_shows_it(
@@ -153,16 +205,24 @@ def test_the_work_keeps_its_result_and_its_page_shows_it(
         ({"n": "0"}, "1 to 32 items"),
         ({"top": "5000"}, "1 to 1,000 templates"),
         ({"file": "other.jsonl"}, "unknown file"),
-        ({"template": "NN NN NN"}, "unknown template"),
-        ({"source": "nobody"}, "unknown source"),
     ],
 )
 def test_a_wrong_setting_is_named_on_the_page(
     app: TestClient, given: dict[str, str], says: str
 ) -> None:
-    page = app.get("/templates", params={"file": "texts.jsonl", **given})
-    assert page.status_code == 400
-    assert says in page.text
+    asked = {"file": "texts.jsonl", **given}
+    for page in (app.get("/templates", params=asked), app.post("/templates", data=asked)):
+        assert page.status_code in (400, 404)
+        assert says in page.text
+
+
+@pytest.mark.parametrize("given", [{"template": "NN NN NN"}, {"source": "nobody"}])
+def test_a_template_or_source_that_is_not_there_is_named(
+    app: TestClient, given: dict[str, str]
+) -> None:
+    page = app.get(measured(app, file="texts.jsonl", n=5), params=given)
+    assert page.status_code == 404
+    assert f"unknown {next(iter(given))}" in page.text
 
 
 def test_an_address_holds_what_differs_from_the_usual() -> None:
@@ -170,7 +230,7 @@ def test_an_address_holds_what_differs_from_the_usual() -> None:
     assert asked.address == "/templates?file=a+b.jsonl&file=c&n=4&by=&reference=plain"
     assert from_json(TemplatesForm, json.loads(json.dumps(asdict(asked)))) == asked
     with pytest.raises(OptionError, match="no file"):
-        TemplatesForm().perform(Workspace({}, {}, Path("store")), Silent())
+        TemplatesForm().check(Workspace({}, {}, Path("store")))
 
 
 # -- for whoever comes without knowing tags ---------------------------------------------------
@@ -184,7 +244,7 @@ ANSWERS = [
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("answers")
     lines = [
         json.dumps({"id": str(i), "model": source, "text": text})
@@ -193,19 +253,28 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     (folder / "answers.jsonl").write_text("\n".join(lines))
     files = {"answers.jsonl": folder / "answers.jsonl"}
     index = made_index(folder / "idx", layers=("lower", "pos"))
-    return client(folder / "store", files=files, indexes={"made": index})
+    with served(Workspace({"made": index}, files, folder / "store")) as app:
+        yield app
+
+
+def begun(app: TestClient) -> str:
+    """The page that opens, and what a click on its button leads to."""
+    page = app.get("/templates").text
+    fields = re.findall(r'<input [^>]*name="(\w+)"[^>]* value="([^"]*)"', page)
+    (file,) = re.findall(r'<option value="([^"]*)" selected>', page)
+    return app.get(measured(app, file=file, **dict(fields))).text
 
 
 def test_the_page_opens_on_a_model_with_its_fields_filled_in(answers: TestClient) -> None:
-    page = answers.get("/templates").text
+    for page in (answers.get("/templates").text, begun(answers)):
+        assert re.search(r'<option value="answers.jsonl" selected>', page)
+        assert re.search(r'name="by" value="model"', page)
+        assert re.search(r'name="reference" value="human"', page)
+        assert '<option value="human">' in page
     assert "Templates of <bdi>model</bdi>" in page
-    assert re.search(r'<option value="answers.jsonl" selected>', page)
-    assert re.search(r'name="by" value="model"', page)
-    assert re.search(r'name="reference" value="human"', page)
-    assert '<option value="human">' in page
     assert "log-odds" in page
-    without = answers.get("/templates", params={"by": "model", "reference": ""}).text
-    assert "log-odds" not in without
+    without = measured(answers, file="answers.jsonl", by="model", reference="")
+    assert "log-odds" not in answers.get(without).text
 
 
 def test_a_reference_that_was_guessed_and_does_not_serve_is_left_out_and_named(
@@ -214,16 +283,20 @@ def test_a_reference_that_was_guessed_and_does_not_serve_is_left_out_and_named(
     path = tmp_path / "few.jsonl"
     lines = [json.dumps({"source": source, "text": text}) for source, text in ANSWERS[1:]]
     path.write_text("\n".join(lines))
-    page = client(tmp_path / "store", files={"few.jsonl": path}).get("/templates")
-    assert page.status_code == 200
-    assert "Not compared with &#39;human&#39;: " in page.text
-    assert "--reference" not in page.text
-    assert "Templates of <bdi>model</bdi>" in page.text
+    with served(Workspace({}, {"few.jsonl": path}, tmp_path / "store")) as app:
+        page = begun(app)
+    assert "Not compared with &#39;human&#39;: " in page
+    assert "--reference" not in page
+    assert "Templates of <bdi>model</bdi>" in page
+    opened = Workspace({}, {"few.jsonl": path}, tmp_path / "store")
+    chosen = TemplatesForm(("few.jsonl",), by="source", reference="human")
+    with pytest.raises(RoteError, match="human"):
+        chosen.perform(opened, Silent())
 
 
 @pytest.mark.parametrize("given", [{}, {"index": "made"}])
 def test_every_tag_that_is_shown_is_explained(answers: TestClient, given: dict[str, str]) -> None:
-    page = answers.get("/templates", params=given).text
+    page = answers.get("/templates", params=given).text if given else begun(answers)
     shown = {
         tag
         for template in re.findall(r"<code[^>]*><bdi>([^<]*)</bdi></code>", page)
@@ -235,7 +308,7 @@ def test_every_tag_that_is_shown_is_explained(answers: TestClient, given: dict[s
 
 
 def test_templates_are_downloaded_as_they_are_shown(answers: TestClient) -> None:
-    page = answers.get("/templates").text
+    page = begun(answers)
     first = html.unescape(re.findall(r"<code[^>]*><bdi>([^<]*)</bdi></code>", page)[0])
     files = dict(re.findall(r'<a href="([^"]*)" download>(CSV|JSON)</a>', page))
     saved = {kind: answers.get(html.unescape(place)) for place, kind in files.items()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -30,7 +31,7 @@ from rote.corpus._shard import (
     failed,
 )
 from rote.corpus._streams import unreadable
-from rote.corpus.parquet import Unreadable, reading
+from rote.corpus.parquet import Unreadable, reading, text_bytes
 
 _CONTINUES = b"\xff\xff\xff\xff"
 _FILE_MAGIC = b"ARROW1"
@@ -138,11 +139,83 @@ class _Table:
         place = self._place(slot)
         return _Table(self._data, place + struct.unpack_from("<I", self._data, place)[0])
 
+    def vector(self, slot: int, layout: str) -> Iterator[tuple[int, ...]]:
+        """The structures of a list."""
+        if not (place := self._place(slot)):
+            return
+        start = place + struct.unpack_from("<I", self._data, place)[0]
+        (count,) = struct.unpack_from("<I", self._data, start)
+        size = struct.calcsize(layout)
+        if start + 4 + count * size > len(self._data):
+            raise _Damaged("it is cut short")
+        yield from struct.iter_unpack(layout, self._data[start + 4 : start + 4 + count * size])
+
+    def has(self, slot: int) -> bool:
+        return self._place(slot) > 0
+
     def _place(self, slot: int) -> int:
         if slot >= self._count:
             return 0
         offset = int(struct.unpack_from("<H", self._data, self._slots + 4 + 2 * slot)[0])
         return self._at + offset if offset else 0
+
+
+_CELL = 8
+"""Bytes that any value takes."""
+
+
+def unpacked(part: Part, most: int) -> int:
+    """Bytes that the values of a file take; beyond `most`, not all of them are counted. What is
+    behind damage is not read, and not counted."""
+    size = 0
+    with suppress(InputError):
+        for file, _ in _files(part):
+            for piece in pieces(file, SHARD_BYTES, part.origin.file):
+                size += _size_of(file, piece, most - size)
+                if size > most:
+                    return size
+    return size
+
+
+def _size_of(path: Path, piece: Piece, most: int) -> int:
+    import polars as pl
+
+    with open(path, "rb") as raw:
+        try:
+            size = sum(_body_size(raw, start, end) for start, end in piece.spans)
+        except (_Damaged, struct.error):
+            return most + 1  # what cannot be judged is not read
+        if size > most:
+            return size
+        data = piece.read(raw)
+    # Rows may point at one text, in a dictionary or not.
+    with suppress(Unreadable), reading():
+        frame = pl.read_ipc_stream(BytesIO(data))
+        size += text_bytes(frame.lazy(), frame.schema)
+    return size
+
+
+def _body_size(raw: BinaryIO, start: int, end: int) -> int:
+    """Bytes of the buffers of a message when they are decompressed, and of its values."""
+    raw.seek(start + 4)
+    (size,) = struct.unpack("<i", raw.read(4))
+    data = raw.read(size)
+    table = _Table(data, struct.unpack_from("<I", data)[0])
+    kind = table.number(1, "<B")
+    if kind not in (_DICTIONARY, _BATCH):
+        return 0
+    batch = table.table(2) if kind == _BATCH else table.table(2).table(1)
+    found = sum(_CELL * max(0, length) for length, _ in batch.vector(1, "<qq"))
+    for at, length in batch.vector(2, "<qq"):
+        if batch.has(3) and length >= _CELL:
+            if not 0 <= at < end - start:
+                raise _Damaged("it is cut short")
+            # A compressed buffer begins with its length; -1 is one that is not.
+            raw.seek(start + 8 + size + at)
+            (told,) = struct.unpack("<q", raw.read(_CELL))
+            length = max(length, told)
+        found += max(0, length)
+    return found
 
 
 def _unusable(path: Path, file: str, why: str) -> InputError:

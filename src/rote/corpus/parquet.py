@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import accumulate
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core.errors import InputError, MissingExtra
 from rote.corpus._linewise import empty, sampled
+from rote.corpus._page_headers import Malformed, read_pages
 from rote.corpus._shard import (
     SHARD_BYTES,
     Fields,
@@ -191,6 +192,85 @@ def _rows(path: Path | str, start: int, length: int, origin: Origin) -> Iterator
         )
         return
     yield from enumerate(frame.iter_rows(named=True), start + 1)
+
+
+# How much comes out, for whoever reads files of strangers
+
+_CELL = 8
+"""Bytes that any value takes."""
+_MOST_SLICES = 1_000
+
+
+def unpacked(part: Part, most: int) -> int:
+    """Bytes that the values of a file take; beyond `most`, not all of them are counted, and no
+    more than about that is decoded at once."""
+    size, longest = 0, 0
+    try:
+        for page in read_pages(part.where):
+            size += page.size + page.values * (_CELL + page.width)
+            # Of such a page each value may be as long as all that is written of them.
+            if page.repeats and page.nested:
+                size += page.values * page.size
+            elif page.repeats:
+                longest = max(longest, page.size)
+            if size > most:
+                return size
+        return max(size, _texts_size(part, most, longest))
+    except (Malformed, Unreadable) as error:
+        raise _unusable(part.origin, error) from None
+
+
+def _texts_size(part: Part, most: int, longest: int) -> int:
+    """Bytes of the texts: a dictionary holds once what any number of rows repeat. `longest`: bytes
+    that a text may have which is not one of a dictionary; so many rows are decoded at once as fit
+    into `most`."""
+    import polars as pl
+
+    with reading():
+        scan = pl.scan_parquet(part.where, glob=False)
+        kinds = scan.collect_schema()
+    count, _ = _count(part)
+    step = max(1, most // longest) if longest else count
+    if count > step * _MOST_SLICES:
+        return most + 1
+    size = 0
+    for start in range(0, count, step):
+        with reading():
+            size += text_bytes(scan.slice(start, step), kinds)
+        if size > most:
+            break
+    return size
+
+
+def text_bytes(frame: pl.LazyFrame, kinds: Mapping[str, pl.DataType]) -> int:
+    """The length of all strings of a frame together, where any of them stands in several rows."""
+    import polars as pl
+
+    sums = [one for name, kind in kinds.items() for one in _sums(pl.col(name), kind)]
+    if not sums:
+        return 0
+    named = [one.cast(pl.UInt64).alias(str(n)) for n, one in enumerate(sums)]
+    return sum(value or 0 for value in frame.select(named).collect().row(0))
+
+
+def _sums(column: pl.Expr, kind: Any) -> Iterator[pl.Expr]:
+    import polars as pl
+
+    if kind == pl.String:
+        yield column.str.len_bytes().sum()
+    elif kind == pl.Binary:
+        yield column.bin.size().sum()
+    elif kind in (pl.Categorical, pl.Enum):
+        # As strings all rows would be copies: only the different ones are turned into some.
+        each = column.alias("text").value_counts(name="rows").struct
+        lengths = each.field("text").cast(pl.String).str.len_bytes().cast(pl.UInt64)
+        yield (lengths * each.field("rows")).sum()
+    elif isinstance(kind, pl.Struct):
+        for field in kind.fields:
+            yield from _sums(column.struct.field(field.name), field.dtype)
+    elif isinstance(kind, (pl.List, pl.Array)):
+        items = column.list if isinstance(kind, pl.List) else column.arr
+        yield from _sums(items.explode(), kind.inner)
 
 
 def _unusable(origin: Origin, error: Exception, where: str = "") -> InputError:

@@ -89,6 +89,8 @@ def keep_read(opened: Workspace, key: str, reading: Reading) -> str:
             f"{path.name} is too large to be read in another way here, which makes a copy: the "
             "commands on the shell read it with --text-field, --format and the like"
         )
+    if key not in opened.files:
+        uploads.check_unpacked(path, opened.upload_limit, reading.options)
     corpus = open_corpus([path], reading.options)
     with tempfile.TemporaryFile() as copy:
         for document in _all(corpus, path):

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlencode
 
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, RoteError
 from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.web.files import fingerprint, glimpse
+from rote.web.files import glimpse
 from rote.web.forms import options
-from rote.web.store.uploads import COLUMNS, unpacked
 from rote.web.workspace import Workspace
 
 LAYERS = ("pos", "upos", "dep", "lower", "lemma", "shape")
-SMALL = 1 << 20
-"""Bytes of texts that are measured while one waits; more is work for a process of its own."""
 MOST_LISTED, LONGEST = 1_000, 32
-_BUNDLED = "example:"
 _USUAL = "source"
+LEFT_OUT = "Not compared with"
+"""How the note begins that says why there is no reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,7 @@ class TemplatesForm:
     min_count: int = option(2, "How often a template has to occur")
     by: str = option("", "Fields that tell sources apart; or: source")
     reference: str = option("", "Source that others are compared with")
+    guess: str = option("", "The reference, if nobody chose it: left out if it fails", form=True)
 
     def __post_init__(self) -> None:
         if not 1 <= self.n <= LONGEST:
@@ -85,19 +84,22 @@ class TemplatesForm:
     def paths(self, opened: Workspace) -> dict[str, Path]:
         return {key: opened.file(key) for key in self.files}
 
-    def version(self, opened: Workspace) -> tuple[Any, ...]:
-        """The same for the same settings on the same files."""
-        return ("templates", self, *map(fingerprint, self.paths(opened).values()))
-
-    def is_small(self, opened: Workspace) -> bool:
-        return sum(map(_size, self.paths(opened).values())) <= SMALL
-
     def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         """The measure `templates` on the files; tests and curves are the page Compare's."""
+        try:
+            return self._measured(opened, reporter)
+        except RoteError as error:
+            if not self.reference or self.reference != self.guess:
+                raise
+            # Nobody has asked for it: what can be seen without it is shown.
+            why = str(error).partition(". ")[0]
+            (found,) = replace(self, reference="")._measured(opened, reporter)
+            return [replace(found, notes=(*found.notes, f"{LEFT_OUT} '{self.reference}': {why}."))]
+
+    def _measured(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         from rote.measure._compute import compute
         from rote.measure._templates.core import Options
 
-        self.check(opened)
         paths = list(self.paths(opened).values())
         by = tuple(part.strip() for part in self.by.split(",") if part.strip())
         if not by and all(_USUAL in glimpse(path).fields for path in paths):
@@ -110,12 +112,3 @@ class TemplatesForm:
             layer=self.layer, n=self.n, top=self.top, min_count=self.min_count, lengths=lengths
         )
         return compute([("templates", wanted)], paths, settings=settings, reporter=reporter)
-
-
-def _size(path: Path) -> int:
-    """About how many bytes of text; what is not known is large."""
-    if path.is_dir():
-        return sum(_size(one) for one in path.rglob("*") if one.is_file())
-    if path.is_file():
-        return unpacked(path, SMALL) if COLUMNS.isdisjoint(path.suffixes) else SMALL + 1
-    return 0 if str(path).startswith(_BUNDLED) else SMALL + 1

@@ -79,6 +79,13 @@ class Jobs:
         except (RoteError, OSError):
             return None
 
+    def same(self, form: Form) -> Job | None:
+        """The job that does exactly this, or did and its result is there."""
+        form.check(self._opened)
+        key = self.key(form.kind, asdict(form), *form.places())
+        with self._lock:
+            return self._same(key)
+
     def start(
         self,
         kind: str,

@@ -11,12 +11,13 @@ from pydantic import BaseModel, Field
 
 from rote.core.errors import RoteError
 from rote.web.errors import status_of
-from rote.web.files import ALL, fields_of, glimpse, in_words
+from rote.web.files import ALL, Glimpse, fields_of, glimpse, in_words
 from rote.web.forms.compare import CompareForm, guessed
 from rote.web.forms.options import pairs_of
 from rote.web.forms.reading import ENCODINGS, PLAIN, Reading, formats, keep_read
 from rote.web.pages.render import page
 from rote.web.state import bounded, state
+from rote.web.store.uploads import check_unpacked
 from rote.web.workspace import Workspace
 
 router = APIRouter()
@@ -74,14 +75,20 @@ def read_file(request: Request, key: str, asked: Asked) -> dict[str, str]:
 
 def _looked_at(opened: Workspace, key: str, reading: Reading) -> dict[str, Any]:
     path = opened.file(key)
-    # What was uploaded is small; of other files the beginning will do.
     uploaded = key not in opened.files
-    look = glimpse(path, reading.options, ALL) if uploaded else glimpse(path, reading.options)
+    try:
+        # What was uploaded is small, however it is read; of other files the beginning will do.
+        if uploaded:
+            check_unpacked(path, opened.upload_limit, reading.options)
+        look = glimpse(path, reading.options, ALL) if uploaded else glimpse(path, reading.options)
+        fields = fields_of(path, reading.options) if path.is_file() else []
+    except RoteError as error:
+        look, fields = Glimpse(problem=in_words(error, path)), []
     return {
         "look": look,
         "uploaded": uploaded,
         "readable": path.is_file() and path.stat().st_size <= opened.upload_limit,
-        "fields": fields_of(path, reading.options) if path.is_file() else [],
+        "fields": fields,
         "formats": formats(),
         "encodings": ENCODINGS,
         "plain": PLAIN,

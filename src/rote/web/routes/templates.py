@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -13,16 +13,15 @@ from pydantic import BaseModel, Field
 
 from rote.annotate.legend import legend
 from rote.core.errors import OptionError, RoteError
-from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.core.table import defined
 from rote.report.tables.written import rows_as_csv
 from rote.web.api import About, answered
-from rote.web.errors import AnyJSON
+from rote.web.errors import AnyJSON, status_of
 from rote.web.files import glimpse
 from rote.web.forms.compare import guessed
 from rote.web.forms.options import from_json, pairs_of
-from rote.web.forms.templates import LAYERS, LONGEST, MOST_LISTED, TemplatesForm
+from rote.web.forms.templates import LAYERS, LEFT_OUT, LONGEST, MOST_LISTED, TemplatesForm
 from rote.web.indexes import OpenIndex
 from rote.web.jobs.queue import job_response
 from rote.web.pages import templates as view
@@ -107,43 +106,30 @@ class IndexTemplatesAnswer(About):
 
 @router.get("/templates", include_in_schema=False)
 async def templates_page(request: Request, index: str = "") -> Response:
-    """The form, and the templates of what was chosen."""
+    """The form, or what came of the same settings; the templates of an index."""
     opened = state(request).workspace
     pairs = _begun(opened, request.query_params.multi_items())
     form = TemplatesForm(tuple(value for name, value in pairs if name == "file"))
 
     def work() -> dict[str, Any] | str:
-        """What is shown, or where it was kept."""
+        """What is shown, or where it is to be seen."""
         if index:
             held = index_of(request, index)
             return {"rows": view.of_index(held, index, form.layer, form.n, form.top)}
-        if not form.files:
+        job = state(request).jobs.same(form) if form.files else None
+        if job is None:
             return {}
-        if finished := _finished(request, form):
-            chosen = {name: request.query_params.get(name) for name in _CHOSEN}
-            return link(finished, **chosen)
-        if not form.is_small(opened):
-            return {"long": True}
-        files = {key: str(path) for key, path in form.paths(opened).items()}
-        return _shown(request, files, _measured(request, form))
+        chosen = {name: request.query_params.get(name) for name in _CHOSEN}
+        return link(job.result, **chosen) if job.result else job.address
 
-    note = ""
     try:
         form = TemplatesForm.read(pairs)
-        try:
-            found = await bounded(request, work)
-        except RoteError as error:
-            if not form.reference or "reference" in request.query_params:
-                raise
-            # Nobody has asked for it: what can be seen without it is shown.
-            note = f"Not compared with '{form.reference}': {str(error).partition('. ')[0]}."
-            form = replace(form, reference="")
-            found = await bounded(request, work)
+        found = await bounded(request, work)
     except RoteError as error:
         return _page(request, form, 400, key=index, problem=str(error))
     if isinstance(found, str):
         return RedirectResponse(found, 303)
-    return _page(request, form, key=index, note=note, **found)
+    return _page(request, form, key=index, **found)
 
 
 def _begun(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -157,7 +143,7 @@ def _begun(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, s
         return pairs
     found = guessed(files, opened)
     by, reference = ",".join(found.get("by", ())), found.get("reference", "")
-    return [*pairs, ("by", by), ("reference", reference)]
+    return [*pairs, ("by", by), ("reference", reference), ("guess", reference)]
 
 
 @router.get("/templates/export.{ending}", include_in_schema=False)
@@ -168,18 +154,11 @@ async def templates_export(
 
     def work() -> list[dict[str, Any]]:
         if kept:
-            (result,) = state(request).history.results(kept)
-            return view.exported(result)
-        opened = state(request).workspace
-        form = TemplatesForm.read(_begun(opened, request.query_params.multi_items()))
-        if index:
-            rows = view.of_index(index_of(request, index), index, form.layer, form.n, form.top)
-            names = ("rank", "template", "count", "documents", "share", "per_million", "example")
-            return [{name: row[name] for name in names} for row in rows]
-        form.check(opened)
-        if not _finished(request, form) and not form.is_small(opened):
-            raise OptionError("these files are large: start the work on the page Templates first")
-        return view.exported(_measured(request, form))
+            return view.exported(_kept(request, kept))
+        form = TemplatesForm.read(request.query_params.multi_items())
+        rows = view.of_index(index_of(request, index), index, form.layer, form.n, form.top)
+        names = ("rank", "template", "count", "documents", "share", "per_million", "example")
+        return [{name: row[name] for name in names} for row in rows]
 
     rows = await bounded(request, work)
     headers = {"Content-Disposition": f'attachment; filename="templates.{ending}"'}
@@ -192,9 +171,13 @@ async def templates_export(
 
 @router.post("/templates", include_in_schema=False)
 async def templates_start(request: Request) -> Response:
-    """Long work begins when somebody asks for it, not when a link is followed."""
-    form = TemplatesForm.read(pairs_of(await request.form()))
-    return job_response(await run_in_threadpool(state(request).jobs.ask, form))
+    """Work begins when somebody asks for it, not when a link is followed."""
+    pairs, form = pairs_of(await request.form()), TemplatesForm()
+    try:
+        form = TemplatesForm.read(pairs)
+        return job_response(await run_in_threadpool(state(request).jobs.ask, form))
+    except RoteError as error:
+        return _page(request, form, status_of(error), problem=str(error))
 
 
 @router.get("/templates/kept/{identity}", include_in_schema=False)
@@ -202,9 +185,7 @@ async def templates_kept(request: Request, identity: str) -> Response:
     """A result that was kept."""
 
     def work() -> tuple[TemplatesForm, dict[str, Any]]:
-        history = state(request).history
-        entry = history.get(identity)
-        (result,) = history.results(identity)
+        entry, result = state(request).history.get(identity), _kept(request, identity)
         return from_json(TemplatesForm, entry.settings), _shown(request, entry.files, result)
 
     form, shown = await bounded(request, work)
@@ -213,19 +194,19 @@ async def templates_kept(request: Request, identity: str) -> Response:
 
 @router.get(
     "/api/templates",
-    summary="The templates of files that are small enough to be measured at once",
+    summary="The templates of files, once a job (POST) has measured them",
     response_model=TemplatesAnswer,
 )
 async def templates(request: Request, question: Annotated[TemplatesQuery, Query()]) -> Response:
     form = from_json(TemplatesForm, question.model_dump())
 
     def work() -> dict[str, Any]:
-        if not _finished(request, form) and not form.is_small(state(request).workspace):
-            raise OptionError(
-                "these files are too large to be measured while you wait: start it with "
-                "POST /api/templates, and ask again when the job is done"
-            )
-        result = _measured(request, form)
+        job = state(request).jobs.same(form)
+        if job is None:
+            raise OptionError("no result yet: start the work with POST /api/templates")
+        if not job.result:
+            raise OptionError(f"the work is under way: ask again when /api{job.address} is done")
+        result = _kept(request, job.result.rpartition("/")[2])
         return {
             "signature": str(result.signature),
             "settings": asdict(form),
@@ -238,7 +219,7 @@ async def templates(request: Request, question: Annotated[TemplatesQuery, Query(
 
 @router.post(
     "/api/templates",
-    summary="Measure the templates of large files in the background; gives a job",
+    summary="Measure the templates of files; gives the job that does it",
     status_code=202,
 )
 async def templates_job(request: Request, question: TemplatesQuestion) -> Response:
@@ -265,14 +246,13 @@ async def index_templates(
 
 def _page(request: Request, form: TemplatesForm, status: int = 200, **shown: Any) -> Response:
     given: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
-    given |= {"note": ""}
-    given |= {"long": False, **shown}
+    given |= {"note": "", **shown}
     opened = state(request).workspace
     looks = [glimpse(opened.file(key)) for key in form.files if key in opened.all_files()]
     listed = given["rows"] or given.get("templates") or ()
     tags = {tag for row in listed for tag in row["template"].split()}
-    saved = {"kept": given["kept"]} if given["kept"] else {**asdict(form), "file": form.files}
-    saved = {**saved, "files": "", "index": given["key"]}
+    of_index = {"index": given["key"], "layer": form.layer, "n": form.n, "top": form.top}
+    saved = {"kept": given["kept"]} if given["kept"] else of_index
     return page(
         request, "templates.html", status, asked=form, link=link, layers=LAYERS,
         fields=sorted({name for look in looks for name in look.fields}),
@@ -283,19 +263,9 @@ def _page(request: Request, form: TemplatesForm, status: int = 200, **shown: Any
     )  # fmt: skip
 
 
-def _finished(request: Request, form: TemplatesForm) -> str:
-    """Where the result of the same work lies, if it was done before."""
-    job = state(request).jobs.done(form)
-    return job.result if job and job.result else ""
-
-
-def _measured(request: Request, form: TemplatesForm) -> Result:
-    app = state(request)
-    if finished := _finished(request, form):
-        return app.history.results(finished.rpartition("/")[2])[0]
-    return app.recent.get(
-        form.version(app.workspace), lambda: form.perform(app.workspace, Silent())[0]
-    )
+def _kept(request: Request, identity: str) -> Result:
+    (result,) = state(request).history.results(identity)
+    return result
 
 
 def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
@@ -314,6 +284,7 @@ def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[s
         "tested": any(defined(row["p_corrected"]) for row in rows),
         "template": template,
         "text": None,
+        "note": next((line for line in result.notes if line.startswith(LEFT_OUT)), ""),
     }
     if template:
         found |= view.one_template(result, source, template, rows, files)

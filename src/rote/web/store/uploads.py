@@ -18,11 +18,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
+from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import write_atomically
 from rote.web.store.database import own_folder
+
+if TYPE_CHECKING:
+    from rote.corpus import ReadOptions
 
 UNPACKED, IN_ALL = 8, 32
 """How many times the limit of one request a file may have when it is unpacked, and all uploads
@@ -30,8 +34,6 @@ together. One text has no more than the limit, as it would have if it came unpac
 EXPANDS, _ALWAYS = 100, 2**24
 """How many times its own size a file may have when it is unpacked, and how many bytes in any case:
 text is packed to about a quarter, and what expands a thousandfold means harm."""
-COLUMNS = frozenset((".parquet", ".pq", ".arrow"))
-"""Packed inside: their texts may be far larger than they are."""
 _FOLDER, _NEW = "uploads", ".new-"
 _DIGITS, _SHOWN = 32, 8
 _PIECE = 2**20
@@ -154,7 +156,7 @@ def _check(path: Path, name: str, limit: int, unread: bool) -> None:
     if not path.stat().st_size:
         raise Refused("the file is empty", file=name, remedy="Upload another")
     try:
-        _check_unpacked(path, limit)
+        check_unpacked(path, limit)
         held = False
         for document in open_corpus([path]):
             held = True
@@ -174,12 +176,11 @@ def _check(path: Path, name: str, limit: int, unread: bool) -> None:
         raise Refused(in_words(str(error).replace(str(path), name))) from None
 
 
-def _check_unpacked(path: Path, limit: int) -> None:
-    """Unpack it piece by piece, keeping nothing, until it is at its end or too much."""
+def check_unpacked(path: Path, limit: int, read: ReadOptions | None = None) -> None:
+    """Refuse a file whose texts, read so, would be too much."""
     packed = path.stat().st_size
     most = min(UNPACKED * limit, max(EXPANDS * packed, _ALWAYS))
-    size = unpacked(path, most)
-    if size > most:
+    if _unpacked(path, most, read) > most:
         raise Refused(
             f"the file has {packed:,} bytes, and more than {most:,} when it is unpacked",
             file=str(path),
@@ -187,18 +188,22 @@ def _check_unpacked(path: Path, limit: int) -> None:
         )
 
 
-def unpacked(path: Path, most: int) -> int:
-    """The bytes of a file when it is unpacked; beyond `most`, not all of them are counted."""
+def _unpacked(path: Path, most: int, read: ReadOptions | None) -> int:
+    """The bytes of a file when it is unpacked, piece by piece, keeping nothing; beyond `most`, not
+    all of them are counted. Tables are packed inside, and their rows may share texts."""
+    from rote.corpus import open_corpus
     from rote.corpus._streams import COMPRESSIONS, raw_pieces
 
-    compression = COMPRESSIONS.get(path.suffix.lower())
-    if compression is None:
-        return path.stat().st_size
-    size = 0
-    for piece, _ in raw_pieces(path, compression, str(path)):
-        size += len(piece)
-        if size > most:
-            break
+    size, compression = 0, COMPRESSIONS.get(path.suffix.lower(), "")
+    with suppress(InputError):  # damage: whoever reads it says so, or reads what is before it
+        for piece, _ in raw_pieces(path, compression, str(path)) if compression else ():
+            size += len(piece)
+            if size > most:
+                return size
+    corpus = open_corpus([path], read)  # what it unpacks is there as long as it is
+    for part in corpus.parts:
+        if count := getattr(plugins.load("corpus", part.reader), "unpacked", None):
+            size = max(size, count(part, most))
     return size
 
 
