@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,52 @@ def test_a_finished_training_is_left_alone_and_another_is_refused(tmp_path: Path
     held = json.loads((tmp_path / "m" / "training.json").read_text())
     (tmp_path / "m" / "training.json").write_text(json.dumps({**held, "settings": {"of": "more"}}))
     with pytest.raises(OptionError, match=r"other settings .of more, not a test."):
+        fitted(tmp_path / "m", tiny(), steps=2)
+
+
+@pytest.mark.parametrize("name", ["m", "m.checkpoint"])
+def test_nothing_is_trained_through_a_link(name: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    (tmp_path / name).symlink_to(mine)
+    with pytest.raises(OptionError, match=f"{name} is a link to .*mine"):
+        fitted(tmp_path / "m", tiny(), steps=2)
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("settings", [], "field 'settings': is a list"),
+        ("updates", "two", "field 'updates': is a string"),
+        ("loss", {"a": 1}, "field 'loss': is an object"),
+        ("loss", ["a"], "field 'loss': or 'validation' holds something else than numbers"),
+        ("validation", [[1, 2, 3]], "field 'validation': holds something else than pairs"),
+        ("validation", [[1, None]], "field 'loss': or 'validation' holds something else"),
+        ("validation", None, "field 'validation': is null"),
+    ],
+)
+def test_an_account_of_something_else_is_refused(
+    field: str, value: Any, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "m").mkdir()
+    whole = {"settings": {"of": "a test"}, "updates": 2, "loss": [0.5], "validation": []}
+    (tmp_path / "m" / "training.json").write_text(json.dumps({**whole, field: value}))
+    with pytest.raises(InputError, match=rf"training\.json, {said}"):
+        fitted(tmp_path / "m", tiny(), steps=2)
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
+    import torch
+
+    place = tmp_path / "m.checkpoint"
+    for held in ({}, [], {"settings": {"of": "a test"}, "model": {}, "adam": {}, "rate": {}}):
+        torch.save(held, place)
+        with pytest.raises(InputError, match=r"m\.checkpoint: the checkpoint cannot be read"):
+            fitted(tmp_path / "m", tiny(), steps=2)
+    place.unlink()
+    os.mkfifo(place)
+    with pytest.raises(InputError, match=r"m\.checkpoint: the checkpoint cannot be read"):
         fitted(tmp_path / "m", tiny(), steps=2)
 
 

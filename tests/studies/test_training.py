@@ -240,6 +240,21 @@ def test_a_study_with_patience_validates_on_pairs_that_nobody_else_sees(pairs: P
     assert other.tables["sizes"][0]["pairs"] == 48
 
 
+@pytest.mark.parametrize("name", ["data", "models", "texts", "limited", "figures", "study.json"])
+def test_a_study_does_not_write_through_a_link(name: str, pairs: Path) -> None:
+    folder, mine = pairs.parent / "study", pairs.parent / "mine"
+    folder.mkdir()
+    (folder / "study.json").write_text("{}")
+    if name == "study.json":
+        (folder / name).rename(mine)
+    else:
+        mine.mkdir()
+    (folder / name).symlink_to(mine)
+    with pytest.raises(OptionError, match="is a link to"):
+        study(pairs)
+    assert mine.read_text() == "{}" if mine.is_file() else not list(mine.iterdir())
+
+
 def test_no_test_split_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(pair(n, "train")) + "\n" for n in range(4)))

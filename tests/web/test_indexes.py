@@ -117,10 +117,14 @@ def test_what_was_named_at_the_start_is_never_written(
 def test_what_was_begun_and_not_ended_is_removed(opened: Workspace) -> None:
     half = opened.known.place("half")
     half.mkdir(parents=True)
-    (half / "lock").touch()
+    (half / "lock").write_text('{"pid": 1, "host": "here"}')
     elsewhere = opened.known.place("being-made")
     elsewhere.mkdir()
+    mine = opened.known.place("mine")
+    mine.mkdir()
+    (mine / "lock").write_text("of another program")
     opened.known.sweep()
     assert not half.exists()
+    assert (mine / "lock").read_text() == "of another program"
     assert elsewhere.exists(), "nobody has locked it yet"
     assert not list(opened.indexes)

@@ -21,7 +21,7 @@ from rote.annotate.script import remarks
 from rote.core.annotation import Annotation, Annotator
 from rote.core.errors import InputError, OptionError
 from rote.core.files import half_of, write_atomically
-from rote.core.folder import LOCK, clear_errors, locked, make_folder, remove_halves
+from rote.core.folder import LOCK, clear_errors, locked, make_folder, refuse_links, remove_halves
 from rote.core.json_reader import JsonObject, read_json
 from rote.core.progress import Reporter
 from rote.corpus import Batch, Corpus, Fingerprint, Problems
@@ -115,6 +115,7 @@ def annotate(
     with clear_errors(path, "the store"), locked(path, "rote annotate"):
         # Once more: another command may have written meanwhile.
         _refuse_other(path, annotator, layers)
+        refuse_links(filter(_is_ours, path.iterdir()))
         remove_halves(path, _is_ours)
         return _annotate(corpus, path, annotator, layers, engine=works, reporter=reporter)
 

@@ -101,8 +101,12 @@ def _readable(name: str) -> str:
 
 
 def _open(where: Path, name: str) -> sqlite3.Connection:
+    path = where / f"{name}.sqlite"
+    for place in (where, path):
+        if place.is_symlink():  # SQLite would write to whatever it leads to
+            raise OSError(f"{place} is a link")
     where.mkdir(parents=True, exist_ok=True)
-    file = sqlite3.connect(where / f"{name}.sqlite", timeout=60)
+    file = sqlite3.connect(path, timeout=60)
     try:
         # Readers and a writer do not wait for each other, and a crash leaves the file whole.
         file.execute("pragma journal_mode = wal")

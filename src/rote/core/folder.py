@@ -3,6 +3,9 @@
 Its manifest is written last and in one step, so that a reader, or a crash, meets either the old
 state or the new one; what a killed command had half written is known by its name and removed by
 the next. Errors of the disk are told in words that help.
+
+The folder may be somebody else's, or come out of an archive: nothing in it that is a link is
+written to or removed through, since that would change what it leads to.
 """
 
 from __future__ import annotations
@@ -13,15 +16,21 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rote.core.errors import InputError, OptionError
 from rote.core.files import half_of
+from rote.core.json_reader import parse_json
 
 LOCK = "lock"
+
+# A pipe would wait; the lock has no business being a link.
+_LOCKING = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_SIGNED = b'{"pid": '
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -43,6 +52,24 @@ def make_folder(path: Path, what: str, is_ours: Callable[[Path], bool]) -> None:
             f"{path} cannot be the folder of {what} ({error.filename or path}: "
             f"{error.strerror}): choose another place"
         ) from error
+
+
+def refuse_links(places: Iterable[Path]) -> None:
+    """Refuse links among the places in a folder that are going to be written to or removed. The
+    folder itself may well be reached through one."""
+    for place in places:
+        if place.is_symlink():
+            raise OptionError(
+                f"{place} is a link to {os.readlink(place)}, and to write here would change what "
+                "it leads to: put a file or folder of its own in its place, or remove the link"
+            )
+
+
+def inside(folder: Path) -> Iterator[Path]:
+    """Everything in a folder, at any depth; links are not followed."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            yield Path(place) / name
 
 
 def remove_halves(folder: Path, is_ours: Callable[[Path], bool]) -> None:
@@ -95,8 +122,14 @@ def locked(path: Path, command: str) -> Iterator[None]:
     behind; what stands in the file only says who holds it.
     """
     # Not truncated on opening: until the lock is ours the text belongs to its holder.
-    handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    refuse_links((path / LOCK,))
+    handle = os.open(path / LOCK, _LOCKING | os.O_CREAT, 0o666)
     try:
+        if not _is_lock(handle):
+            raise OptionError(
+                f"{path / LOCK} is not the lock of a folder that rote writes, and would be "
+                "overwritten: move it away, or choose another folder"
+            )
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -114,17 +147,29 @@ def locked(path: Path, command: str) -> Iterator[None]:
 
 def is_left(path: Path) -> bool:
     """Whether a folder that was written under its lock is nobody's any more."""
+    if path.is_symlink():
+        return False
     try:
-        handle = os.open(path / LOCK, os.O_RDWR)
+        handle = os.open(path / LOCK, _LOCKING)
     except OSError:
         return False
     try:
+        if not _is_lock(handle) or not os.fstat(handle).st_size:
+            return False  # whoever writes has signed it
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     finally:
         os.close(handle)
     return True
+
+
+def _is_lock(handle: int) -> bool:
+    """Whether an open file is a lock and no file of somebody's: empty, or signed."""
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        return False
+    return about.st_size == 0 or os.pread(handle, len(_SIGNED), 0) == _SIGNED
 
 
 def _sign(handle: int, command: str) -> None:
@@ -136,8 +181,8 @@ def _sign(handle: int, command: str) -> None:
 
 def _holder(handle: int) -> str:
     try:
-        owner = json.loads(os.pread(handle, 4096, 0))
+        owner = parse_json(os.pread(handle, 4096, 0))
         return f"pid {owner['pid']} on {owner['host']} ({owner['command']}, since {owner['since']})"
-    except (ValueError, KeyError, TypeError):
+    except (InputError, KeyError, TypeError):
         # Between taking the lock and signing it, or signed by another version.
         return "another process"

@@ -16,8 +16,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.files import beside, check_parent, half_of
-from rote.core.folder import LOCK, clear_errors, is_left, locked, remove_halves
+from rote.core.files import beside, check_parent, half_of, write_atomically
+from rote.core.folder import (
+    LOCK,
+    clear_errors,
+    inside,
+    is_left,
+    locked,
+    refuse_links,
+    remove_halves,
+)
 from rote.core.json_reader import JsonObject, read_json
 from rote.core.metric import check_options, engine_option, option, unsigned
 
@@ -52,6 +60,7 @@ class FolderOptions:
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to write into, beside its place; it gets its name once everything is in it. What a
     killed run left there is removed."""
+    path = _real(path)
     check_parent(path)
     for left in path.absolute().parent.iterdir():
         if half_of(left.name) == path.name and is_left(left):
@@ -72,10 +81,12 @@ def new_folder(path: Path) -> Iterator[Path]:
 def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, Path]]:
     """As `new_folder`, for long work: what a run with the same key finished before it was killed is
     still there. The second folder is for notes of what is finished; it is removed at the end."""
+    path = _real(path)
     check_parent(path)
     partial = path.with_name(f".{path.name}.{key}.partial")
     made, notes, over = partial / "made", partial / "finished", partial / "over"
     with clear_errors(partial, "the folder"):
+        refuse_links((partial, *inside(partial)))
         for folder in (made, notes):
             folder.mkdir(parents=True, exist_ok=True)
         with locked(partial, command):
@@ -94,10 +105,15 @@ def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, P
             shutil.rmtree(partial)
 
 
+def _real(path: Path) -> Path:
+    """A folder cannot take the place of a link to an empty one; of that one it can."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """For people to read as well."""
     text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
-    (folder / MANIFEST).write_bytes(text.encode("utf-8", "backslashreplace"))
+    write_atomically(folder / MANIFEST, text.encode("utf-8", "backslashreplace"))
 
 
 def read_manifest(

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO
 
 from rote.core.errors import OptionError
-from rote.core.files import check_parent
+from rote.core.files import check_parent, open_regular
+from rote.core.folder import refuse_links
 from rote.core.metric import check_options, option
 from rote.core.model import Charging, Decoding, Model
 from rote.core.progress import Advance, Reporter
@@ -212,6 +213,7 @@ def lines_held(path: Path, total: int, check: Check) -> int:
             )
         return held
     partial = partial_of(path)
+    refuse_links((partial,))
     return _checked(partial, total, check) if partial.exists() else 0
 
 
@@ -219,6 +221,7 @@ def lines_held(path: Path, total: int, check: Check) -> int:
 def growing(path: Path) -> Iterator[Callable[[bytes], None]]:
     """Appends lines; gives the file its name if everything went well."""
     partial = partial_of(path)
+    refuse_links((partial,))
     with open(partial, "ab") as file:
         _take_away_half_a_line(partial, file)
 
@@ -233,7 +236,7 @@ def growing(path: Path) -> Iterator[Callable[[bytes], None]]:
 
 def _checked(path: Path, total: int, check: Check) -> int:
     count = 0
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for line in file:
             if not line.endswith(b"\n"):
                 break  # cut off: it is written again
@@ -254,7 +257,7 @@ def _is_cut(path: Path) -> bool:
 
 def _take_away_half_a_line(path: Path, file: IO[bytes]) -> None:
     end = 0
-    with open(path, "rb") as reading:
+    with open_regular(path) as reading:
         for line in reading:
             if line.endswith(b"\n"):
                 end += len(line)

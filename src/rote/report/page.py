@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
+from rote.core.folder import refuse_links
 from rote.report import _svg, fragments, markdown
 from rote.report.report import Block, Figure, Group, Matrix, Report, Section
 from rote.report.sections import sections
@@ -72,6 +73,7 @@ def write_folder(study: Report, path: Path) -> list[Path]:
     """Write everything; what was written, in order."""
     if path.exists() and not path.is_dir():
         raise OptionError(f"{path} is a file: name a folder, which need not exist")
+    refuse_links((path / _TABLES, path / _FIGURES))
     for folder in (path, path / _TABLES, path / _FIGURES):
         folder.mkdir(parents=True, exist_ok=True)
     written = []

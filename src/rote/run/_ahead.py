@@ -127,7 +127,7 @@ def build(command: str = EVERY) -> None:
     if not stamp.is_file() or stamp.read_text() != made_for:
         used = set()
     for one in {*root.parent.iterdir(), *root.iterdir()} - used - {root}:
-        shutil.rmtree(one) if one.is_dir() else one.unlink()
+        shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
     call = [sys.executable, "-c", HELP, str(os.getpid()), command]
     helpers = [subprocess.Popen(call) for _ in range(cores())]
     failed = sum(helper.wait() != 0 for helper in helpers)

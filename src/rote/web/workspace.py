@@ -35,7 +35,11 @@ class Known(Mapping[str, Path]):
         from rote.index.folders.manifest import is_index
 
         found = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
-        return {one.name: one for one in found if one.name not in self.given and is_index(one)}
+        return {
+            one.name: one
+            for one in found
+            if one.name not in self.given and is_index(one) and not one.is_symlink()
+        }
 
     def __getitem__(self, key: str) -> Path:
         return self.given[key] if key in self.given else self.own[key]

@@ -13,6 +13,7 @@ import click
 
 from rote.cli._flags import SectionedCommand, SectionedOption
 from rote.cli._progress import TerminalReporter
+from rote.core.folder import refuse_links
 from rote.core.progress import Reporter, Silent
 from rote.run import cores
 from rote.run.processes import kept
@@ -94,6 +95,7 @@ def command(
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
     both, original = output / "index", output / "kjv-index"
+    refuse_links((both, original, output / "report"))
     with kept(jobs) as later:
         # What needs no index is done by another process meanwhile.
         answered = later("measuring the short answers", _answers, output, writer)

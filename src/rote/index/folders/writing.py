@@ -51,10 +51,23 @@ _TOKENIZER = re.compile(r"[0-9a-f]+\.json")
 def writing(path: Path, command: str) -> Iterator[None]:
     """The only writer of the folder, from here to the end of the block."""
     with clear_errors(path, "the index"), locked(path, command):
+        folder.refuse_links(_written_places(path))
         for name in (SEGMENTS, PIECES, TOKENIZERS):
             (path / name).mkdir(exist_ok=True)
         _remove_halves(path)
         yield
+
+
+def _written_places(path: Path) -> Iterator[Path]:
+    """What is here that a command may write into or remove; files inside of parts it may only
+    remove, and then not what they lead to."""
+    yield from filter(_is_ours, path.iterdir())
+    for place in _entries(path / SEGMENTS):
+        if _SEGMENT.fullmatch(place.name.removesuffix(PARTIAL).removesuffix(REMOVED)):
+            yield place
+            yield from _entries(place)
+    yield from _entries(path / PIECES)
+    yield from (place for place in _entries(path / TOKENIZERS) if _TOKENIZER.fullmatch(place.name))
 
 
 def make_folder(path: Path) -> None:
@@ -172,6 +185,10 @@ def _remove_halves(path: Path) -> None:
 
 def _is_ours(place: Path) -> bool:
     return (half_of(place.name) or place.name) in _OURS
+
+
+def _entries(path: Path) -> list[Path]:
+    return list(path.iterdir()) if path.is_dir() and not path.is_symlink() else []
 
 
 def _folders(path: Path) -> list[Path]:

@@ -8,15 +8,18 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rote.core.array_types import Integers
 from rote.core.errors import InputError, OptionError, RoteError
-from rote.core.files import beside, write_atomically
-from rote.core.folder import clear_errors
+from rote.core.files import beside, open_regular, write_atomically
+from rote.core.folder import clear_errors, refuse_links
+from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
 from rote.models.hub.computing import out_of_memory, quiet
@@ -97,30 +100,39 @@ def train(
 
     A folder of the same settings is left as it is; its checkpoint stands beside it until then.
     """
-    settings, options = json.loads(json.dumps(settings)), options.settled()
+    settings, options = as_json(settings), options.settled()
     if (done := finished(folder, settings)) is not None:
         return done
-    checkpoint = folder.with_name(f"{folder.name}.checkpoint")
     with clear_errors(folder.parent, "the training"):
-        return _train(
-            loaded, objective, folder, checkpoint, options, seed, reporter, settings, held_out
-        )
+        return _train(loaded, objective, folder, options, seed, reporter, settings, held_out)
 
 
 def finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a training of these settings left there; refuses what others did."""
+    refuse_links((folder, _checkpoint_of(folder)))
     if not folder.exists():
         return None
+    place, remedy = folder / ACCOUNT, "Choose a new folder"
     try:
-        held: dict[str, Any] = json.loads((folder / ACCOUNT).read_text("utf-8"))
-    except (OSError, ValueError):
+        held = JsonObject.of(read_json(place, remedy=remedy), str(place), remedy=remedy)
+    except OSError:
         raise OptionError(f"{folder} is not of this command: choose a new folder") from None
-    _refuse_others(folder, held["settings"], settings)
-    return held
+    held.check({"settings": dict, "updates": int, "loss": list, "validation": list})
+    pairs = held.array("validation")
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise held.error("validation", "holds something else than pairs of an update and a loss")
+    if not all(isinstance(loss, (int, float)) for loss in (*held.array("loss"), *chain(*pairs))):
+        raise held.error("loss", "or 'validation' holds something else than numbers")
+    _refuse_others(folder, held.values["settings"], settings)
+    return dict(held.values)
+
+
+def _checkpoint_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.checkpoint")
 
 
 def _refuse_others(place: Path, held: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    wanted = json.loads(json.dumps(wanted))
+    wanted = as_json(wanted)
     different = [name for name in wanted if held.get(name) != wanted[name]]
     if different:
         shown = ", ".join(f"{n} {held.get(n)}, not {wanted[n]}" for n in different)
@@ -133,7 +145,6 @@ def _train(
     loaded: Any,
     objective: Objective,
     folder: Path,
-    checkpoint: Path,
     options: TrainOptions,
     seed: int,
     reporter: Reporter,
@@ -143,6 +154,7 @@ def _train(
     import torch
 
     model, state, best = loaded.model, State(losses=[], looks=[]), None
+    checkpoint = _checkpoint_of(folder)
     adam = torch.optim.AdamW(
         model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=options.decay,
         fused=loaded.device != "mps",  # older versions of torch have none there
@@ -151,12 +163,14 @@ def _train(
     total = options.steps or options.epochs * len(epochs[0])
     rate = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _share(step, options, total))
     if checkpoint.exists():
-        held = _loaded(checkpoint, loaded.device)
-        _refuse_others(checkpoint, held["settings"], settings)
-        model.load_state_dict(held["model"])
-        adam.load_state_dict(held["adam"])
-        rate.load_state_dict(held["rate"])
-        state, best = State(**held["state"]), held["best"]
+        with _unusable(checkpoint):
+            with open_regular(checkpoint) as file:
+                held = torch.load(file, map_location=loaded.device, weights_only=True)
+            _refuse_others(checkpoint, held["settings"], settings)
+            model.load_state_dict(held["model"])
+            adam.load_state_dict(held["adam"])
+            rate.load_state_dict(held["rate"])
+            state, best = State(**held["state"]), held["best"]
         reporter.say(f"{folder.name}: goes on after update {state.step:,} of {total:,}")
 
     def save() -> None:
@@ -265,11 +279,13 @@ def _update(
     return found
 
 
-def _loaded(path: Path, device: str) -> Any:
-    import torch
-
+@contextmanager
+def _unusable(path: Path) -> Iterator[None]:
+    """Whatever a file holds that is no checkpoint of this model: torch has many errors for it."""
     try:
-        return torch.load(path, map_location=device, weights_only=True)
+        yield
+    except RoteError:
+        raise
     except Exception as error:
         raise InputError(
             f"the checkpoint cannot be read ({type(error).__name__})",

@@ -14,6 +14,8 @@ from typing import Any
 from rote.core import registry
 from rote.core.chart import Chart
 from rote.core.errors import OptionError, UnknownName
+from rote.core.files import write_atomically
+from rote.core.json_reader import parse_json
 from rote.core.metric import Metric
 from rote.core.record import Study
 from rote.core.result import Result
@@ -294,12 +296,10 @@ def save(chart: Any, *paths: Path) -> None:
         if path.suffix not in FORMATS:
             raise OptionError(f"{path}: figures end in one of {', '.join(FORMATS)}")
     said = spec(chart)
+    drawn: dict[str, Callable[[], str | bytes]] = {
+        ".svg": lambda: svg_file(said),
+        ".png": lambda: png(said),
+        ".json": lambda: json.dumps(parse_json(said)),
+    }
     for path in paths:
-        if path.suffix == ".svg":
-            path.write_text(svg_file(said), encoding="utf-8")
-        elif path.suffix == ".png":
-            path.write_bytes(png(said))
-        elif path.suffix == ".json":
-            path.write_text(json.dumps(json.loads(said)), encoding="utf-8")
-        else:
-            path.write_text(html_file(said), encoding="utf-8")
+        write_atomically(path, drawn.get(path.suffix, lambda: html_file(said))())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import numpy as np
 from rote.core.array_types import Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
-from rote.core.folder import clear_errors
+from rote.core.folder import clear_errors, inside, refuse_links
+from rote.core.json_reader import JsonObject, as_json, parse_json, read_json
 from rote.core.progress import Reporter, several
 from rote.corpus import open_corpus
 from rote.curate.limit import LimitOptions
@@ -204,11 +205,12 @@ def _begin(folder: Path, options: Any, training: TrainOptions, every: Sequence[P
     """A folder of another study is refused; one of this study goes on."""
     free = ("output", "theta", "equal_size", "without_neighbours", "calibrate", "interval")
     wanted = {k: v for k, v in asdict(options).items() if k not in free}
-    wanted = json.loads(json.dumps({**wanted, **asdict(training), "pairs": fingerprint(every)}))
+    wanted = as_json({**wanted, **asdict(training), "pairs": fingerprint(every)})
     wanted["limits"] = list(options.limits)
-    path = folder / "study.json"
+    path, remedy = folder / "study.json", "Choose a new folder"
     if path.exists():
-        held = json.loads(path.read_text("utf-8"))
+        refuse_links(inside(folder))
+        held = JsonObject.of(read_json(path, remedy=remedy), str(path), remedy=remedy).values
         if different := [name for name in wanted if held.get(name) != wanted[name]]:
             shown = ", ".join(f"{n} {held.get(n)}, not {wanted[n]}" for n in different)
             raise OptionError(
@@ -306,7 +308,7 @@ def _texts(
         }  # fmt: skip
 
     def wrong(number: int, line: bytes) -> str | None:
-        held = json.loads(line).get("doc_id")
+        held = parse_json(line, str(path), line=number + 1).get("doc_id")
         return None if held == found.test[number].id else f"'doc_id' is {held}"
 
     loaded = opened(str(model), running, reporter)
@@ -317,9 +319,3 @@ def _texts(
 
 def _file(name: str) -> str:
     return name.replace(" ", "-").replace("=", "-")
-
-
-def read_texts(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    for path in paths:
-        with open(path, "rb") as lines:
-            yield from map(json.loads, lines)

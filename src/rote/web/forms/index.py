@@ -10,6 +10,7 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from rote.core.errors import OptionError, UnknownName
+from rote.core.folder import refuse_links
 from rote.core.progress import Reporter
 from rote.web.workspace import Workspace
 
@@ -106,6 +107,7 @@ class IndexForm:
         if self.into:
             written = add_to_index(place, source, jobs=opened.jobs, reporter=reporter)
         else:
+            refuse_links((place,))
             opened.known.sweep()
             place.parent.mkdir(mode=0o700, exist_ok=True)
             options = BuildOptions(self.layers, author_field=self.author, jobs=opened.jobs)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
 
 from rote.core.errors import OptionError, UnknownName
+from rote.core.folder import refuse_links
 from rote.core.metric import Metric
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Study
@@ -99,6 +100,7 @@ class RunForm:
             given |= {"jobs": opened.jobs, "per_text": per_text(inputs, reporter)}
         elif record.ledger:
             opened.made.mkdir(exist_ok=True)
+            refuse_links((self.folder(opened),))
             given |= {"jobs": opened.jobs, "output": self.folder(opened)}
         return [run(self.name, inputs, given, reporter=reporter)]
 

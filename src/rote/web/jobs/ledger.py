@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ _ALL = """select jobs.*, result like '/%/____________' and not exists (
   select 1 from results where results.id = substr(jobs.result, -12)) as gone from jobs"""
 """With whether the result was deleted; results that are kept have an id of 12 letters."""
 _LISTED = 50
+_SERVER = re.compile(r"[0-9a-f]{12}")
 _REMARKS = 200
 
 
@@ -165,7 +167,7 @@ class Ledger:
             if self._is_lost(job):
                 self._interrupted(job)
         for path in self._locks.iterdir():
-            if not self._lives(path.name):
+            if _SERVER.fullmatch(path.name) and not self._lives(path.name):
                 path.unlink(missing_ok=True)
 
     def _interrupted(self, job: Job) -> Job:
@@ -180,7 +182,7 @@ class Ledger:
         if server == self.server:
             return True
         try:
-            handle = os.open(self._locks / server, os.O_RDWR)
+            handle = os.open(self._locks / server, os.O_RDWR | os.O_NOFOLLOW)
         except OSError:
             return False
         try:

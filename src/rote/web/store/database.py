@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
+from rote.core.folder import refuse_links
 
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 _WORDS = ("No space left on device", "Disk quota exceeded", "disk is full")
@@ -66,6 +67,11 @@ def _room(folder: Path) -> int:
 
 
 FILE = "rote.sqlite"
+_OURS = (
+    *(f"{FILE}{ending}" for ending in ("", "-wal", "-shm", "-journal")),
+    *("servers", "uploads", "traced", "steps", "indexes", "made"),
+)
+"""What the app writes to, or removes things from."""
 FARTHEST = 10**12
 """Page of a list, or place in it, that may be asked for: SQLite counts to 2**63 only."""
 _TABLES = """
@@ -130,6 +136,7 @@ def prepare(store: Path) -> None:
     """Make the folder and the tables."""
     try:
         own_folder(store)
+        refuse_links(store / name for name in _OURS)
         # SQLite gives the files beside it the same rights.
         os.close(os.open(store / FILE, os.O_RDWR | os.O_CREAT, 0o600))
         with connected(store) as file:

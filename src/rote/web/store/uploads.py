@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError
-from rote.core.files import write_atomically
+from rote.core.files import read_regular, write_atomically
+from rote.core.folder import refuse_links
 from rote.web.store.database import own_folder
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def keep(store: Path, name: str, content: BinaryIO, limit: int, *, unread: bool 
                     )
         _check(temporary / named, name, limit, unread)
         target = folder / digest.hexdigest() / named
+        refuse_links((target.parent,))
         _move(temporary / named, target)
         return key_of(target)
     finally:
@@ -117,7 +119,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     with suppress(OSError):
         for one in os.listdir(folder):
             with suppress(OSError):
-                for name in os.listdir(folder / one):
+                for name in () if os.path.islink(folder / one) else os.listdir(folder / one):
                     path = folder / one / name
                     with suppress(OSError):
                         yield path, path.stat()
@@ -246,14 +248,15 @@ def kept_text(store: Path, identity: str) -> str:
     if not _ID.fullmatch(identity):
         raise gone
     try:
-        data = (store / _PASTED / f"{identity}.txt").read_bytes()
+        data = read_regular(store / _PASTED / f"{identity}.txt")
     except OSError:
         raise gone from None
     return data.decode("utf-8", "surrogatepass")
 
 
 def _forget(folder: Path) -> None:
-    found = sorted(folder.glob("*.txt"), key=_changed)
+    own = (path for path in folder.glob("*.txt") if _ID.fullmatch(path.stem))
+    found = sorted(own, key=_changed)
     for path in found[: max(0, len(found) - MOST_KEPT)]:
         with suppress(OSError):
             path.unlink()
