@@ -408,6 +408,35 @@ def test_a_difference_from_the_reference_is_found(name: str) -> None:
     assert {row["value"] for row in result.comparisons} == set(values(result, "varied"))
 
 
+LONG = [" ".join([*VARIED[n:], *VARIED[:n], f"Anna Berg went to Paris in {n}."]) for n in range(6)]
+SHORT = {1: ["Word", "Other"], 6: ["The rain came down all day.", "She reads it twice every week."]}
+"""Texts of so many words, in which some values are undefined."""
+
+
+@pytest.mark.parametrize("words", SHORT)
+@pytest.mark.parametrize("name", NAMES)
+def test_values_undefined_for_more_than_a_tenth_of_the_texts_are_not_tested_raw(
+    name: str, words: int
+) -> None:
+    """Which values that are is seen from texts that are all too short."""
+    settings = Settings(permutations=19, matched=False, interval=0, reference="y")
+    short = values(run(name, {"texts": SHORT[words] * 2, "y": SHORT[words] * 2}, settings))
+    undefined = {value for value, number in short.items() if math.isnan(number)}
+    few = {"x": [*LONG * 3, *SHORT[words]], "y": LONG * 3}
+    many = {"x": [*LONG * 3, *SHORT[words] * 2], "y": LONG * 3}
+    for texts, named in ((few, set[str]()), (many, undefined)):
+        result = run(name, texts, settings)
+        for row in result.comparisons:
+            missing = row["value"] in named or math.isnan(row["difference"])
+            assert math.isnan(row["p"]) is missing, row["value"]
+            assert not (missing and row["tested"])
+        notes = [note for note in result.notes if "undefined for 4 of 22 texts of x" in note]
+        said = {value for note in notes for value in note.split(": ")[1].split(", ")}
+        differ = {r["value"] for r in result.comparisons if not math.isnan(r["difference"])}
+        assert said & differ == named & differ
+        assert all(note.startswith("not tested against y: ") for note in notes)
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if metric_of(name).many])
 def test_many_groups_at_once_are_the_groups_one_by_one(
     name: str, monkeypatch: pytest.MonkeyPatch

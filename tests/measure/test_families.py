@@ -93,15 +93,15 @@ def test_facets_are_families_of_their_own() -> None:
     result = lexical(texts, by=("task", "source"), reference="a", matched=False)
     assert [row["facet"] for row in result.tables["family"]] == ["news", "story"]
     assert (
-        corrected([result]) == "Westfall-Young over 20 tests: 10 values × 2 sources, in each facet"
+        corrected([result]) == "Westfall-Young over 16 tests: 8 values × 2 sources, in each facet"
     )
 
 
 def test_too_few_permutations_for_holm_are_said_to_be_too_few() -> None:
     result = lexical(documents(), reference="a", correction="holm", matched=False)
     assert not any(row["tested"] for row in result.comparisons)
-    assert any("with 99 permutations and 20 tests" in note for note in result.notes)
-    assert any("--permutations 799 would do" in note for note in result.notes)
+    assert any("with 99 permutations and 16 tests" in note for note in result.notes)
+    assert any("--permutations 639 would do" in note for note in result.notes)
 
 
 def test_the_correction_is_signed_where_it_is_not_the_usual_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -248,6 +249,52 @@ def test_unequal_numbers_of_answers_hold_the_level_at_equal_size(counts: tuple[i
             wrong[value] = wrong.get(value, 0) + (tests[value].p <= 0.05)
     assert all(BAND[0] <= alarms <= BAND[1] for alarms in wrong.values()), wrong
     assert 0.03 <= sum(wrong.values()) / (4 * STUDIES) <= 0.07, wrong
+
+
+def test_texts_too_short_for_mattr_do_not_make_differences() -> None:
+    """One side is cut to quarters, most of them shorter than the window of 50 words. Which have 50
+    is not chance: longer texts are more repetitive, as they often are."""
+    metric, counts = plugins.load("measure", "lexical").METRIC, {"whole": 20, "cut": 20}
+    differences, alarms = [], 0
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        lengths_ = rng.integers(100, 260, 40)
+        sizes = lengths_ // np.repeat([1, 4], 20)
+        kinds = np.repeat(120 - (lengths_ - 100) // 4, sizes)
+        words = rng.integers(0, kinds).astype(np.int32)
+        sample = lengths.random_texts(sizes, words, metric.needs(metric.options()))
+        equal = at_equal_size(metric, sample, counts, np.full(40, -1, np.int64), seed)
+        whole, cut = np.split(equal.source.rows.texts["mattr"], 2)
+        assert np.isnan(cut).mean() > 0.1
+        differences.append(np.nanmean(cut) - np.nanmean(whole))
+        found = equal.test("cut", "whole", equal.by_source(), 19, lambda amount: None)["mattr"]
+        assert equal.plan.size is not None
+        assert equal.source.options.window == equal.plan.size < 50
+        alarms += found.p <= 0.05
+    # What is left of the cut texts is more repetitive, by 19 standard errors.
+    assert np.mean(differences) / np.std(differences) * np.sqrt(STUDIES) < -10
+    assert 0.03 <= alarms / STUDIES <= 0.07
+
+
+def test_what_equal_length_leaves_out_for_want_of_words_is_not_tested() -> None:
+    rng = np.random.default_rng(5)
+
+    def texts(*sizes: int) -> list[str]:
+        return [" ".join(f"w{n}" for n in rng.integers(0, 90, size)) for size in sizes]
+
+    short = {"a": texts(*[8] * 3, *[30] * 17), "b": texts(*[60] * 20)}
+    result = rote.lexical(short, reference="b", permutations=39, interval=0)
+    said = "not tested against b at equal length: windows of 10 words are too long for 3 of 20"
+    assert f"{said} texts of a" in result.notes
+    assert all(math.isnan(r["matched_p"]) for r in result.comparisons if "matched_p" in r)
+    assert not any(row.get("matched_tested") for row in result.comparisons)
+    assert "lexical at equal length: window 10 in place of 50, draws 10 in place of 42" in (
+        result.notes
+    )
+    enough = {**short, "a": [*short["a"][1:], *texts(30)]}
+    fewer = rote.lexical(enough, reference="b", permutations=39)
+    assert fewer.tables["matched"][0]["left_out"] == 2
+    assert all(not math.isnan(r["matched_p"]) for r in fewer.comparisons if "matched_p" in r)
 
 
 def test_long_texts_do_not_pass_for_repetitive_ones() -> None:

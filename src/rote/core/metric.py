@@ -164,6 +164,9 @@ class Metric(Record):
                     interval is not the value and so many standard errors on both sides;
                     `interval_method` says how
     per_text        (rows, options) -> value name -> one number per text (nan: undefined)
+    undefined       (rows, options) -> value name -> by text, whether it has no part in the value
+                    of a group, as one that is too short has not; without it, where `per_text`
+                    has no number
     notes           (rows, take, options) -> what a reader of the numbers must know
     resample        like `reduce`, for half-samples, permutations and draws of equal size; leaves
                     out values that would take too long to resample (a note must say so)
@@ -194,6 +197,7 @@ class Metric(Record):
     intervals: Callable[[Any, Take, Any, float], Mapping[str, tuple[float, float]]] | None = None
     interval_method: str = ""
     per_text: Callable[[Any, Any], Mapping[str, NDArray[np.float64]]] | None = None
+    undefined: Callable[[Any, Any], Mapping[str, NDArray[np.bool_]]] | None = None
     notes: Callable[[Any, Take, Any], list[str]] | None = None
     resample: Callable[[Any, Take, Any, np.random.Generator], Values] | None = None
     many: (
@@ -316,10 +320,11 @@ def option(default: Any, help: str, **extra: Any) -> Any:
 
     `sign`: what the signature says of the value, where that is not the value itself; None
     leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
-    `writes`: what is written to the place that it names, see `cli/_places.py`. `opened`: from
-    Python what it names may be given itself, as an opened index or a model. `also`: another name
-    of the flag. `repeated`: it may be given several times. `least`, `above`, `most`, `below`:
-    bounds of a number, or of each in a tuple.
+    `window`: a text needs so many words to have a value; at equal length no more than the windows
+    compared have. `writes`: what is written to the place that it names, see `cli/_places.py`.
+    `opened`: from Python what it names may be given itself, as an opened index or a model. `also`:
+    another name of the flag. `repeated`: it may be given several times. `least`, `above`, `most`,
+    `below`: bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
 

@@ -100,7 +100,7 @@ def corrected(
             {key: p for (own, key), p in alike.items() if own == number},
             [one for one in families if any(own == number for own, _ in one.members)],
         )
-        if tests
+        if tests or any("tested" not in row for row in result.comparisons)
         else result
         for number, (result, tests) in enumerate(found)
     ]
@@ -153,7 +153,8 @@ def _filled(
                 filled[f"{before}tested"] = outcome.tested
                 known = outcome.detectable if outcome.tested else math.nan
                 filled[f"{before}detectable"] = known
-        if (p := alike.get((*key, "p"))) is not None:
+        if "equivalence_p" in row:
+            p = alike.get((*key, "p"), math.nan)
             filled["equivalence_p_corrected"] = p
             filled["equivalent"] = p < LEVEL
         rows.append(filled)

@@ -8,7 +8,7 @@ compared: windows, as many on each side as the values rest on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -70,6 +70,8 @@ class Matched:
     """The values that are compared at equal size."""
     compared: bool
     """Whether sources differ in size at all; if not, there is only a curve."""
+    asked: Any
+    """The options of whole texts: those of `source` fit the windows."""
 
     def values(self, take: Take, rng: np.random.Generator, *, drawn: bool = False) -> Values:
         """Mean over the draws of as many windows from these texts as every source gives.
@@ -203,9 +205,21 @@ class Matched:
         return [row for rows in found for row in rows]
 
     def notes(self) -> list[str]:
-        """Which texts are left out."""
+        """Which texts are left out, and which settings fit no window."""
+        return [*self._left_out(), *self._shortened()] if self.compared else []
+
+    def _shortened(self) -> list[str]:
+        shorter = [
+            f"{name} {words:,} in place of {asked:,}"
+            for name, words in _windows(self.source.options).items()
+            if words < (asked := _windows(self.asked)[name])
+        ]
+        where = f"{self.source.metric.name} at equal length"
+        return [f"{where}: {', '.join(shorter)}"] if shorter else []
+
+    def _left_out(self) -> list[str]:
         short = {source: count for source, count in self.plan.left_out.items() if count}
-        if not self.compared or not short:
+        if not short:
             return []
         listed = ", ".join(f"{source} {count:,}" for source, count in short.items())
         return [
@@ -279,9 +293,23 @@ def matched(
     plan = planned(work.groups, sizes, metric.match, order)
     if plan is None:
         return None, [_too_little(metric, work.groups, sizes)]
-    source = Source(metric, options, sample, rows, work, sizes, order)
+    source = Source(metric, _fitted(options, plan), sample, rows, work, sizes, order)
     compared = unequal(work.groups, sizes, metric.match)
-    return Matched(source, plan, source.cut(plan, 0), names, compared), []
+    return Matched(source, plan, source.cut(plan, 0), names, compared, options), []
+
+
+def _fitted(options: Any, plan: Plan) -> Any:
+    """The options with no window of a value longer than those that are compared: nothing would
+    have a value."""
+    if plan.unit != "words" or plan.size is None:
+        return options
+    fitted = {name: min(words, plan.size) for name, words in _windows(options).items()}
+    return replace(options, **fitted)
+
+
+def _windows(options: Any) -> dict[str, int]:
+    """The options that say how many words of a text a value needs."""
+    return {f.name: getattr(options, f.name) for f in fields(options) if f.metadata.get("window")}
 
 
 def tested_names(metric: Metric, options: Any, rows: Any) -> set[str]:

@@ -40,7 +40,7 @@ from rote.core.progress import Advance, Reporter
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
-from rote.measure._correct import Tests, permutations
+from rote.measure._correct import UNTESTED, Tests, permutations
 from rote.measure._matched import Matched, matched, tested_names
 from rote.measure._settings import DOC_ID, Settings
 from rote.run import side_by_side
@@ -51,6 +51,9 @@ _FEWEST_NAMED = 2
 """Clusters that are drawn where the user names their field."""
 _MOVES = ("moves_with_texts", "moves_with_length")
 _TESTED = ("tested_texts", "tested_reference_texts")
+MOST_UNDEFINED = 0.1
+"""The share of a source's texts that may have no part in a value that is tested on whole texts:
+which texts are left is not chance, so a value of the rest is no estimate for all."""
 AS_MANY = (
     "two sources with different numbers of texts of a {} are tested on as many of each (JSON: "
     "tested_texts); values, differences and intervals are those of all texts"
@@ -385,6 +388,58 @@ class _Run:
         tests = others * self.study.tests
         return permutations(self.metric.permutations, self.settings.correction, tests, others)
 
+    @cached_property
+    def undefined(self) -> Mapping[str, NDArray[np.bool_]]:
+        """By value: which texts have no part in it."""
+        if self.metric.undefined is not None:
+            return self.metric.undefined(self.rows, self.options)
+        columns = self.metric.per_text(self.rows, self.options) if self.metric.per_text else {}
+        return {name: np.isnan(column) for name, column in columns.items()}
+
+    @cached_property
+    def too_undefined(self) -> dict[str, dict[str, int]]:
+        """By value: the sources that are not tested in it, and for how many of their texts it is
+        undefined."""
+        groups = self.study.groups.items()
+        return {
+            name: self.too_many({source: int(flags[take].sum()) for source, take in groups})
+            for name, flags in self.undefined.items()
+        }
+
+    @cached_property
+    def too_short(self) -> dict[str, int]:
+        """The sources that are not tested at equal length, and how many texts have no window."""
+        return self.too_many(self.equal.plan.left_out) if self.equal else {}
+
+    def too_many(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """The sources of which too many texts have no part in a value."""
+        groups = self.study.groups
+        return {s: n for s, n in counts.items() if n > MOST_UNDEFINED * len(groups[s])}
+
+    def untested_notes(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Why values of these rows are not tested: a note for each reason."""
+
+        def counted(many: Mapping[str, int]) -> str:
+            unit = "sets" if self.settings.within else "texts"
+            sizes = {source: len(self.study.groups[source]) for source in many}
+            return ", ".join(f"{n:,} of {sizes[s]:,} {unit} of {s}" for s, n in many.items())
+
+        values: dict[str, list[str]] = {}
+        for row in rows:
+            many = self.too_undefined.get(row["value"], {})
+            # Where there is no difference, the notes of the sources say why.
+            undefined = math.isnan(row["difference"])
+            if not undefined and not many.keys().isdisjoint((row["source"], row["reference"])):
+                values.setdefault(f"undefined for {counted(many)}", []).append(row["value"])
+        each = self.settings.reference == EACH
+        whom = f"{UNTESTED} {'each other' if each else self.study.reference}"
+        notes = [f"{whom}: {', '.join(dict.fromkeys(own))}: {why}" for why, own in values.items()]
+        if self.equal and self.too_short and any("matched_p" in row for row in rows):
+            plan, short = self.equal.plan, counted(self.too_short)
+            windows = f"windows of {plan.size:,} {plan.unit}"
+            notes.append(f"{whom} at equal length: {windows} are too long for {short}")
+        return notes
+
     def comparisons(
         self, found: Found, matched: Found | None
     ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -395,7 +450,7 @@ class _Run:
         if not getattr(self.rows, "resamplable", True):
             return [], [f"{self.metric.name}: too many texts for a permutation test of all pairs"]
         tested = tested_names(self.metric, self.options, self.rows)
-        rows, fewer, turned = [], False, list[str]()
+        rows, fewer, turned = list[dict[str, Any]](), False, list[str]()
         steady = {value.name for value in self.values if not value.moves_with_texts}
         total = count * len(pairs) * (2 if matched else 1)
         with self.study.reporter.stage(f"{self.metric.name}: tests", total) as advance:
@@ -412,6 +467,7 @@ class _Run:
                 if matched and self.equal:
                     windows = self.equal.test(source, reference, matched, count, advance)
                 around = list[str]()
+                too_short = not self.too_short.keys().isdisjoint(ends)
                 for name in (v.name for v in self.values if v.name in tested & set(tests)):
                     test, difference = tests[name], found.difference(name, source, reference)
                     if texts and name in steady and test.observed * difference < 0:
@@ -427,19 +483,24 @@ class _Run:
                     }
                     # What is left of a difference is what is tested, of all texts or of some.
                     row["expected"] = difference - test.observed if texts else test.middle
-                    row["p"] = test.p
-                    self.tests[source, reference, name, "p"] = test
+                    undefined = not self.too_undefined.get(name, {}).keys().isdisjoint(ends)
+                    row["p"] = math.nan if undefined else test.p
+                    if not undefined:
+                        self.tests[source, reference, name, "p"] = test
                     if matched and name in windows:
                         difference, test = matched.difference(name, *ends), windows[name]
                         if texts and test.observed * difference < 0:
                             test, around = replace(test, observed=0.0), [*around, name]
-                        row["matched_difference"], row["matched_p"] = difference, test.p
-                        self.tests[source, reference, name, "matched_p"] = test
+                        row["matched_difference"] = difference
+                        row["matched_p"] = math.nan if too_short else test.p
+                        if not too_short:
+                            self.tests[source, reference, name, "matched_p"] = test
                     rows.append(row)
                 if around:
                     names = ", ".join(dict.fromkeys(around))
                     turned.append(TURNED.format(source, reference, names, self.settings.cluster))
-        return rows, [AS_MANY.format(self.settings.cluster)] * fewer + turned
+        as_many = [AS_MANY.format(self.settings.cluster)] * fewer
+        return rows, [*as_many, *turned, *self.untested_notes(rows)]
 
     def equivalence(
         self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
@@ -463,7 +524,8 @@ class _Run:
             fewer = [n / row.get(key, n) for n, key in zip(every, _TESTED)]
             errors = [error * math.sqrt(times) for error, times in zip(errors, fewer)]
         texts = self.independent(row["source"]), self.independent(row["reference"])
-        p = equivalence_p(beyond, margin, errors, texts)
+        untested = math.isnan(row["p"])
+        p = math.nan if untested else equivalence_p(beyond, margin, errors, texts)
         return {"margin": margin, "equivalence_p": p}
 
     def test(

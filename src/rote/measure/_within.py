@@ -127,6 +127,7 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         standard_errors=standard_errors,
         intervals=None,
         per_text=per_text,
+        undefined=None,
         notes=notes,
         tables=None,
         check=None,

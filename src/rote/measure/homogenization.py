@@ -24,7 +24,7 @@ the number of pairs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Literal, TypeAlias
@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from rote.compare.intervals import pair_mean_error
-from rote.core.array_types import Floats, Integers
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
@@ -186,6 +186,12 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return {name: pair_mean_error(sums) for name, sums in _sums(rows, chosen, options).items()}
 
 
+def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
+    if options.variant == "package":  # they count as 0
+        return {}
+    return dict.fromkeys(given(options), rows.texts.lengths == 0)
+
+
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     empty, package = rows.texts.lengths[take] == 0, options.variant == "package"
     done = "scored 0 with all others: " if package else "left out: "
@@ -298,6 +304,7 @@ METRIC = Metric(
     match="words",
     standard_errors=standard_errors,
     many=many,
+    undefined=undefined,
     notes=notes,
     says="How alike the texts of a source are, pair by pair.",
     section="diversity",

@@ -7,9 +7,11 @@ al. (2025), where a target length L is given: different words / (words + |words 
 over texts; a text is charged for every word that it is too long or too short.
 
 Direction: higher is more diverse, for every value. Length: Unique-n, TTR, n-gram
-diversity and entropy move with the number of texts and with their length, MTLD, HD-D and
-PATTR with their length alone, MATTR with neither. Compare groups of different size by
-the values at equal length. Punctuation marks count as words, as tokenizers give them.
+diversity and entropy move with the number of texts and with their length, MTLD, HD-D, PATTR
+and MATTR with their length alone: MATTR and HD-D leave out texts that are shorter than their
+window, and those that are left differ from the rest. Compare groups of different size by the
+values at equal length, where that window has at most the words compared. Punctuation marks count
+as words, as tokenizers give them.
 
 Variants. `exact`: the words of the chosen tokenizer and layer. `paper`: all
 values on the words of that paper's program (tokenizer `guo-2025`). `package`: only
@@ -27,7 +29,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rote.compare.intervals import mean, mean_error
-from rote.core.array_types import Floats, Integers
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets, items_of, layer_words
 from rote.core.metric import Metric, Progress, Value, Values, Work, check_options, option
@@ -57,11 +59,11 @@ class Options:
         40_000, "n-grams drawn for each Unique-n; all where there are fewer", least=1
     )
     ngram_max: int = option(4, "longest n-gram in ngram_diversity; 0 leaves it out", least=0)
-    window: int = option(50, "words in a window of MATTR", least=1)
+    window: int = option(50, "words in a window of MATTR", least=1, window=True)
     threshold: float = option(
         0.72, "type-token ratio at which a factor of MTLD is full", above=0, below=1
     )
-    draws: int = option(42, "words drawn from a text for HD-D", least=1)
+    draws: int = option(42, "words drawn from a text for HD-D", least=1, window=True)
     target_length: int | None = option(
         None, "words that a text should have: gives PATTR", least=1, sign=lambda asked: asked
     )
@@ -121,7 +123,7 @@ def values(options: Options) -> tuple[Value, ...]:
         Value("unique", "mean of Unique-1, 2, 3", "diverse", "both", share=True),
         Value("ttr", "type-token ratio", "diverse", "both", share=True),
         *((diversity,) if options.ngram_max else ()),
-        Value("mattr", "MATTR", "diverse", "neither", share=True),
+        Value("mattr", "MATTR", "diverse", "length", share=True),
         Value("mtld", "MTLD", "diverse", "length"),
         Value("hdd", "HD-D", "diverse", "length", share=True),
         *(
@@ -216,6 +218,16 @@ def _of_texts(options: Options) -> tuple[str, ...]:
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     return rows.texts
+
+
+def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
+    if options.variant == "package":  # all texts are read as one
+        return {}
+    lengths = rows.ends - rows.starts
+    found = {name: np.isnan(column) for name, column in rows.texts.items()}
+    found |= {f"unique_{n}": lengths < n for n in UNIQUE_LENGTHS}
+    least = {"unique": max(UNIQUE_LENGTHS), "ngram_diversity": options.ngram_max, "entropy": 1}
+    return found | {name: lengths < words for name, words in least.items()}
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
@@ -360,6 +372,7 @@ METRIC = Metric(
     match="words",
     standard_errors=standard_errors,
     per_text=per_text,
+    undefined=undefined,
     notes=notes,
     sizes=sizes,
     cut=cut,

@@ -201,6 +201,20 @@ def _held(rows: Found, take: Take) -> tuple[Flags, Flags]:
     return held[rows.pairs.first], held[rows.pairs.second]
 
 
+def undefined(rows: Found, options: Options) -> Mapping[str, Flags]:
+    """Texts that have pairs, but none that could be scored."""
+    pairs, count = rows.pairs, len(rows.sets)
+
+    def paired(chosen: Flags) -> Flags:
+        found = np.zeros(count, np.bool_)
+        found[pairs.first[chosen]] = found[pairs.second[chosen]] = True
+        return found
+
+    every = paired(np.ones(len(pairs), np.bool_))
+    flags = {name: every & ~paired(~np.isnan(scores)) for name, scores in rows.scores.items()}
+    return {f"{name}{whom}": own for name, own in flags.items() for whom in ("", _OWN)}
+
+
 def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
     """The texts after the first so many of their set and source."""
     order = np.lexsort((source, sets))
@@ -317,6 +331,7 @@ METRIC = Metric(
     match=None,
     whole="texts that answer the same prompt are compared as they are; --words N takes the first "
     "N words of each",
+    undefined=undefined,
     notes=notes,
     tables=tables,
     check=check,

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rote.core.array_types import Integers
+from rote.core.array_types import Flags, Integers
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
@@ -90,6 +90,12 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     return {"self_repetition": float(np.mean(np.log1p(summed)))}
 
 
+def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
+    if options.variant == "package":  # they count as 0
+        return {}
+    return {"self_repetition": rows.lengths < options.n}
+
+
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     done = "counted as 0: " if options.variant == "package" else "left out: "
     return said_of(rows.lengths[take] < options.n, f"texts with fewer than {options.n} words", done)
@@ -120,6 +126,7 @@ METRIC = Metric(
         "Measurement of Text Diversity: A Tool and a Comparative Analysis of Scores"
     ),
     match="words",
+    undefined=undefined,
     notes=notes,
     says="How much of a text other texts of its source say too.",
     section="diversity",

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import embeddings
 from rote.compare.intervals import clustered_error, left_out_error, mean_similarity
-from rote.core.array_types import Floats, Integers
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
@@ -229,6 +229,12 @@ def per_text(rows: Rows, options: Options) -> dict[str, Floats]:
     return {"semantic": np.array([_distance(square, count) / 2 for square, count in pairs])}
 
 
+def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
+    """Sentences are compared: a text of one has a part in every value but its own diversity."""
+    none = rows.counts + rows.embedded.not_drawn == 0
+    return {value.name: none for value in values(options)}
+
+
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     said = meaning.said(rows.embedded, take, options.embeds)
     count = int(rows.counts[take].sum())
@@ -290,6 +296,7 @@ METRIC = Metric(
     match="sentences",
     standard_errors=standard_errors,
     per_text=per_text,
+    undefined=undefined,
     notes=notes,
     resample=resample,
     many=many,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rote.compare.intervals import clustered_error, left_out_error, mean_similarity, shares
-from rote.core.array_types import Floats, Integers
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import (
     Comparison,
@@ -260,6 +260,12 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     return {"wl": np.array(own, np.float64), "sentence_length": lengths}
 
 
+def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
+    """Sentences are compared: a text of one has a part in every value but its own diversity."""
+    none = rows.sums.counts + rows.not_drawn == 0
+    return {value.name: none for value in values(options)}
+
+
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The diversity among sentences of about equal length, and how much they weigh when matched."""
     from rote.measure._trees.sums import LENGTHS, bands_of, square_of
@@ -398,6 +404,7 @@ METRIC = Metric(
     cut=cut,
     standard_errors=standard_errors,
     per_text=per_text,
+    undefined=undefined,
     notes=notes,
     tables=tables,
     check=check,

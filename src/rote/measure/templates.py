@@ -193,6 +193,7 @@ METRIC = Metric(
     resample=resample,
     many=many,
     per_text=counted_in_texts,
+    undefined=lambda rows, options: {"per_token": rows.words == 0},
     citation=(
         "Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic Templates in "
         "Generated Text"

@@ -262,7 +262,7 @@ def _legend(results: Sequence[Result]) -> list[str]:
             f"p < {SIGNIFICANT}"
         )
     if any(UNTESTED in (cell.mark, cell.matched_mark) for cell in cells):
-        lines.append(f"{UNTESTED} not tested: a difference could not have been found")
+        lines.append(f"{UNTESTED} not tested: see the notes")
     if any(row["length_sensitive"] for result in shown for row in result.tables["values"]):
         lines.append(
             "~ moves with the number of texts or their length; the line below it, where there is "

@@ -344,7 +344,7 @@ def _p(number: float, verdict: Verdict) -> Cell:
 def _untested(values: Sequence[Value]) -> str:
     if not any(UNTESTED in (value.mark, value.matched_mark) for value in values):
         return ""
-    return f" {UNTESTED} not tested: a difference could not have been found."
+    return f" {UNTESTED} not tested: see the notes."
 
 
 def _legend(
