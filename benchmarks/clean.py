@@ -27,16 +27,11 @@ import numpy as np
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus.items import Item, read_items
-from rote.curate.decontaminate import (
-    DecontaminateOptions,
-    matches_in,
-    needles_of,
-    parts_of,
-    sample_of,
-)
+from rote.curate.decontaminate import ItemMatcher, sample_of
 from rote.curate.dedup import DedupOptions, Texts, find
 from rote.curate.reading import Tokenizing, read
 from rote.run import get
+from rote.search.part_matcher import MatchOptions
 
 TEXTS = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 ITEMS = "../shared/data/winogrande/valid.jsonl,../shared/data/lambada/test.jsonl"
@@ -101,12 +96,11 @@ def rates(found: set[Any], held: set[Any]) -> str:
 
 
 def rote_finds(texts: Sequence[str], items: Sequence[Item], sample: list[str]) -> tuple[Any, float]:
-    options = DecontaminateOptions()
-    needles = needles_of(parts_of(items), options, "ud", sample)
+    matcher = ItemMatcher.build(items, MatchOptions(), "ud", sample)
     found, began = set(), time.process_time()
     for first in range(0, len(texts), _BATCH):
-        for match in matches_in(needles, options, texts[first : first + _BATCH], "ud"):
-            found.add((first + match.document, items[needles.parts[match.part].item].id))
+        for match in matcher.find(texts[first : first + _BATCH]):
+            found.add((first + match.document, items[matcher.items[match.part]].id))
     return found, time.process_time() - began
 
 

@@ -9,25 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from rote.annotate.folded_words import fold_text
 from rote.core.errors import InputError
 from rote.corpus import open_corpus
 from rote.corpus.items import Item, read_items
 from rote.curate import decontaminate_folder
-from rote.curate._decontaminate_kernels import align
-from rote.curate.decontaminate import (
-    DecontaminateOptions,
-    Match,
-    fold,
-    matches_in,
-    needles_of,
-    parts_of,
-)
+from rote.curate.decontaminate import ItemMatch, ItemMatcher
 from rote.curate.decontaminate_folder import LEDGER, Made, decontaminate, without
+from rote.search import part_matcher
+from rote.search.part_matcher import MatchOptions
 
 from ..killing import assert_whole, calls_of, kill_at, restore, states_at
 
@@ -59,7 +51,6 @@ ITEMS = [
     for number in range(40)
 ]
 DOCUMENTS = [prose(300, RNG) for _ in range(60)]
-OPTIONS = DecontaminateOptions()
 
 
 def changed(text: str, share: float, rng: random.Random) -> str:
@@ -91,41 +82,40 @@ def planted(form: str) -> tuple[list[str], set[tuple[int, str]]]:
     return documents, held
 
 
-def found_in(documents: list[str], items: list[Item], **options: Any) -> list[Match]:
-    chosen = DecontaminateOptions(**options)
-    needles = needles_of(parts_of(items), chosen, "ud", DOCUMENTS)
-    return matches_in(needles, chosen, documents, "ud")
+def matcher_of(items: list[Item], sample: list[str] = DOCUMENTS, **options: Any) -> ItemMatcher:
+    return ItemMatcher.build(items, MatchOptions(**options), "ud", sample)
+
+
+def found_in(documents: list[str], items: list[Item], **options: Any) -> list[ItemMatch]:
+    return matcher_of(items, **options).find(documents)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_planted_items_are_found_and_no_others(form: str) -> None:
     documents, held = planted(form)
-    parts = parts_of(ITEMS)
-    found = found_in(documents, ITEMS)
-    assert {(match.document, ITEMS[parts[match.part].item].id) for match in found} == held
+    matcher = matcher_of(ITEMS)
+    found = matcher.find(documents)
+    assert {(match.document, ITEMS[matcher.items[match.part]].id) for match in found} == held
     if "changed" not in form:
-        assert all(match.score == pytest.approx(1) and match.answered for match in found)
+        assert all(match.score == 1 and match.answered for match in found)
         for match in found:
             text = documents[match.document][match.start : match.end]
-            asked = parts[match.part].text
-            assert [w for w in map(fold, text.split()) if w] == [
-                w for w in map(fold, asked.split()) if w
-            ]
+            part = matcher.parts[match.part]
+            assert part.kind == "question and answer"  # of two parts the one that holds most
+            assert fold_text(text) == fold_text(part.text)
 
 
 def test_a_phrase_that_is_common_in_the_corpus_convicts_nobody() -> None:
     phrase = "once upon a time there lived a very old king in the deep green valley of"
     sample = [f"{text} {phrase} {place}" for place, text in enumerate(DOCUMENTS)]
     item = Item("one", "made", f"{phrase} {prose(14, random.Random(8))} ", ("yes",), 0)
-    needles = needles_of(parts_of([item]), OPTIONS, "ud", sample)
-    assert matches_in(needles, OPTIONS, sample, "ud") == []
-    asked = matches_in(needles, OPTIONS, [f"so {item.context} it was"], "ud")
-    assert [match.score for match in asked] == [pytest.approx(1)]
+    matcher = matcher_of([item], sample)
+    assert matcher.find(sample) == []
+    asked = matcher.find([f"so {item.context} it was"])
+    assert [match.score for match in asked] == [1]
     # Had it not been common, half of the words of the item would have been it.
-    rare = needles_of(parts_of([item]), OPTIONS, "ud", DOCUMENTS)
-    loose = DecontaminateOptions(score=0.4)
-    assert len(matches_in(rare, loose, sample, "ud")) == len(sample)
-    assert matches_in(needles, loose, sample, "ud") == []
+    assert len(matcher_of([item], score=0.4).find(sample)) == len(sample)
+    assert matcher_of([item], sample, score=0.4).find(sample) == []
 
 
 def test_of_twins_the_nearer_one_is_found_and_the_other_named() -> None:
@@ -134,45 +124,44 @@ def test_of_twins_the_nearer_one_is_found_and_the_other_named() -> None:
         for n, end in enumerate(("storm was loud and wild", "storm was soft and wild"))
     ]
     twins = [Item(t.id, t.task, t.context, ("big ",), 0, t.ending) for t in twins]
-    (found,) = found_in([f"{DOCUMENTS[0]} {twins[1].instances()[0]}"], twins)
-    assert parts_of(twins)[found.part].item == 1
+    matcher = matcher_of(twins)
+    (found,) = matcher.find([f"{DOCUMENTS[0]} {twins[1].instances()[0]}"])
+    assert matcher.items[found.part] == 1
     assert found.twins == (0,)
 
 
-def test_short_parts_and_answers_alone_convict_nobody() -> None:
-    items = [Item("s", "made", "Who came to the party? ", ("a man of many words indeed",), 0)]
-    assert found_in([f"Who came to the party? {items[0].options[0]}"], items) == []
+def test_a_short_question_convicts_with_its_answer_alone() -> None:
+    answer = "a man of many words indeed"
+    items = [Item("s", "made", "Who came to the party? ", (answer, "none"), 0)]
+    (found,) = found_in([f"They said: Who came to the party? {answer.title()}, it seems."], items)
+    assert found.answered
+    for text in ("Who came to the party?", answer, "none", f"{answer} none {answer}"):
+        assert found_in([text], items) == []
 
 
-@given(
-    st.lists(st.integers(1, 4), min_size=1, max_size=7),
-    st.lists(st.integers(1, 4), max_size=9),
-    st.integers(0, 5),
-)
-def test_alignments_are_those_of_the_twin(part: list[int], window: list[int], seed: int) -> None:
-    weights = np.random.default_rng(seed).uniform(0.5, 3, len(part))
+def test_without_a_right_answer_the_question_with_each_option_is_a_part() -> None:
+    options = ("a man of many words indeed", "nobody but the old grey mare")
+    for answer, expected in ((None, [0, 1]), (1, [1])):
+        items = [Item("s", "made", "Who came to the party? ", options, answer)]
+        texts = [f"{items[0].context}{option}" for option in options]
+        assert [match.document for match in found_in(texts, items)] == expected
 
-    def heaviest_in(window: list[int]) -> float:
-        def heaviest(i: int, j: int) -> float:
-            if i == len(part) or j == len(window):
-                return 0.0
-            best = max(heaviest(i + 1, j), heaviest(i, j + 1))
-            if part[i] == window[j]:
-                best = max(best, float(weights[i]) + heaviest(i + 1, j + 1))
-            return best
 
-        return heaviest(0, 0)
+def test_options_of_two_words_drop_no_document() -> None:
+    items = [
+        Item(str(n), "made", f"{a} {b}? ", (f"{c} {d}", f"{d} {c}"), None)
+        for n, (a, b, c, d) in enumerate(zip(*(WORDS[k::4] for k in range(4))))
+    ]
+    assert not matcher_of(items).judged
+    assert found_in([*DOCUMENTS, *(i.instances()[0] for i in items)], items) == []
 
-    room = np.empty(len(window) + 1), np.empty((len(part), len(window) + 1), np.uint8)
-    arrays = np.array(part, np.int32), weights, np.array(window, np.int32)
-    weight, start, stop, count = align(*arrays, *room)
-    assert weight == pytest.approx(heaviest_in(window))
-    assert (count == 0) == (weight == 0) == (start == -1)
-    assert stop - start + 1 >= count
-    # Nothing that ends before holds as much, and nothing shorter that ends there.
-    if count:
-        assert heaviest_in(window[:stop]) < weight - 1e-9
-        assert heaviest_in(window[start + 1 : stop + 1]) < weight - 1e-9
+
+def test_a_copy_behind_many_beginnings_of_it_is_found() -> None:
+    # Each beginning is a hit of its own, and none of them may stand for the copy.
+    question = ITEMS[0].context
+    start = " ".join(question.split()[:6])
+    (found,) = found_in([f"{f'{start}. ' * 60} {question}"], ITEMS)
+    assert found.score == 1
 
 
 def corpus(tmp_path: Path, form: str = "embedded") -> Path:
@@ -214,7 +203,7 @@ def test_documents_are_dropped_or_cut_or_left(tmp_path: Path) -> None:
 
 def test_sentences_that_hold_a_match_go() -> None:
     text = "It rained. The man who sold the boat went home. She laughed! Then it was over."
-    match = Match(0, 0, 1.0, 1.0, 1, text.index("sold"), text.index("laughed"), None)
+    match = ItemMatch(0, 0, 1.0, 1.0, 1, text.index("sold"), text.index("laughed"), None)
     assert without(text, [match]) == "It rained. Then it was over."
 
 
@@ -290,7 +279,7 @@ def test_what_is_finished_is_not_done_again(
 
     monkeypatch.setattr(decontaminate_folder.Looking, "__call__", call)
     # The sample, and so the weights, must be the same: the file that is mended adds to it.
-    monkeypatch.setattr(decontaminate_folder, "_SAMPLE", 1_000)
+    monkeypatch.setattr(part_matcher, "SAMPLE", 1_000)
     paths[1].write_text("no record\n")
     with pytest.raises(InputError):
         decontaminate(open_corpus(paths), ITEMS, tmp_path / "out")
@@ -313,13 +302,13 @@ def test_questions_with_answers_and_passages_are_items(tmp_path: Path) -> None:
         ("quiz.jsonl:1", ("me",), 0),
         ("7", ("so", "thus"), None),
     ]
-    assert [(part.kind, part.text) for part in parts_of(items)] == [
-        ("question", "Who?"),
-        ("answer", "me"),
-        ("passage", "Long ago."),
-        ("question", "Why?"),
-        ("answer", "so"),
-        ("answer", "thus"),
+    assert [item.parts() for item in items] == [
+        [("question", "Who?"), ("question and answer", "Who? me"), ("passage", "Long ago.")],
+        [
+            ("question", "Why?"),
+            ("question and answer", "Why? so"),
+            ("question and answer", "Why? thus"),
+        ],
     ]
 
 
@@ -371,7 +360,8 @@ CASES = {
         "nineteenth century; in bad weather nobody sees it.",
         set(),
     ),
-    "an answer alone": (f"{FILLER} {QUIZ[2]['answer']}", set()),
+    "an answer alone": (f"{FILLER} {QUIZ[1]['answer']} {QUIZ[0]['answer']}", set()),
+    "an answer that says it all": (f"{FILLER} {QUIZ[2]['answer']}", {"sum"}),
     "clean": (f"{FILLER} Nothing to see here but minerals and years.", set()),
 }
 
@@ -382,17 +372,14 @@ def test_cases_of_another_tool_come_out_right(tmp_path: Path, case: str) -> None
     path = tmp_path / "quiz.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in QUIZ))
     items = list(read_items([path]))
-    needles = needles_of(parts_of(items), OPTIONS, "ud", [text])
-    found = matches_in(needles, OPTIONS, [text], "ud")
-    assert {items[needles.parts[match.part].item].id for match in found} == expected
+    matcher = matcher_of(items, [text])
+    assert {items[matcher.items[match.part]].id for match in matcher.find([text])} == expected
 
 
 def test_a_lower_score_finds_at_least_as_much() -> None:
     documents, _ = planted("a tenth of the words changed")
-    found = [
-        {(m.document, m.part) for m in found_in(documents, ITEMS, score=score)}
-        for score in (0.95, 0.8, 0.5)
-    ]
+    matchers = [matcher_of(ITEMS, score=score) for score in (0.95, 0.8, 0.5)]
+    found = [{(m.document, each.items[m.part]) for m in each.find(documents)} for each in matchers]
     assert found[0] < found[1] <= found[2]
 
 
@@ -400,4 +387,4 @@ def test_questions_without_answers_are_read_by_name(tmp_path: Path) -> None:
     path = tmp_path / "quiz.jsonl"
     path.write_text(json.dumps({"doc_id": 4, "question": ASKED}) + "\n")
     (item,) = read_items([path], "questions")
-    assert [(part.kind, part.text) for part in parts_of([item])] == [("question", ASKED)]
+    assert item.parts() == [("question", ASKED)]

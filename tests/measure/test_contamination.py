@@ -9,18 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import Settings
 from rote.measure._compute import compute
-from rote.measure._near import common
 from rote.measure.contamination import Options
+from tests.item_records import READERS, record, write_records
 
 PAGE = (
     "In the spring the millers met at the bridge to settle who might draw water first, and when "
@@ -105,7 +102,9 @@ def test_values_are_means_over_the_items_that_can_be_judged(corpus: Path) -> Non
     assert found.values["touched"] == 0
     assert found.values["found_8"] == pytest.approx(1 / 3)
     assert found.values["longest"] == pytest.approx((len(found_words(PAGE)) + 1 + 1 + 1) / 4, abs=1)
-    assert found.notes[0] == "1 of 4 items are shorter than 8 words: cannot be judged"
+    assert found.notes[0] == (
+        "1 of 4 items cannot be judged: fewer than 8 words, or common words alone"
+    )
     assert [math.isnan(row["contaminated"]) for row in result.tables["texts"]] == [
         False,
         False,
@@ -148,40 +147,13 @@ BIRDS = (
     "Every gull on the harbour wall turned towards the old baker and his basket of bread",
     "My neighbour keeps three loud geese behind the shed where her father once mended nets",
 )
-LOG = "samples_piqa_2024-01-01T00-00-00.jsonl"
 
 
-def benchmarks() -> dict[str, list[dict[str, Any]]]:
-    """Records of every reader; the middle of each is what a reader has to put together."""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in READERS}
-    for number, text in enumerate(BIRDS):
-        words = text.split()
-        first, rest = " ".join(words[:7]), " ".join(words[7:])
-        gap = " ".join(["_" if place == 7 else word for place, word in enumerate(words)])
-        name = {"id": str(number)}
-        found["blimp"].append({**name, "sentence_good": text, "sentence_bad": f"{first} {first}"})
-        found["choices"].append(
-            {**name, "context": f"{first} ", "options": ["no", words[7]], "answer": 1}
-            | {"ending": " " + " ".join(words[8:])}
-        )
-        found["copa"].append(
-            {**name, "premise": first, "choice1": "No.", "choice2": rest, "answer": 2}
-        )
-        found["lambada"].append({**name, "context": " ".join(words[:-1]), "target": words[-1]})
-        found["lm-eval"].append(
-            {"doc_id": number, "doc": {}, "target": 1}
-            | {"arguments": [[first, " never at all"], [first, f" {rest}"]]}
-        )
-        found["piqa"].append({**name, "goal": first, "sol1": "no", "sol2": rest, "label": 1})
-        found["questions"].append({**name, "question": first, "answer": rest})
-        found["texts"].append({**name, "text": text})
-        found["winogrande"].append(
-            {**name, "sentence": gap, "option1": "No", "option2": words[7], "answer": 2}
-        )
-    return found
-
-
-READERS = tuple(plugins.members("corpus.items"))
+def benchmark(reader: str, tmp_path: Path) -> Path:
+    """Items of a reader; what it has to put together is in the middle of each."""
+    cut = [(" ".join(text.split()[:7]), " ".join(text.split()[7:])) for text in BIRDS]
+    records = [record(reader, str(number), *both) for number, both in enumerate(cut)]
+    return write_records(reader, tmp_path, records)
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -189,9 +161,7 @@ READERS = tuple(plugins.members("corpus.items"))
 def test_planted_items_of_every_reader_are_found_and_others_are_not(
     reader: str, changed: bool, tmp_path: Path
 ) -> None:
-    records = benchmarks()[reader]
-    path = tmp_path / (LOG if reader == "lm-eval" else "items.jsonl")
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    path = benchmark(reader, tmp_path)
     corpus = tmp_path / "corpus.jsonl"
     planted = [text.replace("the", "that", 1) if changed else text for text in BIRDS[:2]]
     lines = [{"id": f"d{n}", "text": f"{OTHER} {text}. {PAGE}"} for n, text in enumerate(planted)]
@@ -205,8 +175,9 @@ def test_planted_items_of_every_reader_are_found_and_others_are_not(
     else:
         assert {row["verdict"] for row in found[:2]} <= {"contaminated", "near"}
     assert [row["document"] for row in found[:2]] == ["d0", "d1"]
-    right = {"choices": 2, "copa": 2, "lm-eval": 2, "piqa": 2, "winogrande": 2}.get(reader, 1)
-    assert [row["option"] for row in found[:2]] == [right, right]
+    # The question comes first where it stands by itself, then the question with its answer.
+    part = 2 if reader in ("copa", "lambada", "lm-eval", "piqa", "questions") else 1
+    assert [row["part"] for row in found[:2]] == [part, part]
 
 
 def test_a_word_changed_or_marks_left_out_make_an_item_near_and_not_clean(tmp_path: Path) -> None:
@@ -238,21 +209,8 @@ def test_a_word_changed_or_marks_left_out_make_an_item_near_and_not_clean(tmp_pa
     assert low == 0 < high  # none of 60 is not surely none
 
 
-@given(*(st.lists(st.sampled_from("abcd"), max_size=9) for _ in range(2)))
-def test_the_longest_common_subsequence_is_that_of_the_textbook(a: list[str], b: list[str]) -> None:
-    table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-    for i, one in enumerate(a):
-        for j, other in enumerate(b):
-            table[i + 1][j + 1] = (
-                table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
-            )
-    assert common(a, b) == table[-1][-1]
-
-
 def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Path) -> None:
-    path = tmp_path / "items.jsonl"
-    records = benchmarks()["winogrande"]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    path = benchmark("winogrande", tmp_path)
     found = compute(
         {"contamination": Options(against=str(corpus))},
         [path],
@@ -263,8 +221,7 @@ def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Pat
 
 
 def test_items_without_a_source_are_not_said_to_have_one(tmp_path: Path, corpus: Path) -> None:
-    path = tmp_path / "items.jsonl"
-    path.write_text("".join(json.dumps(r) + "\n" for r in benchmarks()["winogrande"]))
+    path = benchmark("winogrande", tmp_path)
     told = Told()
     measures = {"contamination": Options(against=str(corpus))}
     compute(measures, [path], settings=Settings(permutations=0), reporter=told)
@@ -272,9 +229,7 @@ def test_items_without_a_source_are_not_said_to_have_one(tmp_path: Path, corpus:
     assert not [line for line in told.lines if "--by source" in line]
 
 
-def test_an_item_with_an_option_that_is_too_short_is_not_clean(
-    tmp_path: Path, corpus: Path
-) -> None:
+def test_an_item_whose_right_option_is_too_short_is_not_clean(tmp_path: Path, corpus: Path) -> None:
     path = tmp_path / "items.jsonl"
     path.write_text(json.dumps({"id": "1", "sentence_good": "It sang.", "sentence_bad": OTHER}))
     assert items(run([path], corpus))[0]["verdict"] == "too short"

@@ -26,16 +26,7 @@ from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
 from rote.corpus.items import Item, fingerprint
 from rote.curate.cleaned import Written, around, cut_words, known, with_text, write_corpus
-from rote.curate.decontaminate import (
-    DecontaminateOptions,
-    Match,
-    Needles,
-    described,
-    matches_in,
-    needles_of,
-    parts_of,
-    sample_of,
-)
+from rote.curate.decontaminate import ItemMatch, ItemMatcher, sample_of
 from rote.curate.folder import (
     manifest_before,
     refuse_other_input,
@@ -44,6 +35,8 @@ from rote.curate.folder import (
     write_manifest,
 )
 from rote.curate.reading import fingerprint_of, write_lines
+from rote.search import part_matcher
+from rote.search.part_matcher import MatchOptions
 
 SCHEMA = 1
 LEDGER = "found.jsonl"
@@ -54,6 +47,7 @@ _COUNTS = ("items", "judged", "found", "with_answer", "documents")
 _FIELDS = {
     "input": {"fingerprint": str, "texts": int},
     "items": [{"task": str, **dict.fromkeys(_COUNTS, int)}],
+    "not_judged": [{"task": str, "item": str}],
     "files": [{"file": str, "texts": int, "bytes": int}],
 }
 """What is read of the manifest."""
@@ -62,8 +56,6 @@ LEDGER_FIELDS = {
     **dict.fromkeys(("score", "bits"), float),
     "line": int,
 }
-_SAMPLE = 16_000_000
-"""Characters of the corpus that tell how rare words and phrases are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +72,7 @@ class Made:
 class Looking:
     """Looks for items in a shard, and leaves out what holds them; travels to worker processes."""
 
-    needles: Needles
-    options: DecontaminateOptions
+    matcher: ItemMatcher
     items: tuple[tuple[str, str], ...]
     policy: Policy
 
@@ -89,8 +80,8 @@ class Looking:
         """The records that stay; rows of the ledger, how much was read, and what was wrong."""
         batch = shard.read()
         texts = [document.text for document in batch.documents]
-        found: dict[int, list[Match]] = {}
-        for match in matches_in(self.needles, self.options, texts, TOKENIZER):
+        found: dict[int, list[ItemMatch]] = {}
+        for match in self.matcher.find(texts):
             found.setdefault(match.document, []).append(match)
         place = {line: number for number, line in enumerate(batch.lines)}
         rows = [
@@ -103,7 +94,7 @@ class Looking:
                 "end": match.end,
                 "text": texts[number][match.start : match.end],
                 **around(texts[number], match.start, match.end),
-                **described(self.needles, self.items, match),
+                **self.matcher.describe(self.items, match),
             }
             for number, own in found.items()
             for match in own
@@ -131,7 +122,7 @@ class Looking:
         }
 
 
-def without(text: str, found: Sequence[Match]) -> str:
+def without(text: str, found: Sequence[ItemMatch]) -> str:
     """The text without the sentences that hold a match."""
     layer = sentences.split([text], words.get(TOKENIZER)([text]))
     starts, ends = layer.starts.tolist(), layer.ends.tolist()
@@ -151,7 +142,7 @@ def decontaminate(
     corpus: Corpus,
     items: Sequence[Item],
     folder: Path,
-    options: DecontaminateOptions | None = None,
+    options: MatchOptions | None = None,
     *,
     policy: Policy = "drop",
     jobs: int = 1,
@@ -159,7 +150,7 @@ def decontaminate(
     reporter: Reporter | None = None,
 ) -> Made:
     """Write the corpus without the documents, or the sentences, that hold items."""
-    options, reporter = options or DecontaminateOptions(), reporter or Silent()
+    options, reporter = options or MatchOptions(), reporter or Silent()
     works = run.get(engine, jobs)
     check_parent(folder)
     if not items:
@@ -168,6 +159,7 @@ def decontaminate(
         **asdict(options),
         "policy": policy,
         "tokenizer": words.get(TOKENIZER).signature,
+        "matcher": part_matcher.VERSION,
         "items": fingerprint(items),
     }
     before = manifest_before(folder, _MADE_BY, settings, _FIELDS, "files")
@@ -179,12 +171,13 @@ def decontaminate(
         few = map_shards(
             _texts, corpus, works if works.remote else run.get(), doing="reading a sample"
         )
-        sample = sample_of(chain.from_iterable(few), _SAMPLE)
-        needles = needles_of(parts_of(items), options, TOKENIZER, sample)
+        sample = sample_of(chain.from_iterable(few), part_matcher.SAMPLE)
+        matcher = ItemMatcher.build(items, options, TOKENIZER, sample)
+        judged = matcher.judged
     named = tuple((item.id, item.task) for item in items)
-    work = Looking(needles, options, named, policy)
+    work = Looking(matcher, named, policy)
     key = blake2b(json.dumps(settings).encode(), digest_size=8)
-    key.update(needles.weights.tobytes() + needles.common.tobytes())
+    key.update(matcher.matcher.weights.tobytes() + matcher.matcher.skipped.tobytes())
     with resumed_folder(folder, key.hexdigest(), _MADE_BY) as (partial, finished):
         if policy == "report":
             told = list(_reported(work, corpus, works, reporter))
@@ -217,7 +210,12 @@ def decontaminate(
                 "characters": sum(each["characters"] for each in told),
                 "skipped": len(problems),
             },
-            "items": _found(items, needles, options, rows),
+            "items": _counted(items, judged, rows),
+            "not_judged": [
+                {"task": item.task, "item": item.id}
+                for number, item in enumerate(items)
+                if number not in judged
+            ],
             "files": [
                 {
                     "file": file.file,
@@ -252,16 +250,10 @@ def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:
         yield dict(row.values)
 
 
-def _found(
-    items: Sequence[Item],
-    needles: Needles,
-    options: DecontaminateOptions,
-    rows: Sequence[dict[str, Any]],
+def _counted(
+    items: Sequence[Item], judged: set[int], rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Of each task how many items there are, can be judged, and were found, by part."""
-    judged = {
-        part.item for part, held in zip(needles.parts, needles.judged(options.shortest)) if held
-    }
+    """Of each task how many items there are, can be judged, and were found."""
     tasks = dict.fromkeys(item.task for item in items)
     totals = Counter(item.task for item in items)
     can = Counter(items[number].task for number in judged)

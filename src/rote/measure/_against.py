@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rote.index.answers import Place
     from rote.index.folders.manifest import Manifest
     from rote.index.index import Index
-    from rote.measure._near import Passage
+    from rote.measure._passages import Passage
 
 _IN_MEMORY: dict[tuple[str, tuple[str, ...], str], Index] = {}
 """The last corpus that was read from a file."""

@@ -2,26 +2,26 @@
 
 For every item the longest run of words that the corpus holds, and the shares of its n-grams that
 it holds (n = 8 and 13). An item is contaminated if at least 70 % of its 8-grams are held
-(Chowdhery et al. 2022), near if that is less but 75 % of its words occur in one passage of the
-corpus in the same order (words changed or added, marks left out), touched if a 13-gram is held
-(Brown et al. 2020), clean otherwise; all thresholds are options. Items of a benchmark are put
-together with each of their options, and the one that is held most counts. Each with an 8-gram in
-the corpus comes with its evidence, also if it is clean, so that one can read what the thresholds
-decide.
+(Chowdhery et al. 2022), near if that is less but one passage of the corpus holds it by the rule of
+`rote decontaminate` (words changed or added, punctuation left out), touched if a 13-gram is held
+(Brown et al. 2020), clean otherwise; all thresholds are options. Of an item of a benchmark the
+question, the question with its answer (with each option where none is marked right) and the passage
+are looked up, and the part that is held most counts. Each with an 8-gram in the corpus comes with
+its evidence, also if it is clean, so that one can read what the thresholds decide.
 
-Direction: higher is more copied. Length: items shorter than the shorter n-gram cannot be judged
-and are left out; a longer item is touched more easily.
+Direction: higher is more copied. Length: items of fewer than 8 words, or of common words alone,
+cannot be judged; they are left out and counted. A longer item is touched more easily.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, mean_error, shares
 from rote.core.array_types import Floats, Integers
@@ -34,7 +34,16 @@ from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._means import said_of
-from rote.measure._near import EXACT, FOLDED, NEAR, Instances, Passage, instances, nearest
+from rote.measure._passages import (
+    EXACT,
+    FOLDED,
+    NEAR,
+    ItemParts,
+    Passage,
+    find_passages,
+    split_parts,
+)
+from rote.search.part_matcher import SCORE, MatchOptions
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -58,9 +67,9 @@ class Options:
         0.7, "share of the shorter n-grams from which on an item is contaminated", above=0, most=1
     )
     near: float = option(
-        0.75,
-        "share of an item's words from which on it is near: those that occur in one passage in "
-        "the same order, marks apart",
+        SCORE,
+        "share of an item's words, by their rarity, from which on it is near: those that occur in "
+        "one passage in the same order, punctuation apart (`--score` of decontaminate)",
         above=0,
         most=1,
     )
@@ -81,20 +90,21 @@ class Options:
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Per item its words, the longest held run, and the shares of held n-grams (nan: too short), of
-    the instance that is held most.
+    the part that is held most.
 
-    `instance` is the number of that instance, `first` the word at which its longest run begins,
-    `whole` how it occurs in the corpus (a place in `_FOUND`), `passages` what comes nearest to it.
-    The index is None where none was named.
+    `judged` says whether that part can be judged, `part` which one it is, `first` the word at which
+    its longest run begins, `whole` how it occurs in the corpus (a place in `_FOUND`), `passages`
+    what comes nearest to each part. The index is None where none was named.
     """
 
     lengths: Integers
     longest: Integers
     first: Integers
     found: Mapping[int, Floats]
+    judged: NDArray[np.bool_]
     whole: Integers
-    instance: Integers
-    instances: Instances
+    part: Integers
+    parts: ItemParts
     passages: Mapping[int, Passage]
     index: Index | None
     together: Integers
@@ -102,7 +112,7 @@ class Rows:
 
     @property
     def layer(self) -> Layer:
-        return self.instances.layer
+        return self.parts.layer
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -129,14 +139,14 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    put = instances(sample.layer(Need(options.layer, spans=True)), sample.text())
-    layer, count = put.layer, len(sample)
+    parts = split_parts(sample.layer(Need(options.layer, spans=True)), sample.text())
+    layer, count = parts.layer, len(sample)
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.against:
-        nothing = np.zeros(count, np.int64)
-        own = lengths[np.searchsorted(put.item, np.arange(count))]
+        nothing, no = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+        own = lengths[np.searchsorted(parts.item, np.arange(count))]
         found = dict.fromkeys(options.n, np.full(count, np.nan))
-        return Rows(own, nothing, nothing, found, nothing, nothing, put, {}, None, nothing)
+        return Rows(own, nothing, nothing, found, no, nothing, nothing, parts, {}, None, nothing)
     from rote.measure._against import longest_in, open_against
 
     index = open_against(options.against, (options.layer,), work.reporter)
@@ -152,28 +162,29 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         every = np.maximum(lengths - n + 1, 0)
         number = held[layer.text_ends] - held[layer.text_starts]
         found[n] = shares(number, every)
-    unsure = np.flatnonzero((longest < lengths) & ~(found[options.n[0]] >= options.share))
-    passages = nearest(index, layer, unsure)
+    short, long = (np.nan_to_num(found[n], nan=-1.0) for n in options.n)
+    unsure = np.flatnonzero((longest < lengths) & (short < options.share))
+    rule = MatchOptions(score=options.near, shortest=options.n[0])
+    judged, passages = find_passages(index, layer, unsure, rule)
     whole = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
     for text, passage in passages.items():
-        if passage.share >= options.near and not math.isnan(found[options.n[0]][text]):
+        if passage.score >= options.near:
             whole[text] = _FOUND.index(FOLDED if passage.folded else NEAR)
-    short, long = (found[n] for n in options.n)
-    held = np.nan_to_num(short, nan=-1.0)
-    # The instance that counts stands last of its item's own: the one that is held most. One that is
-    # too short comes before one that is clean, or an item would be clean that cannot be judged.
-    rank = np.select([held >= options.share, np.nan_to_num(long) > 0, held < 0], [3, 2, 1], 0)
-    order = np.lexsort((longest, held, rank, whole, put.item))
-    best = order[np.searchsorted(put.item[order], np.arange(count), side="right") - 1]
+    # The part that counts stands last of its item's own: of those that can be judged the one that
+    # is held most.
+    rank = np.select([short >= options.share, whole > 0, long > 0], [3, 2, 1], 0)
+    order = np.lexsort((longest, short, whole, rank, judged, parts.item))
+    best = order[np.searchsorted(parts.item[order], np.arange(count), side="right") - 1]
     strata = work.strata if len(work.strata) else np.full(count, -1, np.int64)
     return Rows(
         lengths[best],
         longest[best],
         first[best],
         {n: column[best] for n, column in found.items()},
+        judged[best],
         whole[best],
         best,
-        put,
+        parts,
         passages,
         index,
         np.where(strata >= 0, strata, -1 - np.arange(count)),
@@ -182,9 +193,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 def verdicts(rows: Rows, options: Options) -> list[str]:
     """Of every item: contaminated, near, touched, clean, or too short to be judged."""
-    short, long = (rows.found[n] for n in options.n)
+    short, long = (np.nan_to_num(rows.found[n]) for n in options.n)
     kinds = np.select(
-        [np.isnan(short), short >= options.share, rows.whole > 0, np.nan_to_num(long) > 0],
+        [~rows.judged, short >= options.share, rows.whole > 0, long > 0],
         [SHORT, CONTAMINATED, NEAR, TOUCHED],
         CLEAN,
     )
@@ -214,7 +225,7 @@ def intervals(
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     """Means over items are the values, so these are the values of each item."""
-    judged = ~np.isnan(rows.found[options.n[0]])
+    judged = rows.judged
     verdict = np.array(verdicts(rows, options))
     known = rows.lengths > 0 if rows.index is not None else np.zeros(len(rows.lengths), bool)
     return {
@@ -229,11 +240,13 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
         return [WITHOUT]
-    found: list[str] = []
-    for n in options.n:
-        left_out = "cannot be judged" if n == options.n[0] else f"have no {n}-gram"
-        found += said_of(rows.lengths[take] < n, f"items are shorter than {n} words: {left_out}")
-    there = int(((rows.lengths[take] < options.n[0]) & (rows.whole[take] > 0)).sum())
+    short, long = options.n
+    why = f"items cannot be judged: fewer than {short} words, or common words alone"
+    found = said_of(~rows.judged[take], why)
+    found += said_of(
+        rows.lengths[take] < long, f"items are shorter than {long} words: no {long}-gram"
+    )
+    there = int((~rows.judged[take] & (rows.whole[take] > 0)).sum())
     if there:
         found.append(f"{there:,} of those that cannot be judged occur in the corpus whole")
     return found
@@ -247,19 +260,19 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
     nothing = dict.fromkeys(("count", "document", "author", "start", "end"))
     nothing |= dict.fromkeys(("before", "match", "after"))
-    judged, items, put = verdicts(rows, options), [], rows.instances
+    judged, items, parts = verdicts(rows, options), [], rows.parts
     for source, take in comparison.groups.items():
         for item in take.tolist():
             evidence: dict[str, Any] = dict(nothing)
-            instance = int(rows.instance[item])
+            part = int(rows.part[item])
             first, last = int(rows.first[item]), int(rows.first[item] + rows.longest[item])
-            passage = rows.passages.get(instance)
+            passage = rows.passages.get(part)
             if rows.longest[item] and (
                 rows.longest[item] >= options.n[0] or _FOUND[rows.whole[item]] == EXACT
             ):
                 evidence = stands(rows.index, rows.layer, first, last, _CONTEXT)
-                evidence["text_start"] = int(rows.layer.starts[first] - put.offset[instance])
-                evidence["text_end"] = int(rows.layer.ends[last - 1] - put.offset[instance])
+                evidence["text_start"] = int(rows.layer.starts[first] - parts.offset[part])
+                evidence["text_end"] = int(rows.layer.ends[last - 1] - parts.offset[part])
             elif rows.whole[item] and passage is not None:
                 evidence = passed(rows.index, rows.layer.name, passage, _CONTEXT)
             items.append(
@@ -269,8 +282,8 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                     "words": int(rows.lengths[item]),
                     "verdict": judged[item],
                     "found": _FOUND[rows.whole[item]],
-                    "near": passage.share if passage is not None else None,
-                    "option": int(put.number[instance]),
+                    "near": passage.score if passage is not None else None,
+                    "part": int(parts.number[part]),
                     "longest": int(rows.longest[item]),
                     **{f"found_{n}": float(rows.found[n][item]) for n in options.n},
                     "text_start": None,
@@ -309,7 +322,7 @@ def _explained(found: Sequence[Mapping[str, Any]], result: Result) -> str:
     run = f"{sizes[0]} words or more in a row" if sizes else "a long run of words"
     return (
         f"{len(found):,} items with {run}, or found: exact (whole), folded "
-        "(marks apart), near (words changed); longest: words of the longest run there."
+        "(punctuation apart), near (words changed); longest: words of the longest run there."
     )
 
 
@@ -343,8 +356,9 @@ def method(s: Mapping[str, str]) -> str:
     short, _, long = s["n"].partition(",")
     return (
         f"A text is contaminated if the corpus holds at least {float(s['share']):.0%} of its "
-        f"{short}-grams, near if {float(s.get('near', 0.75)):.0%} of its words occur in one "
-        f"passage in the same order, and touched if neither holds but it has a {long}-gram"
+        f"{short}-grams, near if {float(s.get('near', SCORE)):.0%} of its words, by their rarity, "
+        f"occur in one passage in the same order, and touched if neither holds but it has a "
+        f"{long}-gram; texts of fewer than {short} words, or of common words alone, are not judged"
     )
 
 

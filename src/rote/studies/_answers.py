@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate.folded_words import fold_text
 from rote.corpus.items import Item
-from rote.curate.decontaminate import parts_of, plain_words
 from rote.studies._items import correctness
 
 ITEMS = "items"
@@ -48,16 +48,16 @@ class _Asked:
         self._items = items
         self._questions: list[tuple[str, ...]] = [()] * len(items)
         self._tails: dict[tuple[str, ...], list[int]] = {}
-        for part in parts_of(items):
-            if part.kind == "question" and not self._questions[part.item]:
-                words = tuple(plain_words(part.text))
-                self._questions[part.item] = words
-                self._tails.setdefault(words[-_TAIL:], []).append(part.item)
+        for number, item in enumerate(items):
+            # A sentence with a gap is asked with its gap filled.
+            words = tuple(fold_text(item.question or next(iter(item.instances()), "")))
+            self._questions[number] = words
+            self._tails.setdefault(words[-_TAIL:], []).append(number)
         self._lengths = sorted({len(tail) for tail in self._tails if tail}, reverse=True)
 
     def item(self, answer: Item) -> int | None:
         """The item that is asked last; none where it cannot be told."""
-        words = tuple(plain_words((answer.instances() or [answer.context])[0]))
+        words = tuple(fold_text((answer.instances() or [answer.context])[0]))
         best: dict[int, int] = {}
         for number, end in self._ends(words):
             size = len(self._questions[number])
@@ -82,7 +82,7 @@ class _Asked:
 
 def _same_options(item: Item, answer: Item) -> bool:
     def options(one: Item) -> set[tuple[str, ...]]:
-        return {tuple(plain_words(option)) for option in one.options}
+        return {tuple(fold_text(option)) for option in one.options}
 
     return options(item) == options(answer)
 

@@ -1,13 +1,14 @@
 """A training corpus without the test items it holds, and a ledger of what was found and why.
 
-Documents are streamed past the items of --against (question, answer and passage told apart). A
-document holds an item if the rare words of its question or passage occur there in one stretch, in
-the same order: word for word, with other line breaks, case or marks, or with some words changed.
-Phrases that are common in the corpus prove nothing. The folder DIR gets the files in the formats
-they came in, without those documents (or only without those sentences, --policy cut), found.jsonl
-with the text of both, and a manifest.json. Where it is known which items a model answered rightly
-(from --answers, or from the items themselves), a table has the accuracy with and without those
-that were found.
+Documents are streamed past the parts of the items of --against: question, passage, and question
+with answer. A document holds an item if the rare words of a part occur there in one passage, in the
+same order: word for word, with other line breaks, case or punctuation, or with some words changed.
+Phrases that are common in the corpus prove nothing. Parts that are short, or made of common words,
+cannot be judged, and their items are counted. `rote contamination` judges by the same rule. The
+folder DIR gets the files in the formats they came in, without those documents (or only without
+those sentences, --policy cut), found.jsonl with the text of both, and a manifest.json. Where it is
+known which items a model answered correctly (from --answers, or from the items themselves), a table
+has the accuracy with and without those that were found.
 
 \b
   rote decontaminate crawl/*.jsonl.zst --against mmlu.jsonl -o clean
@@ -34,8 +35,8 @@ from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
 from rote.corpus.items import Item
-from rote.curate.decontaminate import DecontaminateOptions
 from rote.curate.folder import FolderOptions
+from rote.search.part_matcher import MatchOptions
 from rote.studies._answers import right_answers, unanswered
 from rote.studies._items import Share
 
@@ -99,7 +100,7 @@ def run(call: Call) -> Findings:
         call.inputs,
         items,
         folder,
-        call.of(DecontaminateOptions),
+        call.of(MatchOptions),
         policy=options.policy,
         jobs=given.jobs,
         engine=given.engine,
@@ -112,7 +113,9 @@ def run(call: Call) -> Findings:
     held = made.manifest
     found = sorted(made.rows, key=lambda row: (-row["score"], -row["bits"]))
     tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": held["items"], "found": found}
-    if rows := _accuracy(items, right, made.rows, options.interval):
+    found_items = {(row["task"], row["item"]) for row in made.rows}
+    not_judged = {(row["task"], row["item"]) for row in held["not_judged"]}
+    if rows := _accuracy(items, right, found_items, not_judged, options.interval):
         tables["accuracy"] = rows
     return Findings(
         signed={
@@ -128,13 +131,16 @@ def run(call: Call) -> Findings:
 def _accuracy(
     items: Sequence[Item],
     right: Mapping[str, NDArray[np.float64]],
-    rows: Sequence[dict[str, Any]],
+    found: set[tuple[str, str]],
+    not_judged: set[tuple[str, str]],
     level: float,
 ) -> list[dict[str, Any]]:
-    """Right answers of each source among all items of a task, those that were found, and the
-    others."""
-    found = {(row["task"], row["item"]) for row in rows}
-    held = np.array([(item.task, item.id) in found for item in items])
+    """Correct answers of each source among all items of a task, those that were found, those that
+    were not, and those that cannot be judged."""
+    held, unknown = (
+        np.array([(item.task, item.id) in chosen for item in items], np.bool_)
+        for chosen in (found, not_judged - found)
+    )
     tasks = np.array([item.task for item in items])
     numbers = {base: n for n, base in enumerate(dict.fromkeys(item.base for item in items))}
     bases = np.array([numbers[item.base] for item in items])
@@ -144,7 +150,10 @@ def _accuracy(
             own = (tasks == task) & ~np.isnan(values)
             if not own.any():
                 continue
-            for name, which in (("all", own), ("found", own & held), ("not found", own & ~held)):
+            groups = {"all": own, "found": own & held, "not found": own & ~held & ~unknown}
+            if (own & unknown).any():
+                groups["not judged"] = own & unknown
+            for name, which in groups.items():
                 share = Share.of(values[which], bases[which])
                 row: dict[str, Any] = {
                     "source": source,
@@ -163,10 +172,17 @@ def _account(made: Result, place: str) -> str:
     held = made.about["manifest"]
     found = sum(row["found"] for row in held["items"])
     total = sum(row["items"] for row in held["items"])
+    judged = sum(row["judged"] for row in held["items"])
     gone = len({(row["file"], row["line"]) for row in made.tables["found"]})
     policy = {"drop": "were dropped", "cut": "were cut", "report": "hold them, and stay"}
+    which = "items" if judged == total else "items that can be judged"
+    rest = (
+        f"{total - judged:,} of {total:,} are too short or too common to be judged; "
+        if judged < total
+        else ""
+    )
     return (
-        f"{place}: {found:,} of {total:,} items are in the corpus; {gone:,} of "
+        f"{place}: {found:,} of {judged:,} {which} are in the corpus; {rest}{gone:,} of "
         f"{held['input']['texts']:,} documents {policy[held['settings']['policy']]} "
         "(found.jsonl lists them, ledger.html shows them)"
     )
@@ -179,7 +195,7 @@ STUDY = Study(
     takes="texts",
     metavar="CORPUS...",
     options=Options,
-    more=(DecontaminateOptions, FolderOptions, ReadOptions),
+    more=(MatchOptions, FolderOptions, ReadOptions),
     without=("strip_prompt", "prompt_field"),
     run=run,
     output="data",
@@ -188,13 +204,15 @@ STUDY = Study(
     section="corpus",
     method=lambda settings: (
         "A document holds an item if words that have at least "
-        f"{float(settings['score']):.0%} of the rarity of its question or passage (in bits, by "
-        "their share of the corpus) occur there in one stretch and in the same order"
+        f"{float(settings['score']):.0%} of the rarity (in bits, by their share of the corpus) of "
+        "its question, its passage, or its question with the answer occur there in one passage and "
+        f"in the same order; parts of fewer than {settings['shortest']} words, or of common words "
+        "alone, were not judged"
     ),
     charts=(
         Chart(
             "accuracy",
-            "Right answers with and without what was found",
+            "Correct answers with and without what was found",
             table="accuracy",
             x="accuracy",
             y="items",
@@ -202,8 +220,8 @@ STUDY = Study(
             panel=("task",),
             ends=("low", "high"),
             share=True,
-            says="Of each task the share of right answers, among all items, those that were found "
-            "in the corpus, and the others.",
+            says="Of each task the share of correct answers, among all items, those that were "
+            "found in the corpus, those that were not, and those that cannot be judged.",
         ),
     ),
     layout=(
@@ -222,7 +240,7 @@ STUDY = Study(
         ),
         Table(
             "accuracy",
-            "Right answers with and without what was found",
+            "Correct answers with and without what was found",
             (
                 Column("source", "answers of"),
                 Column("task"),

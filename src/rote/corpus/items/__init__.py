@@ -4,9 +4,8 @@ A file in this folder whose name does not begin with `_` reads one benchmark; wh
 holds is seen from the fields of its first record. They stand beside the readers of texts, since an
 item is not a text: what is counted, perturbed or scored is the context with each of its options.
 
-Items as texts: each put together with every one of its options.
-For measures that look items up (`contamination`): a gap in a sentence stands in no corpus, the
-sentence with the gap filled may.
+Items as texts: the parts that a corpus may hold of each (`Item.parts`), for measures that look
+items up (`contamination`).
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from rote.core.sample import SEVERAL
 from rote.corpus.items._read import (
     Item,
     ItemOptions,
+    ItemPart,
+    PartKind,
     Record,
     fingerprint,
     fulfilling,
@@ -31,6 +32,8 @@ from rote.corpus.items._read import (
 __all__ = [
     "Item",
     "ItemOptions",
+    "ItemPart",
+    "PartKind",
     "Record",
     "as_documents",
     "fingerprint",
@@ -59,13 +62,13 @@ def as_documents(
     on_error: Literal["stop", "skip"] = "stop",
     skipped: list[InputError] | None = None,
 ) -> dict[str, list[Document]]:
-    """The items of each file, by its name; a text holds all instances, SEVERAL between them."""
+    """The items of each file, by its name; a text holds all parts, SEVERAL between them."""
     found: dict[str, list[Document]] = {}
     for path in paths:
         own: list[Document] = []
         for record in read_records([path], items, on_error=on_error, skipped=skipped):
             item = record.item
-            text = SEVERAL.join(part.replace(SEVERAL, " ") for part in item.instances())
+            text = SEVERAL.join(part.text.replace(SEVERAL, " ") for part in item.parts())
             own.append(Document(item.id, text, {"task": item.task, **item.meta}))
         found.setdefault(path.name.split(".")[0], []).extend(own)
     return found

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, cast
 
 from rote.core import plugins
 from rote.core.document import Document
@@ -19,6 +19,16 @@ from rote.core.metric import check_options, option
 from rote.corpus._open import Input, are_names, open_corpus
 from rote.corpus._select import conditions, none_fulfils, where_option
 from rote.corpus._shard import Origin, ReadOptions
+
+PartKind = Literal["question", "question and answer", "passage"]
+_PASSAGES = ("passage", "article", "story", "document", "paragraph", "background")
+
+
+class ItemPart(NamedTuple):
+    """What a corpus may hold of an item."""
+
+    kind: PartKind
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,36 @@ class Item:
     def instances(self) -> list[str]:
         """The context with each of the options."""
         return [f"{self.context}{option}{self.ending}" for option in self.options]
+
+    @property
+    def question(self) -> str:
+        """What is asked, if it stands by itself; a sentence with a gap does not."""
+        return "" if self.ending.strip() else self.context.strip()
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The right option, or each of them where none is marked right."""
+        return self.options if self.answer is None else (self.options[self.answer],)
+
+    def parts(self) -> list[ItemPart]:
+        """The question, the question with its answer (with each option where none is marked
+        right), the passage.
+
+        >>> Item("1", "piqa", "Open a jar. ", ("Twist the lid.", "Eat it."), 0).parts()[1].text
+        'Open a jar. Twist the lid.'
+        """
+        question = self.question
+        found = [ItemPart("question", question)] if question else []
+        # Without a question by itself, the sentence with its gap filled is one, or the text.
+        kind: PartKind = "question and answer" if question else "question"
+        found += [
+            ItemPart(kind, f"{self.context}{answer}{self.ending}".strip())
+            for answer in self.answers
+            if answer.strip() or self.ending.strip()
+        ]
+        passages = (self.meta.get(name) for name in _PASSAGES)
+        found += [ItemPart("passage", text) for text in passages if isinstance(text, str)]
+        return found
 
     @property
     def base(self) -> str:
