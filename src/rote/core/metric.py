@@ -219,8 +219,8 @@ class Metric(Record):
     alone: bool = False
     """Whether it says something without a reference, though it is not tested."""
     items: bool = False
-    """Whether texts are items of a test: records of a benchmark are put together with their options
-    (the options' field `items` may name it), with SEVERAL between the instances."""
+    """Whether texts are items of a test: of each record of a benchmark (the options' field `items`
+    may name it) the parts are measured, with SEVERAL between them."""
     inputs: bool = True
     """Whether what the texts were made from (field `document`) is worth measuring as a source."""
 

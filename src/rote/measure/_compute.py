@@ -150,13 +150,15 @@ def _items(
         return None
     if read.text_field:
         reporter.say(
-            f"these are items of {form}: without --text-field they are put together with each of "
-            "their options"
+            f"these are items of {form}: without --text-field question, question with answer and "
+            "passage are looked up"
         )
         return None
     skipped: list[InputError] = []
     found = as_documents(files, named, on_error=read.on_error, skipped=skipped)
-    reporter.say(f"items of {form}, put together with each of their options (--items texts: not)")
+    reporter.say(
+        f"items of {form}: question, question with answer, passage (--items texts: as they are)"
+    )
     for problem in skipped:
         reporter.say(f"skipped: {problem}")
     return open_corpus(found, read)

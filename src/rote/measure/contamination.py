@@ -395,7 +395,7 @@ METRIC = Metric(
             *("contaminated", "texts that the corpus largely holds"),
             "has more texts that the corpus largely holds",
             "has fewer texts that the corpus largely holds",
-            unit="of its texts",
+            unit="of its texts that can be judged",
             percent=True,
         ),
     ),
