@@ -69,7 +69,7 @@ class Options:
     near: float = option(
         SCORE,
         "share of an item's words, by their rarity, from which on it is near: those that occur in "
-        "one passage in the same order, punctuation apart (`--score` of decontaminate)",
+        "one passage in the same order, punctuation apart",
         above=0,
         most=1,
     )
