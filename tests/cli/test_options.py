@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 import pytest
 
 import rote.cli.commands
 import rote.cli.index
+from rote.core import registry
 from rote.core.errors import OptionError
+from rote.core.metric import bare, hints_of
 from rote.core.result import Result
+from rote.studies._driver import kinds, options_of
 from tests.cli.calls import World, commands, make_once, measure_once
 from tests.cli.test_outputs import done, refused
 from tests.measure.test_contract import bounds
@@ -132,3 +135,73 @@ def test_help_names_only_flags_that_the_command_has(name: str) -> None:
     command, own = commands()[name], flags_of(commands()[name])
     texts = [command.help, *(p.help for p in command.params if isinstance(p, click.Option))]
     assert [flag for text in texts for flag in foreign(text or "", own)] == []
+
+
+# -- whole numbers ------------------------------------------------------------------------------
+
+UNBOUNDED = {
+    **dict.fromkeys(("seed", "seeds", "sample_seed"), "any number is as good as another"),
+    **dict.fromkeys(
+        (
+            *("sample", "sample_ngrams", "limit", "most", "items", "judge_items", "size", "sizes"),
+            *("calibrated", "frequent", "each", "most_frequent", "pairs_most", "top_k"),
+        ),
+        "so many of what there is: more than that is all of it",
+    ),
+    **dict.fromkeys(("top", "listed"), "a table is no longer than what was found"),
+    **dict.fromkeys(
+        (*("min_count", "min_texts", "min_samples", "relax", "common", "seed_count", "theta"),),
+        "a count that is compared with others",
+    ),
+    **dict.fromkeys(
+        ("epochs", "steps", "warmup", "save_every", "evaluate_every", "patience"),
+        "how long training goes on is for whoever starts it to say",
+    ),
+}
+"""Options that are whole numbers without an upper bound, and why they need none. A length, of an
+n-gram, a window or a text, and a number of draws or processes have one: time and memory grow with
+it, whatever the texts."""
+
+
+def whole_numbers() -> list[tuple[str, type, Field[Any]]]:
+    """Command, kind of options and field; a kind that several commands share is there once."""
+    found: dict[tuple[type, str], tuple[str, type, Field[Any]]] = {}
+    for name in registry.names():
+        for kind in kinds(registry.find(name)):
+            for field in fields(kind):
+                hint, _ = bare(hints_of(kind)[field.name])
+                item = get_args(hint)[0] if get_origin(hint) is tuple else hint
+                if item is int:
+                    found.setdefault((kind, field.name), (name, kind, field))
+    return list(found.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "field"),
+    [pytest.param(*one, id=f"{one[0]}-{one[2].name}") for one in whole_numbers()],
+)
+def test_every_whole_number_has_an_upper_bound_or_a_reason(
+    name: str, kind: type, field: Field[Any]
+) -> None:
+    most = field.metadata.get("most")
+    if most is None:
+        assert field.name in UNBOUNDED, f"--{field.name} of {name}: option(..., most=...)"
+        # Words that a search begins with are called a seed, too.
+        assert "seed" not in field.name or "seed" in field.metadata["help"].lower()
+        return
+    hint, _ = bare(hints_of(kind)[field.name])
+    above = (most, most + 1) if get_origin(hint) is tuple else most + 1
+    with pytest.raises(
+        OptionError, match=rf"{field.name} must be at most {most:,}, not {most + 1:,}"
+    ):
+        options_of((kind,), {field.name: above})
+
+
+def test_what_takes_no_upper_bound_is_there() -> None:
+    assert set(UNBOUNDED) <= {field.name for _, _, field in whole_numbers()}
+
+
+def test_an_ngram_of_a_million_words_is_refused_at_once(world: World) -> None:
+    """It took minutes and 1.5 GB for a few texts."""
+    said = refused([*world.call("lexical"), "--ngram-max", "1000000"])
+    assert "ngram_max must be at most 100, not 1,000,000" in said

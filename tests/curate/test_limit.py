@@ -292,7 +292,7 @@ def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
         {"most": (1, 3), "most_repeated": True, "random": True, "sizes": (2,)},
         {"most": (2,), "n": 2, "layer": "lower"},
         {"most": (5000,), "n": 1},
-        {"most": (1,), "n": 400},
+        {"most": (1,), "n": 100},
     ],
 )
 def test_ngrams_without_room_for_all_are_the_same(
@@ -324,7 +324,7 @@ class Elsewhere(Serial):
         {"most": (2,), "n": 1, "sizes": (2,)},
         {"most": (5, 9), "n": 2},
         {"most": (50,), "n": 3, "layer": "lower"},
-        {"most": (1,), "n": 400},
+        {"most": (1,), "n": 100},
     ],
 )
 def test_ngrams_counted_elsewhere_are_the_same(

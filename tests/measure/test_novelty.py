@@ -207,7 +207,7 @@ def test_what_does_not_compare_is_refused_before_any_text_is_read(
         check_against(str(corpus), ["lower"], "other/1")
     with pytest.raises(InputError):
         run([OLD], tmp_path / "nothing.txt")
-    with pytest.raises(OptionError, match="n must be between 1 and 30"):
+    with pytest.raises(OptionError, match="n must be at most 30"):
         Options(n=(31,))
 
 

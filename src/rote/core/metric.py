@@ -241,6 +241,12 @@ _BOUNDS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
 }
 
 
+LONGEST_NGRAM = 100
+"""Items of an n-gram at most: counting takes a pass over all texts for each of them."""
+MOST_JOBS = 1_024
+"""Processes or threads at most."""
+
+
 def bare(hint: Any) -> tuple[Any, bool]:
     """A type without its `| None`, and whether that was there."""
     if get_origin(hint) not in (Union, UnionType):
@@ -302,13 +308,14 @@ def check_options(options: Any) -> None:
     for own, bounds in _bounds(kind).items():
         value = getattr(options, own)
         for number in value if isinstance(value, tuple) else (value,):
-            kept = (_BOUNDS[name][1](number, b) for name, b in bounds.items() if number is not None)
-            if not all(kept):
-                said = "be " + " and ".join(f"{_BOUNDS[name][0]} {b}" for name, b in bounds.items())
-                if set(bounds) == {"least", "most"}:
-                    said = f"be between {bounds['least']} and {bounds['most']}"
-                said = "not be negative" if bounds == {"least": 0} else said
-                raise OptionError(f"{own} must {said}, not {number}")
+            if number is None or all(_BOUNDS[name][1](number, b) for name, b in bounds.items()):
+                continue
+            # Of a least and a most the one that was passed; a level from 0 to below 1 is a range.
+            if set(bounds) == {"least", "most"}:
+                bounds = {name: b for name, b in bounds.items() if not _BOUNDS[name][1](number, b)}
+            said = "be " + " and ".join(f"{_BOUNDS[name][0]} {b:,}" for name, b in bounds.items())
+            said = "not be negative" if bounds == {"least": 0} else said
+            raise OptionError(f"{own} must {said}, not {number:,}")
 
 
 def unsigned(value: Any) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
 from rote.curate._dedup_kernels import (
     GONE,
     cover,
@@ -49,14 +49,18 @@ class DedupOptions:
     """What counts as a repetition, and which copy stays."""
 
     SECTION: ClassVar[str] = "Repetition"
-    length: int = option(50, "words from which on a run that occurs again is cut; 0: none", least=0)
+    length: int = option(
+        50, "words from which on a run that occurs again is cut; 0: none", least=0, most=1_000_000
+    )
     near: float = option(
         0.8,
         "similarity from which on a whole document goes (Jaccard); 0: none",
         least=0.0,
         most=1.0,
     )
-    shingle: int = option(5, "words in a run that documents are compared by", least=1)
+    shingle: int = option(
+        5, "words in a run that documents are compared by", least=1, most=LONGEST_NGRAM
+    )
     layer: Literal["lower", "word"] = option(
         "lower", "how words are compared: as they are, or in lower case"
     )

@@ -27,7 +27,7 @@ from rote.core.folder import (
     remove_halves,
 )
 from rote.core.json_reader import JsonObject, read_json
-from rote.core.metric import check_options, engine_option, option, unsigned
+from rote.core.metric import MOST_JOBS, check_options, engine_option, option, unsigned
 
 MANIFEST = "manifest.json"
 
@@ -45,7 +45,9 @@ class FolderOptions:
         writes="folder",
         sign=unsigned,
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    jobs: int = option(
+        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    )
     engine: str | None = engine_option()
 
     def __post_init__(self) -> None:

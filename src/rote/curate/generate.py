@@ -44,11 +44,16 @@ class GenerateOptions:
         "Constraining factors c (GOT): with probability 1/c the likeliest token, otherwise a "
         "weighted draw; 0: none",
     )
-    samples: int = option(1, "Texts for each prompt and setting, where something is drawn", least=1)
-    max_tokens: int = option(128, "Tokens of a text at most")
+    samples: int = option(
+        1, "Texts for each prompt and setting, where something is drawn", least=1, most=10_000
+    )
+    max_tokens: int = option(128, "Tokens of a text at most", most=100_000)
     stop: tuple[str, ...] = option((), r"End before one of these strings (\n is a line's end)")
     beams: int = option(
-        1, "Search for the likeliest text with this many beams (encoder-decoders)", least=1
+        1,
+        "Search for the likeliest text with this many beams (encoder-decoders)",
+        least=1,
+        most=1_000,
     )
     length_penalty: float = option(
         1.0, "Power of the length that a beam's score is divided by: more makes longer texts"
@@ -63,9 +68,9 @@ class GenerateOptions:
         (), "Texts that every prompt is asked of: the text first, then the prompt",
         metavar="INPUT,...",
     )  # fmt: skip
-    words: int = option(50, "Words of a text that `prefix:` takes", least=1)
+    words: int = option(50, "Words of a text that `prefix:` takes", least=1, most=100_000)
     reference_words: int = option(
-        0, "Words after them that are kept as the reference; 0: all", least=0
+        0, "Words after them that are kept as the reference; 0: all", least=0, most=100_000
     )
     most: int = option(0, "Take at most this many texts of each input; 0: all", least=0)
 

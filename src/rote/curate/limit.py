@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rote.core.column import empty
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Progress, check_options, option
+from rote.core.metric import LONGEST_NGRAM, Progress, check_options, option
 from rote.curate.reading import Read
 
 Kind = Literal["limited", "random", "most-repeated"]
@@ -37,13 +37,15 @@ class LimitOptions:
     most: tuple[int, ...] = option(
         (2, 5, 10, 25), "How often an n-gram may occur in a subset (theta)", flag="--max"
     )
-    n: int = option(4, "Words in an n-gram", short="-n")
+    n: int = option(4, "Words in an n-gram", short="-n", most=LONGEST_NGRAM)
     field: str | None = option(
         None, "Field that is counted (reference if the first record has one, else the text)"
     )
     layer: Literal["word", "lower"] = option("word", "Words as they are, or lower-cased")
     tokenizer: str = option("ud", "Tokenizer: ud, treebank, whitespace, ... or a tokenizer.json")
-    seeds: int = option(3, "How many subsets for each limit, each from another shuffle")
+    seeds: int = option(
+        3, "How many subsets for each limit, each from another shuffle", most=10_000
+    )
     seed: int = option(0, "The first seed; the others follow it")
     most_repeated: bool = option(
         False, "Also as many texts that hold the most frequent n-grams (theta_sim)"

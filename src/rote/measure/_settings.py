@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rote.compare.families import Correction, Margin
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, engine_option, option
+from rote.core.metric import MOST_JOBS, check_options, engine_option, option
 
 DOC_ID = "doc_id"
 """Texts with the same one answer the same prompt."""
@@ -49,7 +49,10 @@ class Settings:
     )
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
     permutations: int | None = option(
-        None, "Permutations of each test against the reference; 0 leaves tests out", least=0
+        None,
+        "Permutations of each test against the reference; 0 leaves tests out",
+        least=0,
+        most=1_000_000,
     )
     correction: Correction = option(
         "westfall-young",
@@ -69,7 +72,9 @@ class Settings:
     )
     per_text: bool = option(False, "Also give the values of each text, where a measure has any")
     seed: int = option(0, "Seed of everything that is drawn at random", least=0)
-    jobs: int = option(1, "How many cores to use; results do not depend on it", least=1)
+    jobs: int = option(
+        1, "How many cores to use; results do not depend on it", least=1, most=MOST_JOBS
+    )
     engine: str | None = engine_option()
 
     def __post_init__(self) -> None:

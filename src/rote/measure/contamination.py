@@ -27,7 +27,16 @@ from rote.compare.intervals import mean, mean_error, shares
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.metric import (
+    LONGEST_NGRAM,
+    Comparison,
+    Metric,
+    Value,
+    Values,
+    Work,
+    check_options,
+    option,
+)
 from rote.core.record import Headline
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
@@ -61,7 +70,10 @@ class Options:
     against: str | None = option(None, HELP, metavar="IDX", sign=signed_against, opened=True)
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(
-        (8, 13), "the two lengths of n-grams that are looked up, the shorter first", short="-n"
+        (8, 13),
+        "the two lengths of n-grams that are looked up, the shorter first",
+        short="-n",
+        most=LONGEST_NGRAM,
     )
     share: float = option(
         0.7, "share of the shorter n-grams from which on an item is contaminated", above=0, most=1

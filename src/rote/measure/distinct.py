@@ -58,6 +58,7 @@ class Options:
         "prompts have",
         short="-k",
         least=2,
+        most=10_000,
     )
     quality: str | None = option(
         None, "field with the quality of each answer, a number: gives utility", metavar="FIELD"

@@ -27,7 +27,16 @@ from rote.compare._resample import generator, generators
 from rote.compare.permutation import as_many_in_order, exchanges, rests_on
 from rote.core.errors import OptionError
 from rote.core.layer import layer_words
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.metric import (
+    LONGEST_NGRAM,
+    Comparison,
+    Metric,
+    Value,
+    Values,
+    Work,
+    check_options,
+    option,
+)
 from rote.core.numbers import format_number
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
@@ -49,13 +58,17 @@ class Options:
     """Settings of `favoured`."""
 
     layer: str = option("upos", "layer whose n-grams are patterns: upos, pos, dep")
-    lengths: tuple[int, ...] = option((3, 4, 5, 6), "how many items a pattern has", least=1)
+    lengths: tuple[int, ...] = option(
+        (3, 4, 5, 6), "how many items a pattern has", least=1, most=LONGEST_NGRAM
+    )
     top: int = option(10, "how many patterns of each length and side are listed", least=1)
     min_count: int = option(5, "how often a pattern has to occur on its own side", least=1)
     min_texts: int = option(3, "in how many texts a pattern has to occur on its own side", least=1)
-    k: int = option(4, "radius of a ball: the distance to this neighbour", short="-k", least=1)
+    k: int = option(
+        4, "radius of a ball: the distance to this neighbour", short="-k", least=1, most=10_000
+    )
     sentences: int = option(
-        5_000, "at most this many sentences of each source have a ball", least=1
+        5_000, "at most this many sentences of each source have a ball", least=1, most=1_000_000
     )
     drop_incomplete: Drop = option(
         "none", "sentences to drop of a text that is cut off: its last, or first and last"

@@ -58,7 +58,9 @@ class Options:
     )
     layer: str = option("lower", "layer to compare (variant exact)")
     scores: tuple[str, ...] = option(("rouge_l", "bleu"), "scores, one value each: rouge_l, bleu")
-    max_texts: int = option(10_000, "a group with more texts is sampled down to this many", least=2)
+    max_texts: int = option(
+        10_000, "a group with more texts is sampled down to this many", least=2, most=100_000
+    )
     sample_seed: int = option(0, "seed of that sample")
 
     def __post_init__(self) -> None:

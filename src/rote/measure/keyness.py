@@ -29,7 +29,16 @@ from rote.compare.permutation import LEVEL, rests_on
 from rote.core.array_types import Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, layer_words
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.metric import (
+    LONGEST_NGRAM,
+    Comparison,
+    Metric,
+    Value,
+    Values,
+    Work,
+    check_options,
+    option,
+)
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import check_against, open_against, signed_against
@@ -67,7 +76,9 @@ class Options:
     """Settings of `keyness`."""
 
     layer: str = option("lower", "layer whose items are counted: lower, lemma, word, pos, upos")
-    lengths: tuple[int, ...] = option((1, 2, 3, 4), "how many items a phrase has", least=1)
+    lengths: tuple[int, ...] = option(
+        (1, 2, 3, 4), "how many items a phrase has", least=1, most=LONGEST_NGRAM
+    )
     top: int = option(20, "how many phrases of each source and side are listed", least=1)
     min_count: int = option(5, "how often an item has to occur in all texts", least=2)
     min_texts: int = option(3, "in how many texts of its own side it has to occur", least=1)

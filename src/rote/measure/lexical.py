@@ -32,7 +32,16 @@ from rote.compare.intervals import mean, mean_error
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets, items_of, layer_words
-from rote.core.metric import Metric, Progress, Value, Values, Work, check_options, option
+from rote.core.metric import (
+    LONGEST_NGRAM,
+    Metric,
+    Progress,
+    Value,
+    Values,
+    Work,
+    check_options,
+    option,
+)
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure._means import said_of
@@ -58,14 +67,22 @@ class Options:
     sample_ngrams: int = option(
         40_000, "n-grams drawn for each Unique-n; all where there are fewer", least=1
     )
-    ngram_max: int = option(4, "longest n-gram in ngram_diversity; 0 leaves it out", least=0)
-    window: int = option(50, "words in a window of MATTR", least=1, window=True)
+    ngram_max: int = option(
+        4, "longest n-gram in ngram_diversity; 0 leaves it out", least=0, most=LONGEST_NGRAM
+    )
+    window: int = option(50, "words in a window of MATTR", least=1, most=1_000_000, window=True)
     threshold: float = option(
         0.72, "type-token ratio at which a factor of MTLD is full", above=0, below=1
     )
-    draws: int = option(42, "words drawn from a text for HD-D", least=1, window=True)
+    draws: int = option(
+        42, "words drawn from a text for HD-D", least=1, most=1_000_000, window=True
+    )
     target_length: int | None = option(
-        None, "words that a text should have: gives PATTR", least=1, sign=lambda asked: asked
+        None,
+        "words that a text should have: gives PATTR",
+        least=1,
+        sign=lambda asked: asked,
+        most=1_000_000,
     )
     punctuation: bool = option(
         True,

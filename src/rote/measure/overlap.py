@@ -23,7 +23,16 @@ from numpy.typing import NDArray
 from rote.compare.intervals import mean, shares
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.metric import (
+    LONGEST_NGRAM,
+    Comparison,
+    Metric,
+    Value,
+    Values,
+    Work,
+    check_options,
+    option,
+)
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._against import signed_against
@@ -51,7 +60,7 @@ class Options:
         metavar="TRAIN",
         sign=signed_against,
     )
-    n: int = option(4, "length of the n-grams", short="-n", least=1)
+    n: int = option(4, "length of the n-grams", short="-n", least=1, most=LONGEST_NGRAM)
     layer: str = option("word", "layer of words; lower makes no difference of case")
     on: str | None = option(
         None,

@@ -58,9 +58,11 @@ class Options:
     on: tuple[str, ...] = option(
         tuple(SPACES), "what sentences are compared by: trees (of dependencies), meaning (vectors)"
     )
-    k: int = option(4, "a ball reaches to this neighbour", short="-k", least=1)
+    k: int = option(4, "a ball reaches to this neighbour", short="-k", least=1, most=10_000)
     sentences: int = option(
-        5_000, "at most this many sentences of each source, drawn at random, equally many of all"
+        5_000,
+        "at most this many sentences of each source, drawn at random, equally many of all",
+        most=1_000_000,
     )
     drop_incomplete: Drop = option(
         "none", "sentences to drop of a text that is cut off: its last, or first and last"

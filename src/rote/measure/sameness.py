@@ -26,7 +26,17 @@ import numpy as np
 from rote.annotate import embeddings
 from rote.compare.intervals import around
 from rote.core.array_types import Flags, Floats, Integers
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
+from rote.core.metric import (
+    LONGEST_NGRAM,
+    Comparison,
+    Metric,
+    Value,
+    Values,
+    Work,
+    check_options,
+    option,
+    owners,
+)
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import ends
@@ -59,14 +69,15 @@ class Options:
         "likenesses, a table each: rouge_l, runs, templates, cosine",
     )
     layer: str = option("lower", "layer of words that are compared")
-    run: int = option(5, "words in a shared run", least=2)
+    run: int = option(5, "words in a shared run", least=2, most=LONGEST_NGRAM)
     tags: str = option("pos", "layer of tags whose patterns are compared")
-    pattern: int = option(6, "tags in a shared pattern", least=2)
+    pattern: int = option(6, "tags in a shared pattern", least=2, most=LONGEST_NGRAM)
     words: int | None = option(
         None,
         "compare only this many words of each text, from its beginning: for sources of different "
         "length (not in the cosine)",
         least=1,
+        most=1_000_000,
     )
     above: float | None = option(
         None,
@@ -77,7 +88,10 @@ class Options:
         embeddings.DEFAULT, "who makes the vectors of the cosine", sign=meaning.signed
     )
     max_texts: int = option(
-        200, "at most this many texts of a source for one prompt, the first ones", least=2
+        200,
+        "at most this many texts of a source for one prompt, the first ones",
+        least=2,
+        most=10_000,
     )
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from rote.core.array_types import Flags, Integers
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.metric import LONGEST_NGRAM, Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import said_of
@@ -37,7 +37,7 @@ class Options:
         "exact", "exact definition, or what the diversity package computes"
     )
     layer: str = option("lower", "layer to count over (variant exact)")
-    n: int = option(4, "words in an n-gram", short="-n", least=1)
+    n: int = option(4, "words in an n-gram", short="-n", least=1, most=LONGEST_NGRAM)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -57,7 +57,7 @@ class Options:
     )
     unit: Unit = option("sentence", "what gets a vector (variant package: a text)")
     sentences: int | None = option(
-        None, "at most this many sentences of each source, drawn at random", least=2
+        None, "at most this many sentences of each source, drawn at random", least=2, most=1_000_000
     )
     drop_incomplete: Drop = option(
         "none", "sentences to drop of a text that is cut off: its last, or first and last"

@@ -62,7 +62,11 @@ class Options:
         sign=_bertscore.signed,
     )
     bertscore_layer: int | None = option(
-        None, "layer of that model; needed for a path", sign=lambda layer: layer, least=0
+        None,
+        "layer of that model; needed for a path",
+        sign=lambda layer: layer,
+        least=0,
+        most=1_000,
     )
     comet: str | None = option(
         None,

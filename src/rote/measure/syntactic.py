@@ -63,16 +63,17 @@ class Options:
         "exact", "what is computed: all sentences, or 3,000 of each source as in the paper"
     )
     sentences: int | None = option(
-        None, "at most this many sentences of each source, drawn at random", least=2
+        None, "at most this many sentences of each source, drawn at random", least=2, most=1_000_000
     )
     drop_incomplete: Drop = option(
         "none", "sentences to drop of a text that is cut off: its last, or first and last"
     )
-    depth: int = option(2, "how many steps around a word its label describes", least=0)
+    depth: int = option(2, "how many steps around a word its label describes", least=0, most=100)
     edit_distance: int = option(
         0,
         "sentences of each source between which the mean tree edit distance is given too (slow)",
         least=0,
+        most=10_000,
     )
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from rote.core import plugins
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option
+from rote.core.metric import MOST_JOBS, check_options, option
 from rote.core.model import Model
 from rote.core.progress import Reporter
 
@@ -27,8 +27,10 @@ class ModelOptions:
         "auto",
         "Precision of such a model: auto, float32, bfloat16, float16, 4bit (where there is one)",
     )
-    batch: int = option(8192, "Tokens in one batch, padding included", least=1)
-    threads: int = option(0, "Threads of a model run by numpy; 0: one for each core", least=0)
+    batch: int = option(8192, "Tokens in one batch, padding included", least=1, most=2**24)
+    threads: int = option(
+        0, "Threads of a model run by numpy; 0: one for each core", least=0, most=MOST_JOBS
+    )
     key_variable: str = option(
         "OPENAI_API_KEY",
         "Environment variable that holds the key of an endpoint; the key itself is never written",

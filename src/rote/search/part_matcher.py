@@ -21,7 +21,7 @@ from rote.annotate import folded_words
 from rote.annotate.folded_words import FoldedWords
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, starts_of
-from rote.core.metric import check_options, option
+from rote.core.metric import LONGEST_NGRAM, check_options, option
 from rote.index.columns.parts import END
 
 Array: TypeAlias = NDArray[Any]
@@ -47,8 +47,10 @@ class MatchOptions:
         SCORE, "share of a part's words, by their rarity, from which on it is held", above=0, most=1
     )
     bits: float = option(60.0, "rarity that the words of a part must have in all", least=0.0)
-    shortest: int = option(8, "words that a part must have", least=1)
-    seed: int = option(4, "words in a row from which on a document is looked at", least=2)
+    shortest: int = option(8, "words that a part must have", least=1, most=10_000)
+    seed: int = option(
+        4, "words in a row from which on a document is looked at", least=2, most=LONGEST_NGRAM
+    )
     common: int = option(
         10, "documents of the sample from which on a seed is a common phrase", least=1
     )

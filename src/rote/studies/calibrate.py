@@ -43,7 +43,7 @@ class Options:
         sign=unsigned,
     )  # fmt: skip
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each", least=0)
-    candidates: int = option(16, "Candidates of each document", least=2)
+    candidates: int = option(16, "Candidates of each document", least=2, most=10_000)
     diversity: float = option(
         1.0, "Penalty of a token that another candidate has at the same place; 0: plain beam "
         "search", least=0,
@@ -53,9 +53,9 @@ class Options:
     rank_weight: float = option(10.0, "Weight of the ranking", least=0)
     reference_weight: float = option(0.1, "Weight of the reference's cross-entropy", least=0)
     smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
-    items: int = option(8, "Documents in one update", least=1)
-    longest: int = option(512, "Tokens of a document that are read", least=8)
-    max_tokens: int = option(128, "Tokens of a candidate at most", least=2)
+    items: int = option(8, "Documents in one update", least=1, most=10_000)
+    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    max_tokens: int = option(128, "Tokens of a candidate at most", least=2, most=100_000)
 
     def __post_init__(self) -> None:
         check_options(self)

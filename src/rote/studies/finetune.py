@@ -51,11 +51,14 @@ class Options:
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each; of a folder of `rote limit` "
                                     "each takes the subset with its seed", least=0)  # fmt: skip
     tokens: int = option(
-        0, "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model", least=0
+        0,
+        "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model",
+        least=0,
+        most=2**24,
     )
     smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
-    longest: int = option(512, "Tokens of a document that are read", least=8)
-    max_tokens: int = option(128, "Tokens of a reference that are learned", least=2)
+    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    max_tokens: int = option(128, "Tokens of a reference that are learned", least=2, most=100_000)
 
     def __post_init__(self) -> None:
         check_options(self)

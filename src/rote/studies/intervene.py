@@ -54,9 +54,9 @@ class Options:
     items: int = option(50, "Documents that are edited", least=1)
     each: int = option(2, "Edits of each document", least=1)
     seed: int = option(0, "The seed of the draws", least=0)
-    beams: int = option(4, "Beams of the search for summaries", least=1)
-    longest: int = option(512, "Tokens of a document that are read", least=8)
-    max_tokens: int = option(128, "Tokens of a summary at most", least=2)
+    beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
+    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    max_tokens: int = option(128, "Tokens of a summary at most", least=2, most=100_000)
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:

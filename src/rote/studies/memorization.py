@@ -26,7 +26,7 @@ import numpy as np
 
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned
 from rote.core.model import Decoding, Model
 from rote.core.progress import Reporter
 from rote.core.record import Call, Findings, Study
@@ -71,14 +71,20 @@ class Options:
         "masked:NAME (a masked model, extra lm), none",
         "KIND",
     )
-    neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned)
+    neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned, most=1_000)
     k: float = option(
         *(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++"),
         short="-k",
         above=0,
         most=1,
     )
-    n: int = option(7, "Tokens in an n-gram, for the frequency in --corpus", short="-n", least=1)
+    n: int = option(
+        7,
+        "Tokens in an n-gram, for the frequency in --corpus",
+        short="-n",
+        least=1,
+        most=LONGEST_NGRAM,
+    )
     correct: str | None = option(
         None,
         "Field that says whether an item was answered rightly; results of `rote evaluate` have it "
@@ -110,13 +116,17 @@ class Options:
         "Edits within which a text counts as near: with --extraction, how likely that is at least",
         least=0,
         sign=unsigned,
+        most=100,
     )
-    beams: int = option(16, "Beginnings that --near keeps at a time", least=1, sign=unsigned)
+    beams: int = option(
+        16, "Beginnings that --near keeps at a time", least=1, sign=unsigned, most=1_000
+    )
     samples: int = option(
         0,
         "Draw this many texts after each window's prefix: the best match, n-grams (-n) covered",
         least=0,
         sign=unsigned,
+        most=10_000,
     )
     unasked: str | None = option(
         None,
@@ -127,14 +137,24 @@ class Options:
         sign=unsigned,
     )
     run: int = option(
-        10, "Words in a row that --unasked takes for a recitation, at least", least=2, sign=unsigned
+        10,
+        "Words in a row that --unasked takes for a recitation, at least",
+        least=2,
+        sign=unsigned,
+        most=LONGEST_NGRAM,
     )
-    tokens: int = option(128, "Tokens of each text that --unasked draws", least=1, sign=unsigned)
-    prefix: int = option(50, "Words before the cut of a window", least=1, sign=unsigned)
+    tokens: int = option(
+        128, "Tokens of each text that --unasked draws", least=1, sign=unsigned, most=100_000
+    )
+    prefix: int = option(
+        50, "Words before the cut of a window", least=1, sign=unsigned, most=10_000
+    )
     suffix: int = option(
-        50, "Words behind the cut, which are to be written", least=1, sign=unsigned
+        50, "Words behind the cut, which are to be written", least=1, sign=unsigned, most=10_000
     )
-    stride: int = option(10, "Words from one window to the next", least=1, sign=unsigned)
+    stride: int = option(
+        10, "Words from one window to the next", least=1, sign=unsigned, most=10_000
+    )
     temperature: float = option(
         1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0, sign=unsigned
     )

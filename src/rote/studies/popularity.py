@@ -38,7 +38,7 @@ import numpy as np
 
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned
 from rote.core.record import Asked, Call, Findings, Study
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
@@ -64,7 +64,7 @@ class Options:
         "Where n-grams are counted: an index of rote, a folder of infini-gram, infini-gram:NAME",
         "IDX",
     )
-    n: int = option(7, "Tokens in an n-gram", short="-n")
+    n: int = option(7, "Tokens in an n-gram", short="-n", most=LONGEST_NGRAM)
     correct: str | None = option(
         None,
         "Field that says whether an item was answered rightly (true or 1, false or 0); logs of "
@@ -100,6 +100,7 @@ class Options:
         metavar="N",
         least=1,
         sign=unsigned,
+        most=LONGEST_NGRAM,
     )
     pairs_within: int | None = option(
         None,
@@ -107,6 +108,7 @@ class Options:
         metavar="TOKENS",
         least=1,
         sign=unsigned,
+        most=1_000_000,
     )
     pairs_most: int = option(
         10_000, "N-grams that occur more often make no pairs", least=1, sign=unsigned

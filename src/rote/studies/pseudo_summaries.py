@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from rote.core.metric import check_options, engine_option, option, unsigned
+from rote.core.metric import MOST_JOBS, check_options, engine_option, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
@@ -34,7 +34,9 @@ class Options:
         writes=LINES,
         sign=unsigned,
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    jobs: int = option(
+        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    )
     engine: str | None = engine_option()
 
     def __post_init__(self) -> None:

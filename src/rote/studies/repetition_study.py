@@ -65,17 +65,22 @@ class Options:
     test: str = option("", "Split to test on; default: test, else validation", metavar="NAME")
     most: int = option(0, "Test items at most, drawn at random; 0: all", least=0)
     calibrated: int = option(3072, "Pairs of a subset that are calibrated on at most", least=1)
-    candidates: int = option(16, "Candidates of each document to calibrate on", least=2)
+    candidates: int = option(
+        16, "Candidates of each document to calibrate on", least=2, most=10_000
+    )
     alpha: float = option(0.6, "Power of the length in calibration", least=0)
     calibration_rate: float = option(3e-5, "Learning rate of calibration", above=0)
-    beams: int = option(4, "Beams of the search for summaries", least=1)
+    beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
     length_penalty: float = option(1.0, "Power of the length that a beam's score is divided by")
     tokens: int = option(
-        0, "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model", least=0
+        0,
+        "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model",
+        least=0,
+        most=2**24,
     )
     smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
-    longest: int = option(512, "Tokens of a document that are read", least=8)
-    max_tokens: int = option(128, "Tokens of a summary at most", least=2)
+    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    max_tokens: int = option(128, "Tokens of a summary at most", least=2, most=100_000)
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:

@@ -49,8 +49,8 @@ class Options:
     corpus: str | None = option(
         None, "Index of the training data", metavar="IDX", opened=True, sign=unsigned
     )
-    prompt: int = option(50, "Words of a text that the model is given", least=1)
-    words: int = option(50, "Words that it should write after those", least=1)
+    prompt: int = option(50, "Words of a text that the model is given", least=1, most=10_000)
+    words: int = option(50, "Words that it should write after those", least=1, most=10_000)
     layer: str = option("pos", "Layer that makes the style: pos, upos, ...")
     by: tuple[str, ...] = option((), "Fields of the records that make a group")
     frequency: str | None = option(
@@ -64,7 +64,7 @@ class Options:
         None, "Take this many texts, drawn by the seed", metavar="N", least=1, sign=unsigned
     )
     resamples: int = option(
-        1000, "Draws of half of the texts, for the spread of the shares", least=2
+        1000, "Draws of half of the texts, for the spread of the shares", least=2, most=1_000_000
     )
     seed: int = option(0, "Seed of all draws")
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)

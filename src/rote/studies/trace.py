@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, engine_option, handle, option, unsigned
+from rote.core.metric import MOST_JOBS, check_options, engine_option, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
@@ -40,7 +40,9 @@ class Options:
     against: str | None = handle(
         None, "The corpus: an index, or a file of texts if they are few", "IDX"
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it", sign=unsigned)
+    jobs: int = option(
+        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    )
     engine: str | None = engine_option()
 
     def __post_init__(self) -> None:

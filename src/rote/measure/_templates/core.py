@@ -15,7 +15,7 @@ from rote.compare.intervals import shares
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
-from rote.core.metric import Values, Work, check_options, option
+from rote.core.metric import LONGEST_NGRAM, Values, Work, check_options, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
 from rote.measure._ngram_kernels import ONCE
@@ -41,13 +41,15 @@ class Options:
         "how it is computed: exactly, as the paper prints it, or as the diversity package does",
     )
     layer: str = option("pos", "layer whose n-grams are templates: pos, upos, dep, dep-bfs, ...")
-    n: int = option(6, "items in a template", short="-n", least=1)
+    n: int = option(6, "items in a template", short="-n", least=1, most=LONGEST_NGRAM)
     windows: Literal["text", "sentence"] = option(
         "text",
         "where a template may occur: anywhere in a text, or within one sentence",
         sign=lambda within: None if within == "text" else within,
     )
-    lengths: tuple[int, ...] = option((4, 5, 6, 7, 8), "template lengths of the curve", least=1)
+    lengths: tuple[int, ...] = option(
+        (4, 5, 6, 7, 8), "template lengths of the curve", least=1, most=LONGEST_NGRAM
+    )
     top: int = option(100, "at most this many templates of a source", least=1)
     min_count: int = option(2, "how often a template has to occur (variant exact)", least=1)
     templates_from: str | None = option(

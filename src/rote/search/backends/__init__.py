@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
-from rote.core.metric import check_options, option
+from rote.core.metric import MOST_JOBS, check_options, option
 from rote.core.progress import Reporter, Silent
 from rote.index.answers import Counts
 from rote.index.grams import Grams
@@ -46,7 +46,7 @@ class BackendOptions:
     api: str = option(
         "https://api.infini-gram.io/", "Address that answers for infini-gram:NAME", metavar="URL"
     )
-    jobs: int = option(1, "How many cores to use; results do not depend on it")
+    jobs: int = option(1, "How many cores to use; results do not depend on it", most=MOST_JOBS)
 
     def __post_init__(self) -> None:
         check_options(self)

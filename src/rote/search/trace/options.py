@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import check_options, option
+from rote.core.metric import LONGEST_NGRAM, check_options, option
 
 VERBATIM, LEMMA, GAPPED = "verbatim", "lemma", "gapped"
 KINDS = (VERBATIM, LEMMA, GAPPED)
@@ -26,7 +26,9 @@ class TraceOptions:
         "added, left out or exchanged); all that the index has the layers for, if not given",
     )
     min_words: int = option(
-        8, "Words that a match has at least, two more for each word that differs; marks are words"
+        8,
+        "Words that a match has at least, two more for each word that differs; marks are words",
+        most=10_000,
     )
     min_bits: float = option(
         24.0,
@@ -34,16 +36,20 @@ class TraceOptions:
         "give half of such a match in the whole index, 2 a quarter",
     )
     gap: int = option(
-        6, "Most words in a row that a gapped match may have added, left out or exchanged"
+        6,
+        "Most words in a row that a gapped match may have added, left out or exchanged",
+        most=MOST_GAP,
     )
     seed_words: int = option(
-        4, "Words in a row that a gapped match shares with a document at least"
+        4, "Words in a row that a gapped match shares with a document at least", most=LONGEST_NGRAM
     )
     seed_count: int = option(100, "How often some such words in a row occur in the index, at most")
     sort: Literal["longest", "unlikely"] = option("longest", "Which matches come first")
     limit: int = option(100, "Matches that are listed with their sources; 0: all")
-    places: int = option(3, "Places that are shown of a match, in as many documents as possible")
-    context: int = option(80, "Characters shown on either side of a place")
+    places: int = option(
+        3, "Places that are shown of a match, in as many documents as possible", most=1_000
+    )
+    context: int = option(80, "Characters shown on either side of a place", most=100_000)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -57,8 +63,6 @@ class TraceOptions:
         for name in ("gap", "limit", "context"):
             if getattr(self, name) < 0:
                 raise OptionError(f"--{name} must not be negative, not {getattr(self, name)}")
-        if self.gap > MOST_GAP:
-            raise OptionError(f"--gap must be at most {MOST_GAP}, not {self.gap}")
 
     @property
     def gap_layer(self) -> str:

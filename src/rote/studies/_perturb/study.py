@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import numbered
-from rote.core.metric import check_options, option
+from rote.core.metric import LONGEST_NGRAM, check_options, option
 from rote.core.progress import Reporter
 from rote.core.record import Findings
 from rote.core.result import Row, SourceResult
@@ -49,7 +49,7 @@ class CheckOptions:
     """How perturbed items are compared with the originals."""
 
     SECTION: ClassVar[str] = "Checks"
-    n: int = option(7, "Tokens in an n-gram, for popularity", short="-n")
+    n: int = option(7, "Tokens in an n-gram, for popularity", short="-n", most=LONGEST_NGRAM)
     deciles: Path | None = option(
         None,
         "Deciles of the original items, from `rote popularity --save-deciles`; default: those of "
@@ -68,7 +68,7 @@ class CheckOptions:
         metavar="MODEL",
     )
     bertscore_layer: int | None = option(
-        None, "Layer of that model; known for those that bert-score names", metavar="N"
+        None, "Layer of that model; known for those that bert-score names", metavar="N", most=1_000
     )
     correct: str | None = option(
         None,
