@@ -187,7 +187,7 @@ def test_every_whole_number_has_an_upper_bound_or_a_reason(
     if most is None:
         assert field.name in UNBOUNDED, f"--{field.name} of {name}: option(..., most=...)"
         # Words that a search begins with are called a seed, too.
-        assert "seed" not in field.name or "seed" in field.metadata["help"].lower()
+        assert field.name not in ("seed", "seeds") or "seed" in field.metadata["help"].lower()
         return
     hint, _ = bare(hints_of(kind)[field.name])
     above = (most, most + 1) if get_origin(hint) is tuple else most + 1
