@@ -1,25 +1,31 @@
-"""What the guides and notebooks tell people to run, run."""
+"""What pages, guides and notebooks tell people to run, run."""
 
 from __future__ import annotations
 
+import glob
 import importlib.util
 import json
 import re
 import shlex
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click.testing
 import pytest
 
 from rote.cli.main import rote
 from rote.corpus import bible
+from tests import stand_ins
 from tests.cli.calls import commands
 from tests.measure.test_contract import StandIn
+from tests.test_findings import parsed
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-GUIDES = sorted((DOCS / "guides").glob("*.md"))
 # Genesis, Ruth, Esther, Joel, Amos, Jonah, Mark, Luke and Titus: those that are asked for by name,
 # and enough around them.
 BOOKS = (1, 8, 17, 29, 30, 32, 41, 42, 56)
@@ -36,6 +42,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.importorskip(package)
     (tmp_path / "training").symlink_to(ROOT / "training")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda spec, **_: NO_FIGURE)
     monkeypatch.setattr("rote.compare.intervals.HALF_SAMPLES", 40)
     verses = bible._verses
@@ -53,41 +60,197 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("built")
 
 
-def quick(words: list[str]) -> list[str]:
-    """The same with few permutations and short answers: how many and how long changes nothing that
-    is looked at here."""
+NOT_RUN = {
+    r"^(make |pip |\. \.venv|python -m venv )": "sets up an environment: .ci/run does that",
+    r"^python training/": "trains what is shipped, for minutes to hours, on data that are not here",
+    r"spark-submit|^printf .* run\.py": "needs a cluster; tests/run has one on this machine",
+    r"^rote serve": "waits for a browser; tests/web and tests/e2e ask what it serves",
+}
+"""Lines that are not run, and why. Flags of `rote` are looked at all the same."""
+CHANGED = {
+    # One process gives what a cluster gives (tests/run).
+    r" --engine ('[^']+'|\S+)": "",
+    r"'s3://bucket/corpus/\*\.parquet'": "web.parquet",
+    r"(?<=\bcorpus)/ ": "/*.jsonl ",
+    r"/models/roberta-large": "FOLDER",
+    r"--bertscore-layer 17": "--bertscore-layer 1",
+    r"--sizes 10000,20000": "--sizes 3,5",
+    # At a terminal somebody is asked.
+    r"(--price \S+)": r"\1 --yes",
+}
+"""What stands for things that only the reader has."""
+SMALL = {
+    "finetune": "--steps 2 --longest 60 --max-tokens 10 --tokens 400 --device cpu",
+    "calibrate": "--steps 2 --longest 60 --max-tokens 10 --candidates 2 --device cpu",
+    "repetition-study": "--steps 2 --longest 60 --max-tokens 6 --tokens 400 --candidates 2 "
+    "--calibrated 3 --most 4 --seeds 0 --beams 1 --device cpu",
+    "intervene": "--items 2 --longest 60 --max-tokens 6 --frequent 4",
+    "generate": "--max-tokens 20",
+    "memorization": "--neighbour-count 2",
+    "style-memorization": "--resamples 5",
+}
+"""How many and how long changes nothing that is looked at here; the last of two flags counts."""
+NEEDS = {
+    "torch": r"finetune|calibrate|repetition-study|intervene|transformers:",
+    "bert_score": r"--bertscore",
+    "gguf": r"gguf:",
+    "sklearn": r"^rote (memorization|reina)",
+}
+
+
+def lines_of(page: Path) -> list[str]:
+    """The commands of a page, in order: continued lines are one, comments are left out."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", "")
+    lines = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)).splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def why_not_run(line: str) -> str | None:
+    return next((reason for part, reason in NOT_RUN.items() if re.search(part, line)), None)
+
+
+PAGES = [
+    page
+    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    # Findings are hours of work on data of others: tests/test_findings.py looks at their commands,
+    # docs/check_findings.py runs them.
+    if page.parent.name != "findings" and lines_of(page)
+]
+SKIPPED = [
+    (page, line) for page in PAGES for line in lines_of(page) if why_not_run(line) is not None
+]
+
+
+def small(words: list[str]) -> list[str]:
+    """The same with few permutations and short texts."""
     command = commands().get(words[0])
     tests = any(one.name == "permutations" for one in command.params) if command else False
-    if tests and "--permutations" not in words:
-        return [*words, "--permutations", "19"]
-    return ["20" if before == "--max-tokens" else word for before, word in zip(["", *words], words)]
+    more = ["--permutations", "19"] if tests and "--permutations" not in words else []
+    words = ["5" if before == "--unasked" and word.isdigit() else word
+             for before, word in zip(["", *words], words)]  # fmt: skip
+    return [*words, *more, *SMALL.get(words[0], "").split()]
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
-def test_every_command_of_a_guide_runs(
-    guide: Path, here: Path, built: Path, monkeypatch: pytest.MonkeyPatch
+def split(line: str) -> list[str]:
+    """The words of a line without its comment; a # inside a word is none."""
+    return shlex.split(re.sub(r"\s+# .*", "", line))
+
+
+def expanded(line: str) -> list[str]:
+    """The words of a line; patterns that are not quoted become files, as in a shell."""
+    words = []
+    for word in split(line):
+        bare = "*" in word and f"'{word}'" not in line and f'"{word}"' not in line
+        words += (sorted(glob.glob(word)) if bare else None) or [word]
+    return words
+
+
+def run_line(line: str, here: Path, built: Path) -> None:
+    """One line of a page, in this process: what a shell does with `|`, `>` and `>>` besides."""
+    given, pipe, rest = line.partition(" | ")
+    data = (
+        subprocess.run(given, shell=True, check=True, capture_output=True).stdout if pipe else b""
+    )
+    words = expanded(rest if pipe else line)
+    target, mode = "", "w"
+    if ">" in words or ">>" in words:
+        at = next(place for place, word in enumerate(words) if word in (">", ">>"))
+        words, target, mode = words[:at], words[at + 1], "a" if words[at] == ">>" else "w"
+    if words[0] == "echo":
+        output = f"{words[1]}\n"
+    else:
+        assert words[0] == "rote", line
+        made = re.search(r"-o (\S+)", line)
+        known = built / re.sub(r"\W+", "_", line)
+        if known.exists() and made:
+            shutil.copytree(known, here / made[1])
+            return
+        found = click.testing.CliRunner().invoke(rote, small(words[1:]), input=data)
+        assert found.exit_code == 0, (line, found.output[-2000:], found.exception)
+        output = found.stdout
+        for written in stand_ins.WRITTEN.findall(line):
+            assert (here / written).exists(), line
+        if words[1:4] in (["index", "build", "bible:kjv"], ["index", "build", "bible:asv"]):
+            assert made is not None
+            shutil.copytree(here / made[1], known)
+    if target:
+        with open(target, mode, encoding="utf-8") as file:
+            file.write(output)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_every_command_of_a_page_runs(
+    page: Path, here: Path, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = guide.read_text(encoding="utf-8")
+    """From the first to the last, in one folder, on data that stand for those of a reader."""
+    text = page.read_text(encoding="utf-8")
     for name, held in re.findall(r'^```json title="(.+?)"\n(.*?)^```$', text, re.M | re.S):
         (here / name).write_text(held, encoding="utf-8")
-    lines = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)).splitlines()
-    assert len(lines) >= 9
-    for line in lines:
-        command, *words = shlex.split(line)
-        assert command == "rote"
-        known = built / "_".join(words).replace(":", "_")
-        if known.exists():
-            shutil.copytree(known, here / "KJV")
-            continue
-        found = click.testing.CliRunner().invoke(rote, quick(words))
-        assert found.exit_code == 0, (line, found.output[-2000:], found.exception)
-        if words[0] == "semantic":
-            # The model of meaning has been asked; it takes long, and what follows asks it again.
-            monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
-        if words[:2] == ["index", "build"]:
-            shutil.copytree(here / "KJV", known)
-        for written in re.findall(r"(?:-o|--write|--log|--figures?|--keep-passing) (\S+)", line):
-            assert (here / written).exists(), line
+    lines = [line for line in lines_of(page) if why_not_run(line) is None]
+
+    def no_weights() -> None:
+        monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
+
+    if page.parent.name != "guides":
+        no_weights()
+    with endpoints(monkeypatch) as addresses:
+        for number, line in enumerate(lines):
+            for package, part in NEEDS.items():
+                if re.search(part, line):
+                    pytest.importorskip(package, reason=f"from command {number + 1} on: {line}")
+            for part, other in {**CHANGED, **addresses}.items():
+                line = re.sub(part, other, line)
+            stand_ins.provide(line, page.stem, built)
+            run_line(line, here, built)
+            if "semantic" in line:  # the model of meaning takes long, and has been asked
+                no_weights()
+
+
+@pytest.mark.parametrize(("page", "line"), SKIPPED, ids=lambda one: getattr(one, "stem", one))
+def test_a_command_that_is_not_run_is_one(page: Path, line: str) -> None:
+    if line.startswith("rote"):
+        parsed(split(line)[1:])
+    pytest.skip(str(why_not_run(line)))
+
+
+def test_every_example_of_a_help_text_is_a_command() -> None:
+    found = 0
+    for name, command in commands().items():
+        held = re.sub(r" \\+\n +", " ", command.help or "")
+        for line in re.findall(r"^ +(rote .+)", held, re.M):
+            found += 1
+            try:
+                parsed(split(line)[1:])
+            except click.ClickException as error:
+                pytest.fail(f"{name}: {line}: {error.message}")
+    assert found > 50
+
+
+def test_every_command_is_marked_as_one() -> None:
+    """Only blocks of `sh` are run."""
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        for kind, held in re.findall(r"^```(\S*).*?\n(.*?)^```$", text, re.M | re.S):
+            assert kind in ("sh", "text") or not re.search("^rote ", held, re.M), (page, held)
+
+
+@contextmanager
+def endpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+    """Servers on this machine in the place of those that pages name."""
+    from rote.models.endpoint import model
+    from tests.models.endpoint_server import serving, vllm
+    from tests.search.infini_gram_made import documented, served
+
+    def counts(question: dict[str, Any]) -> tuple[int, Any]:
+        return documented({**question, "index": "v4_made"})
+
+    with serving(vllm) as one, served(counts) as (url, _):
+        monkeypatch.setattr(model, "OPENAI", one.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "a key")
+        yield {
+            r"http://localhost:8000/v1": one.url,
+            r"(infini-gram:\w+)": rf"\1 --api {url}",
+        }
 
 
 @pytest.mark.parametrize(

@@ -186,3 +186,13 @@ def test_what_is_written_beside_a_result_does_not_go_to_standard_output(name: st
         if folder or written.name not in ("output", "fragments"):
             found = CliRunner().invoke(rote, [*name.split(), *gone, written.opts[-1], "-"])
             assert "would be standard output" in str(found.exception), written.name
+
+
+def test_the_name_of_a_shape_is_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"output": Path("tiny"), "from_config": "tiny", "files": ("pairs.jsonl",)}
+    for _ in range(2):  # also when the models are there, and the command goes on
+        check(commands()["finetune"].params, given)
+        (tmp_path / "tiny").mkdir(exist_ok=True)
+    with pytest.raises(OptionError, match="write over"):
+        check(commands()["finetune"].params, given | {"model": "tiny"})

@@ -95,7 +95,7 @@ def test_patience_without_a_validation_split_holds_pairs_out(pairs: Path) -> Non
     (row,) = trained(pairs, "split", **given).tables["models"]
     assert (row["pairs"], row["held_out"]) == (60, 40)
     only.write_text(json.dumps(pair(0, "train")) + "\n")
-    with pytest.raises(OptionError, match="need pairs to validate on"):
+    with pytest.raises(OptionError, match="one pair alone cannot be trained on and held out"):
         trained(only, "none", **given)
 
 
@@ -253,6 +253,19 @@ def test_a_study_does_not_write_through_a_link(name: str, pairs: Path) -> None:
     with pytest.raises(OptionError, match="is a link to"):
         study(pairs)
     assert mine.read_text() == "{}" if mine.is_file() else not list(mine.iterdir())
+
+
+def test_pairs_without_a_split_are_held_out_to_test_on(pairs: Path) -> None:
+    records = [{k: v for k, v in pair(n, "train").items() if k != "split"} for n in range(60)]
+    pairs.write_text("".join(json.dumps(one) + "\n" for one in records))
+    made = study(pairs, theta=("all",), seeds=(0,), most=0)
+    assert made.notes[0] == "records name no split: tested on 6 pairs, drawn at random and held out"
+    assert made.tables["sizes"][0]["pairs"] == 60 - 6 - 11  # the placebo is a fifth of the rest
+    tested = {row["doc_id"] for row in map(json.loads, next(
+        (pairs.parent / "study" / "texts").iterdir()).open())}  # fmt: skip
+    trained_on = (pairs.parent / "study" / "data" / "train.jsonl").read_text()
+    assert len(tested) == 6
+    assert not any(f'"{name}"' in trained_on for name in tested)
 
 
 def test_no_test_split_is_an_error(tmp_path: Path) -> None:

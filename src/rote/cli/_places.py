@@ -24,7 +24,7 @@ STDOUT = Path("-")
 FOLDER, NAMES, RESULT, REPORT = "folder", "names", "result", "report"
 _FILES = (".json", ".jsonl", ".csv", ".tsv", ".tex", ".txt", ".md", ".html", ".xlsx", ".parquet")
 _TO_STDOUT = ("output", "fragments")
-_NO_PLACE = ("FIELD", "NAME", "NAME,...", "ID", "SOURCE", "URL", "KIND", "FIELD=VALUE")
+_NO_PLACE = ("FIELD", "NAME", "NAME,...", "ID", "SOURCE", "URL", "KIND", "FIELD=VALUE", "SHAPE")
 """What an option that takes such a value names is no file."""
 
 

@@ -120,11 +120,12 @@ def of_split(pairs: Sequence[Pair], *names: str) -> list[Pair]:
 
 
 def hold_out(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """The pairs without a tenth of them, and that tenth, to validate on: always the same draw."""
+    """The pairs without a tenth of them, and that tenth, to validate or test on: always the same
+    draw."""
     if len(pairs) < 2:
         raise OptionError(
-            "--patience and --evaluate-every need pairs to validate on: give records with the "
-            f"split '{VALIDATION[0]}', or more pairs"
+            "one pair alone cannot be trained on and held out: give more pairs, or records that "
+            f"name a split ('train', '{VALIDATION[0]}', 'test')"
         )
     count = max(1, round(_HELD_OUT * len(pairs)))
     places = set(np.random.default_rng(0).choice(len(pairs), count, replace=False).tolist())

@@ -101,8 +101,9 @@ def trained(
     reporter: Reporter,
 ) -> Trained:
     """Make what is missing: subsets, models, texts."""
-    train, kept, test = _parts(options, every)
+    train, kept, test, notes = _parts(options, every)
     train, held_out, validated = _validation(train, test, every, training)
+    notes += validated
     training = training.settled(options.from_config)
     room = room_of(options.tokens, options.from_config)
     if options.from_config and not training.steps:
@@ -134,7 +135,7 @@ def trained(
             )  # fmt: skip
         found = Trained(
             folder, arms(options), test, train, fingerprint(every), training=training, room=room,
-            held_out=held_out, notes=validated,
+            held_out=held_out, notes=notes,
         )  # fmt: skip
         for arm in found.arms:
             for seed in options.seeds:
@@ -152,18 +153,26 @@ def trained(
     return found
 
 
-def _parts(options: Any, every: Sequence[Pair]) -> tuple[list[Pair], list[Pair], list[Pair]]:
-    """Pairs to train on, those that are kept apart, and the test items."""
+def _parts(
+    options: Any, every: Sequence[Pair]
+) -> tuple[list[Pair], list[Pair], list[Pair], list[str]]:
+    """Pairs to train on, those that are kept apart, the test items, and a note where those had to
+    be drawn: records that name no split at all are held out for it."""
     names = {one.fields.get("split") for one in every}
     wanted = [options.test] if options.test else ["test", *VALIDATION]
-    split = next((one for one in wanted if one in names), None)
-    if split is None or "train" not in names:
+    split, notes = next((one for one in wanted if one in names), None), []
+    if names == {None} and not options.test:
+        train, test = hold_out(every)
+        drawn = several(len(test), "pair")
+        notes = [f"records name no split: tested on {drawn}, drawn at random and held out"]
+    elif split is None or "train" not in names:
         raise InputError(
             f"no pairs of the split {' or '.join(wanted)} beside those of 'train'",
             field="split",
             remedy="Records name their split; --test names that of the test items",
         )
-    train, test = of_split(every, "train"), of_split(every, split)
+    else:
+        train, test = of_split(every, "train"), of_split(every, split)
     random = np.random.default_rng(0)
     if options.most and options.most < len(test):
         test = [test[i] for i in np.sort(random.choice(len(test), options.most, replace=False))]
@@ -173,6 +182,7 @@ def _parts(options: Any, every: Sequence[Pair]) -> tuple[list[Pair], list[Pair],
         [one for place, one in enumerate(train) if place not in kept],
         [train[place] for place in sorted(kept)],
         test,
+        notes,
     )
 
 
@@ -183,7 +193,8 @@ def _validation(
     a validation split that is not tested on, else a tenth of the training pairs."""
     if not training.validates:
         return train, [], []
-    held_out = of_split(every, *(one for one in VALIDATION if one != test[0].fields["split"]))
+    tested = test[0].fields.get("split")
+    held_out = of_split(every, *(one for one in VALIDATION if one != tested))
     if held_out:
         return (
             train,
