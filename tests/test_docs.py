@@ -194,10 +194,10 @@ def test_every_command_of_a_page_runs(
     if page.parent.name != "guides":
         no_weights()
     with endpoints(monkeypatch) as addresses:
-        for number, line in enumerate(lines):
+        for line in lines:
             for package, part in NEEDS.items():
                 if re.search(part, line):
-                    pytest.importorskip(package, reason=f"from command {number + 1} on: {line}")
+                    pytest.importorskip(package, reason=f"needs {package}, from here on: {line}")
             for part, other in {**CHANGED, **addresses}.items():
                 line = re.sub(part, other, line)
             stand_ins.provide(line, page.stem, built)
