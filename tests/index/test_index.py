@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rote.annotate import glyphs
+from rote.annotate.annotators.rote import Rote
+from rote.annotate.glyphs import fold
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer, number
+from rote.index import query
+from rote.index.answers import Place
 from rote.index.counting import batch as asking
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.opening import index_texts
+from rote.index.opening import build_index, index_texts, open_index
 from rote.index.segments.write import segment_of_layers
 from tests.examples import dear, drawn, lists, some
 from tests.index import twins
@@ -247,3 +253,76 @@ def test_a_long_phrase_is_found() -> None:
     phrase = " ".join(f"w{i}" for i in range(200))
     index = index_texts([phrase])
     assert len(index.search(phrase)) == index.matches(phrase) == 1
+
+
+SPELLINGS = ("“I don’t,” she said — well… ﬁne.", '"I don\'t," she said -- well... fine.')
+
+
+@pytest.mark.parametrize("asked", SPELLINGS)
+@pytest.mark.parametrize("held", SPELLINGS)
+def test_a_phrase_is_found_in_either_spelling(held: str, asked: str) -> None:
+    index = index_texts([held], layers=("lower",))
+    assert index.count(asked) == 1
+    place = index.places(asked)[0]
+    # The text is shown as it came.
+    context = index.context(place)
+    assert (context.before, context.match, context.after) == ("", held, "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ('"n’t"', "n't"),
+        ('"n[’`]t"', "n't"),
+        ('[word="—"]', "--"),
+        ('"—+"', "--"),
+        ('"…|—"', "-- ..."),
+        ('"\\…"', "..."),
+        ("[word='”']", '" "'),
+        ('"ﬁne"', "fine"),
+        ('[lemma="ﬁne"]', "fine"),
+    ],
+)
+def test_strings_of_a_query_are_folded_as_the_texts_were(asked: str, found: str) -> None:
+    index = index_texts([SPELLINGS[0]], layers=("lower", "lemma"))
+    assert words_of(index, index.search(asked)) == found.split()
+    assert str(index.parse(str(index.parse(asked)))) == str(index.parse(asked))
+
+
+def words_of(index: Index, places: Sequence[Place]) -> list[str]:
+    return [fold(index.context(place).match) for place in places]
+
+
+def test_what_is_repeated_in_a_query_is_the_whole_glyph() -> None:
+    for asked, plain in (
+        ('"…?x"', '"(?:\\.\\.\\.)?x"'),
+        ('"a…"', '"a\\.\\.\\."'),
+        ('"’?"', '"\'?"'),
+        ('[pos="…"]', '[pos="…"]'),
+    ):
+        assert str(query.parse(asked, plain_glyphs=True)) == str(query.parse(plain))
+
+
+def test_an_index_of_an_older_tokenizer_is_read_as_it_is(tmp_path: Path) -> None:
+    source, path = tmp_path / "texts.txt", tmp_path / "index"
+    source.write_text(SPELLINGS[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(glyphs, "fold_texts", lambda texts: Unfolded(texts))
+        patch.setattr(Rote, "signature", "rote-en/ud1")
+        build_index(source, path, layers=("lower",))
+    index = open_index(path)
+    assert not index.plain_glyphs
+    assert words_of(index, index.search('"—"')) == ["--"]
+    assert not index.search('"--"')
+    with pytest.raises(OptionError, match=r"made by rote-en/ud1, and 'rote' is .*glyphs"):
+        index.count("well…")
+
+
+class Unfolded:
+    """What a tokenizer read before glyphs were folded: the texts as they are."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+
+    def restore(self, layer: Layer) -> Layer:
+        return layer

@@ -33,6 +33,7 @@ from rote.report.summary import summary
 from rote.report.tables import results as tables
 from rote.report.tables.written import as_csv, as_latex
 from rote.run.processes import Processes
+from tests.spellings import PLAIN, typeset
 
 from ..report.drawn import as_data
 from ..report.made_results import study as made_study
@@ -117,8 +118,12 @@ CORPUS = ""
 KNOWN: dict[str, tuple[Metric, Result]] = {}
 
 
+def corpus_options(name: str) -> set[str]:
+    return {"against", "train"} & {field.name for field in fields(metric_of(name).options)}
+
+
 def run(name: str, texts: Any, settings: Settings = QUICK, **options: Any) -> Result:
-    for corpus in {"against", "train"} & {field.name for field in fields(metric_of(name).options)}:
+    for corpus in corpus_options(name):
         options.setdefault(corpus, CORPUS)
     inputs = given(texts, fields_beside(name, **options))
     # Many tests look at the same result; a record that a test has put in its place is another.
@@ -184,6 +189,32 @@ def test_repeated_text_moves_every_value_in_its_direction(name: str) -> None:
             assert repeated[value.name] <= varied[value.name] + 1e-9 or not value.moves_with_texts
         else:
             assert repeated[value.name] > varied[value.name]
+
+
+# Of the characters as they came, or by a model that reads them.
+RAW = {"compression": {}, "semantic": {}, "similarity": {}}
+SPELLED = [(name, {"variant": v}) for name in NAMES for v in variants(name)]
+SPELLED += [(name, {}) for name in NAMES if not variants(name)]
+SPELLED = [(name, own) for name, own in SPELLED if name not in RAW]
+SPELLED += [("compression", {"layer": layer}) for layer in ("word", "lower", "pos", "upos", "dep")]
+
+
+@pytest.mark.parametrize(("name", "own"), SPELLED)
+def test_values_do_not_depend_on_typography(name: str, own: dict[str, Any], tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(" ".join([typeset(PLAIN[0]), PLAIN[2]]))
+    found = []
+    for spelled in (str, typeset):
+        texts = [spelled(text) for text in PLAIN]
+        beside = dict.fromkeys(fields_beside(name, **own), spelled(PLAIN[1]))
+        sources = {"a": texts, "b": [*texts[3:], spelled(PLAIN[0])]}
+        options = {**own, **dict.fromkeys(corpus_options(name), str(corpus))}
+        chosen = {name: metric_of(name).options(**options)}
+        settings = Settings(permutations=9, matched=False, per_text=True)
+        result = compute(chosen, given(sources, beside), settings=settings)[0]
+        rows = [{**row, "id": ""} for row in result.tables.get("texts", [])]
+        found.append(json.dumps([[s.values for s in result.sources.values()], rows]))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rote.annotate.glyphs import fold
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.sample import RawText, Take
@@ -249,7 +250,7 @@ def test_lengths_are_those_of_nltks_words(sentence: str) -> None:
     nltk = pytest.importorskip("nltk.tokenize.destructive")
     word = replace(layer_of([["x"]], "word"), sentence_ends=None)
     found = treebank_lengths(word, raw_of([sentence])).tolist()
-    assert found == [len(nltk.NLTKWordTokenizer().tokenize(sentence))]
+    assert found == [len(nltk.NLTKWordTokenizer().tokenize(fold(sentence)))]
 
 
 def test_layers_that_are_not_words_are_refused() -> None:

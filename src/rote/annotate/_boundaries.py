@@ -19,16 +19,16 @@ from rote.core.layer import Ids, Offsets
 # What stands at an end.
 FULL_STOP = 1  # .
 STRONG = 2  # ! ? and their like in other scripts, in any number
-ELLIPSIS = 4  # .. ... …
+ELLIPSIS = 4  # .. ...
 DOTTED = 8  # a word that kept its full stop: U.S., etc.
 TITLE = 16  # one that a name or a number follows: Mr., No.
-CLOSER = 32  # ) ] ”
+CLOSER = 32  # ) ] »
 NEUTRAL = 64  # quotation marks that open as well as close
 FACE = 128  # emoticons and emoji: they stay with the sentence before them
 ADDRESS = 256  # URLs and e-mail addresses
 RULE = 512  # ----- and other lines drawn with marks: sentences of their own
 # What stands at a beginning.
-OPENER = 1024  # ( [ “
+OPENER = 1024  # ( [ «
 CAPITAL = 2048  # also letters of scripts that have no case
 SMALL = 4096
 NUMBER = 8192
@@ -55,17 +55,17 @@ _OF_LOWER |= dict.fromkeys(_FAREWELLS.split(), FAREWELL)
 _FACE = re.compile(
     r"[:;=]['^-]?[)(\]DPpO/\\|*]+|\(:|\(;|<3|\^_\^|-_-|>:\(|[\u2600-\u27BF\U0001F300-\U0001FAFF].*"
 )
-_STRONG = re.compile(r"[.!?…]*[!?‼⁇⁈⁉‽][.!?…‼⁇⁈⁉‽]*|[。．！？｡؟۔।॥။።፧។៕᙮]+")
-_ELLIPSIS = re.compile(r"\.\.+|…[.…]*")
+_STRONG = re.compile(r"[.!?]*[!?‼⁇⁈⁉‽][.!?‼⁇⁈⁉‽]*|[。．！？｡؟۔।॥။።፧។៕᙮]+")
+_ELLIPSIS = re.compile(r"\.\.+")
 _DOTTED = re.compile(r"\w[\w.&'-]*\.")
 _RULE = re.compile(r"[-=*_+|<>~#^]{4,}")
 _OF_MARK = {
     FULL_STOP: ".",
     NEUTRAL: "\" ' ''",
-    CLOSER: ") ] } ” ’ ’’ » 」 』 ） 】 》",
-    OPENER: "( [ { “ ‘ « `` 「 『 （ 【 《",
+    CLOSER: ") ] } » 」 』 ） 】 》",
+    OPENER: "( [ { « `` 「 『 （ 【 《",
     COMMA: ", ; : 、 ， ； ： ، ؛",
-    BULLET: "- * + • · – — ◦ ▪",
+    BULLET: "- -- * + • · ◦ ▪",
 }
 _MARKS = {mark: value for value, marks in _OF_MARK.items() for mark in marks.split()}
 _PATTERNS = ((_STRONG, STRONG), (_ELLIPSIS, ELLIPSIS), (_FACE, FACE), (_RULE, RULE))

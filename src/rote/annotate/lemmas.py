@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from rote.annotate._lemminflect import lemmatizer
+from rote.annotate.glyphs import fold
 from rote.core.layer import Layer, number
 
 VERSION = "1"
@@ -49,7 +50,6 @@ _CLOSED = {
     "VERB": _table("be 's 'm 're; have 've; go gon; want wan"),
     "NUM": _table("million m mn; thousand k; billion b bn"),
 }
-_MARKS = str.maketrans("’‘`“”—–", "'''\"\"--")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
@@ -69,7 +69,7 @@ def lemma(word: Layer, upos: Layer) -> Layer:
 @lru_cache(maxsize=1 << 17)  # batch after batch holds the same words
 def lemma_of(form: str, upos: str) -> str:
     """The lemma of one word, given its UPOS tag."""
-    plain = form.translate(_MARKS)
+    plain = fold(form).replace("`", "'")
     lower = plain.lower()
     closed = _CLOSED.get(upos, {}).get(lower)
     if closed is not None:

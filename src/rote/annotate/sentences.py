@@ -14,7 +14,7 @@ import numpy as np
 
 from rote.core.layer import Layer, Offsets
 
-VERSION = "1"
+VERSION = "2"
 
 
 def split(texts: Sequence[str], words: Layer) -> Layer:

@@ -6,7 +6,7 @@ a source, a half-sample or a permuted group is then just an array of text number
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -51,6 +51,12 @@ class RawText:
 
     data: NDArray[np.uint8]
     ends: Offsets
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> RawText:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -99,6 +99,12 @@ class Index:
         return tuple(n for n, held in columns.items() if all(c.suffixes is not None for c in held))
 
     @property
+    def plain_glyphs(self) -> bool:
+        """Whether its words are in plain glyphs; those of an older version, or given, are not."""
+        maker = self.manifest or self._recipe
+        return maker is not None and "glyphs" in maker.signature
+
+    @property
     def documents_held(self) -> int:
         return sum(len(segment.documents) for segment in self.segments)
 
@@ -227,7 +233,7 @@ class Index:
         """The query that a text stands for; a plain phrase is cut by the index's annotator."""
         if queries.is_plain(query):
             query = queries.literal(self.items(query, layer), layer)
-        parsed = queries.parse(query, layer)
+        parsed = queries.parse(query, layer, plain_glyphs=self.plain_glyphs)
         if self.segments:
             frames = self.segments[0].frames
             queries.check(parsed, {n: n if n in frames else "word" for n in self.layers})

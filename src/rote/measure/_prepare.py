@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-import numpy as np
-
 from rote.annotate import annotators, layers, words
 from rote.annotate.script import glance
 from rote.annotate.store import Store
@@ -174,7 +172,7 @@ class Preparation:
                 if need.layer != RAW
             },
             raws={
-                need.field: _raw(texts if need.field is None else beside[need.field].texts)
+                need.field: RawText.of(texts if need.field is None else beside[need.field].texts)
                 for need in self.needs
                 if need.layer == RAW
             },
@@ -287,12 +285,6 @@ class StoredPreparation:
 def hashed(name: str, seed: int) -> bytes:
     salt = seed.to_bytes(8, "little")
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest()
-
-
-def _raw(texts: list[str]) -> RawText:
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    return RawText(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
 
 def _remedy(document: Document, field: str) -> str:

@@ -15,6 +15,7 @@ from operator import or_
 
 import numpy as np
 
+from rote.annotate.glyphs import fold
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.measure._style_features import FEATURES
@@ -23,7 +24,6 @@ TYPES_AMONG = 400
 """Different words are counted among so many, from the beginning of a text."""
 _BLOCK = 1 << 22
 """Words at a time: some 100 columns of yes and no fit the memory."""
-_MARKS = str.maketrans("’‘`", "'''")
 _APART = ("obl:npmod", "obl:tmod", "obl:unmarked", "nmod:poss", "nmod:npmod", "nmod:unmarked")
 
 _PLACE = (
@@ -110,7 +110,8 @@ _BEFORE_ING = "of for by in from with without at on about through into upon agai
 
 
 def _plain(word: str) -> str:
-    return word.lower().translate(_MARKS)
+    """In small letters and plain glyphs, which words that came with the input need not have."""
+    return fold(word.lower()).replace("`", "'")
 
 
 def _letters(word: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from rote.annotate.glyphs import fold
 from rote.compare import clusters
 from rote.compare.intervals import mean, shares
 from rote.core.array_types import Flags, Floats, Integers
@@ -263,7 +264,7 @@ be am is are was were been being have has had having do does did doing done can 
 shall should may might must ought
 """
 _ADVERBS = "not there here then when where why how also too very only just again once more most"
-_PIECES = "'s ’s ' ’ n't n’t 're ’re 've ’ve 'll ’ll 'd ’d 'm ’m ca wo"
+_PIECES = "'s ' n't 're 've 'll 'd 'm ca wo"
 
 STOP_WORDS = frozenset(
     " ".join(
@@ -274,7 +275,7 @@ STOP_WORDS = frozenset(
 
 def says_something(word: str) -> bool:
     """Whether a word is neither a stop word nor punctuation alone."""
-    return word.lower() not in STOP_WORDS and any(map(str.isalnum, word))
+    return fold(word.lower()) not in STOP_WORDS and any(map(str.isalnum, word))
 
 
 def _shown_types(rows: TableRows, result: Result) -> TableRows:

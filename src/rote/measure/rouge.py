@@ -157,10 +157,7 @@ def side_of(texts: Sequence[str]) -> Side:
     """One side, from texts that are in memory."""
     from rote.annotate import words
 
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    ends = np.cumsum([len(one) for one in encoded])
-    data = np.frombuffer(b"".join(encoded), np.uint8)
-    return Side(words.get("rouge")(texts), RawText(data, ends))
+    return Side(words.get("rouge")(texts), RawText.of(texts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from rote.annotate.annotators._columns import Assembly, check_layers
 from rote.annotate.annotators._entry import Entry
+from rote.annotate.glyphs import FOLDS
 from rote.annotate.layers import DERIVED
 from rote.annotate.trees import CONSTITUENTS
 from rote.core.annotation import Annotation
@@ -23,9 +24,9 @@ from rote.corpus.brackets import Spans, Tree, annotation, parse_trees
 
 VERSION = "1"
 GIVES = ("word", *DERIVED, "pos", *CONSTITUENTS)
-_STRAIGHT = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
+_PLAIN = str.maketrans({glyph: plain for glyph, plain in FOLDS.items() if len(plain) == 1})
 # What parsers write for what texts have.
-_OTHERS = {'"': ("``", "''"), "--": ("—", "–"), "...": ("…",), "`": ("'",)}
+_OTHERS = {'"': ("``", "''"), "--": ("—", "-"), "...": ("…",), "`": ("'",)}
 _SHOWN = 20
 
 
@@ -74,11 +75,11 @@ class Brackets:
 
     def _spans(self, document: Document, trees: Sequence[Tree]) -> Spans:
         """Where the words stand in the text, which must hold them and nothing else."""
-        text = document.text.translate(_STRAIGHT)
+        text = document.text.translate(_PLAIN)
         place, spans = 0, []
         for word in (word for tree in trees for word in tree.words):
             place = _skip(text, place)
-            plain = word.translate(_STRAIGHT)
+            plain = word.translate(_PLAIN)
             for written in (plain, *_OTHERS.get(plain, ())):
                 if text.startswith(written, place):
                     break

@@ -34,10 +34,11 @@ class Rote:
 
     @property
     def signature(self) -> str:
-        from rote.annotate import entities, lemmas, parsing, sentences, tagging
+        from rote.annotate import entities, glyphs, lemmas, parsing, sentences, tagging
         from rote.annotate.words import ud
 
         parts = {
+            "glyphs": glyphs,
             _TOKENIZER: ud,
             "sentences": sentences,
             "tagger": tagging,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from rote.annotate import glyphs
 from rote.annotate.annotators._columns import check_layers
 from rote.annotate.annotators._entry import Entry
 from rote.annotate.annotators._spacy_tables import assemble, read
@@ -55,7 +56,8 @@ class Spacy:
         from importlib.metadata import version
 
         meta = _load(self.model).meta
-        return f"spacy/{version('spacy')}/{meta['lang']}_{meta['name']}/{meta['version']}"
+        model = f"{meta['lang']}_{meta['name']}/{meta['version']}"
+        return f"spacy/{version('spacy')}/{model}-glyphs{glyphs.VERSION}"
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -74,12 +76,13 @@ class Spacy:
         check_layers(layers, self.gives, self.name)
         nlp = _load(self.model)
         _switch(nlp, layers)
+        folded = glyphs.fold_texts([document.text for document in documents])
         # spaCy's strings hold no surrogates; one character for one keeps the offsets right.
-        texts = [d.text.encode("utf-8", "replace").decode("utf-8") for d in documents]
+        texts = [text.encode("utf-8", "replace").decode("utf-8") for text in folded.texts]
         pieces = [(text, *span) for text, s in enumerate(texts) for span in _cut(s, nlp.max_length)]
         parts = nlp.pipe((texts[text][a:b] for text, a, b in pieces), batch_size=BATCH)
         tables = [read(doc, text, start) for doc, (text, start, _) in zip(parts, pieces)]
-        return assemble(tables, len(texts), layers, nlp.vocab.strings)
+        return folded.restore_all(assemble(tables, len(texts), layers, nlp.vocab.strings))
 
 
 def entries() -> list[Entry]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from rote.annotate import glyphs
 from rote.annotate.annotators._columns import LAYERS, Assembly, check_layers
 from rote.annotate.annotators._entry import Entry
 from rote.annotate.trees import CONSTITUENTS
@@ -47,7 +48,8 @@ class Stanza:
 
     @property
     def signature(self) -> str:
-        return f"stanza/{_package(self.language).__version__}/{self.language}"
+        version = _package(self.language).__version__
+        return f"stanza/{version}/{self.language}-glyphs{glyphs.VERSION}"
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -59,15 +61,16 @@ class Stanza:
         processors = ",".join(name for name in _ORDER if name in needed or name == "tokenize")
         pipeline = _load(self.language, processors)
         # Stanza cannot read a text without words, so such texts are not shown to it.
-        texts = [document.text for document in documents if document.text.strip()]
+        folded = glyphs.fold_texts([document.text for document in documents])
+        texts = [text for text in folded.texts if text.strip()]
         done = iter(pipeline.bulk_process(texts) if texts else ())
-        given = [_given(next(done) if document.text.strip() else None) for document in documents]
+        given = [_given(next(done) if text.strip() else None) for text in folded.texts]
 
         def missing(place: int, what: str) -> InputError:
             problem = f"Stanza's models of '{self.language}' give no {what}"
             return InputError(problem, remedy="Ask for other layers, or use another annotator")
 
-        return Assembly(given, missing).build(layers)
+        return folded.restore_all(Assembly(given, missing).build(layers))
 
 
 def entries() -> list[Entry]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rote.annotate import glyphs
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
@@ -32,8 +33,9 @@ class Tokenizer:
             from rote.annotate.words import subwords
 
             return subwords.tokenize(texts, self.name)
-        layer: Layer = plugins.load(ROOM, self.name).tokenize(texts)
-        return layer
+        folded = glyphs.fold_texts(texts)
+        layer: Layer = plugins.load(ROOM, self.name).tokenize(folded.texts)
+        return folded.restore(layer)
 
 
 def get(name: str = DEFAULT) -> Tokenizer:
@@ -47,4 +49,4 @@ def get(name: str = DEFAULT) -> Tokenizer:
     module = plugins.load(ROOM, name)
     if name == "subwords":
         raise OptionError("subwords needs a file: give the path of a tokenizer.json as the name")
-    return Tokenizer(name, f"{name}/{module.VERSION}")
+    return Tokenizer(name, f"{name}/{module.VERSION}-glyphs{glyphs.VERSION}")

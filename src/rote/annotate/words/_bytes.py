@@ -183,13 +183,9 @@ def bits_of(data: Data, a: int, b: int, keys: Keys, bits: Bits) -> int:
 
 
 @kernel
-def apostrophe_at(data: Data, i: int) -> int:
-    """The number of bytes of an apostrophe at i (' ` ’), or 0."""
-    if data[i] == APOSTROPHE or data[i] == BACKTICK:
-        return 1
-    if data[i] == 0xE2 and data[i + 1] == 0x80 and data[i + 2] == 0x99:
-        return 3
-    return 0
+def apostrophe_at(data: Data, i: int) -> bool:
+    """Whether an apostrophe stands at i: ' or `."""
+    return bool(data[i] == APOSTROPHE or data[i] == BACKTICK)
 
 
 @kernel

@@ -133,20 +133,19 @@ def word_end(data: Data, p: int, stop: int, kinds: Kinds, keys: Keys, bits: Bits
         if not LETTERS[data[q - 1]]:
             return q
     found = bits_of(data, p, q, keys, bits)
-    if found >= CUT and apostrophe_at(data, q) == 0 and (q - p > 3 or not UPPER[data[p + 1]]):
+    if found >= CUT and not apostrophe_at(data, q) and (q - p > 3 or not UPPER[data[p + 1]]):
         return p + found // CUT
     while data[q - 1] == UNDERSCORE:  # _emphasis_
         q -= 1
     while True:
         c = data[q]
-        size = apostrophe_at(data, q)
-        if size > 0:
-            r = run_end(data, q + size, kinds)
-            if r == q + size:
+        if apostrophe_at(data, q):
+            r = run_end(data, q + 1, kinds)
+            if r == q + 1:
                 return q
-            if r == q + size + 1 and data[r - 1] | 32 == SMALL_T and data[q - 1] | 32 == SMALL_N:
+            if r == q + 2 and data[r - 1] | 32 == SMALL_T and data[q - 1] | 32 == SMALL_N:
                 return q - 1 if q - p > 1 else r
-            if bits_of(data, q + size, r, keys, bits) & CLITIC:
+            if bits_of(data, q + 1, r, keys, bits) & CLITIC:
                 return q
             q = r
         elif (c == HYPHEN and found & PREFIX and alnum_at(data, q + 1, kinds)) or (
@@ -182,9 +181,9 @@ def word_end(data: Data, p: int, stop: int, kinds: Kinds, keys: Keys, bits: Bits
 
 
 @seldom
-def apostrophe_end(data: Data, p: int, size: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
+def apostrophe_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
     """The end of the word that begins with an apostrophe at p: 's, 'em, '90s, ' or ''."""
-    q = p + size
+    q = p + 1
     r = run_end(data, q, kinds)
     if r > q:
         found = bits_of(data, q, r, keys, bits)
@@ -196,8 +195,7 @@ def apostrophe_end(data: Data, p: int, size: int, kinds: Kinds, keys: Keys, bits
         if s == q + 2 and (r == s or (r == s + 1 and data[s] == SMALL_S)):
             return r
         return q
-    again = apostrophe_at(data, q)
-    return q + again if again == size else q
+    return q + 1 if apostrophe_at(data, q) else q
 
 
 @seldom
@@ -219,7 +217,7 @@ def ascii_mark_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> 
             q += 1
         return q
     if c in (APOSTROPHE, BACKTICK):
-        return apostrophe_end(data, p, 1, kinds, keys, bits)
+        return apostrophe_end(data, p, kinds, keys, bits)
     if c == PLUS and DIGITS[data[p + 1]] and data[p - 1] <= SPACE_BAR:
         return number_end(data, p + 1, kinds, keys, bits)
     if c in (DOLLAR, PERCENT, COMMA):
@@ -282,8 +280,6 @@ def scan(
                 q = word_end(data, p, stop, kinds, keys, bits)
             elif size == 1:
                 q = ascii_mark_end(data, p, kinds, keys, bits)
-            elif apostrophe_at(data, p) == 3:
-                q = apostrophe_end(data, p, 3, kinds, keys, bits)
             else:
                 q = other_end(data, p, kind, size, kinds)
             starts[words] = p

@@ -152,10 +152,9 @@ def number_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
             elif first <= 2 and last <= 2 and is_date(data, p, q, s):
                 return s
         return q
-    if apostrophe_at(data, q) > 0:  # the 80's
-        s = q + apostrophe_at(data, q)
-        if data[s] | 32 == SMALL_S and not alnum_at(data, s + 1, kinds):
-            return s + 1
+    if apostrophe_at(data, q):  # the 80's
+        if data[q + 1] | 32 == SMALL_S and not alnum_at(data, q + 2, kinds):
+            return q + 2
         return q
     r = run_end(data, q, kinds)
     if bits_of(data, q, r, keys, bits) & UNIT:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
+from rote.annotate.glyphs import fold
 from rote.annotate.lemmas import lemma_of
 from rote.corpus.items import Item
 from rote.curate._perturb.inflection import TAGS, agreeing, forms, in_case_of, inflected
@@ -22,7 +23,7 @@ TARGET = "target"
 CONTRAST = "options differ in it"
 _FEW = 2
 """Words in which options differ that are a minimal pair, or answers rather than sentences."""
-_WORD = re.compile(r"[\w'’]+")
+_WORD = re.compile(r"[\w']+")
 
 
 def agreed(
@@ -82,7 +83,7 @@ def _asked_for(item: Item, words: list[Word]) -> list[Word]:
 
 def _contrasted(item: Item, words: list[Word]) -> list[Word]:
     """Where options are short or differ in few words, what they differ in is the question."""
-    counts = [Counter(_WORD.findall(option.lower())) for option in item.options]
+    counts = [Counter(_WORD.findall(fold(option.lower()))) for option in item.options]
     common = counts[0]
     for count in counts[1:]:
         common = common & count

@@ -26,7 +26,8 @@ _INSIDE = frozenset(("NOUN", "ADJ", "VERB", "ADP", "ADV", "PART", "DET"))
 """What a lemma of several words may be made of; names stay what they are."""
 _LONGEST = 4
 Key = tuple[str, Pos]
-_OPENING = ('"', "“", "``", ":", "‘")
+_OPENING = ('"', "``", ":")
+_OPENING_QUOTE = "``"
 _SEMI_AUXILIARIES = {
     "go": ("VBG",),
     "use": ("VBD", "VBN"),
@@ -247,7 +248,8 @@ def _tokens(annotation: Annotation, number: int) -> Iterator[Token]:
             takes=frozenset(takes),
         )
         # A quotation mark or a dash does not begin a sentence; what follows it does.
-        opening = form in _OPENING or (first and upos in ("PUNCT", "SYM", "NUM"))
+        quoted = form in _OPENING or tag == _OPENING_QUOTE
+        opening = quoted or (first and upos in ("PUNCT", "SYM", "NUM"))
         before = end
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NoReturn, TypeVar
 
+from rote.annotate.glyphs import FOLDS
 from rote.index.query.automaton import automaton
 from rote.index.query.plan import count, find
 from rote.index.query.regexes import NotARegex
@@ -40,6 +42,9 @@ __all__ = ["Memo", "Query", "check", "count", "find", "is_plain", "parse"]
 _T = TypeVar("_T")
 _MOST_NESTED = 50
 _FOLDED = "lower"
+_SPELLED = ("word", "lower", "shape", "lemma")
+"""Layers whose items are strings of the text, which an index may hold in plain glyphs."""
+_UNIT = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]|\\.|.[?*+{]?", re.DOTALL)
 _TOKEN = 'a string in quotes, a token in brackets such as [pos="JJ"], or a group in parentheses'
 _CONDITION = 'a condition such as pos="JJ"'
 
@@ -55,9 +60,12 @@ def literal(items: Sequence[str], layer: str) -> str:
     return " ".join(f'[{layer}="{pattern}"]' for pattern in escaped)
 
 
-def parse(text: str, default_layer: str = _FOLDED) -> Query:
-    """Read a query; strings that stand alone are about the default layer."""
-    return _Reader(text, default_layer).query()
+def parse(text: str, default_layer: str = _FOLDED, *, plain_glyphs: bool = False) -> Query:
+    """Read a query; strings that stand alone are about the default layer.
+
+    `plain_glyphs`: the index holds words in these, so strings are folded as its texts were.
+    """
+    return _Reader(text, default_layer, plain_glyphs).query()
 
 
 def check(query: Query, frames: Mapping[str, str]) -> None:
@@ -80,11 +88,32 @@ def _folded(pattern: str) -> str:
     return "".join(piece if i % 2 else piece.lower() for i, piece in enumerate(pieces))
 
 
+def _in_plain_glyphs(pattern: str) -> str:
+    """The pattern with each typographic glyph as what stands for it in the index."""
+
+    def plain(unit: re.Match[str]) -> str:
+        written = unit[0]
+        if written[0] == "[":  # of a set each character counts by itself
+            return "".join(map(_escaped, written))
+        glyph, repeated = written.removeprefix("\\")[:1], written[1:] if written[0] != "\\" else ""
+        if glyph not in FOLDS:
+            return written
+        several = repeated and len(FOLDS[glyph]) > 1
+        return (f"(?:{_escaped(glyph)})" if several else _escaped(glyph)) + repeated
+
+    return pattern if pattern.isascii() else _UNIT.sub(plain, pattern)
+
+
+def _escaped(character: str) -> str:
+    plain = FOLDS.get(character)
+    return character if plain is None else re.sub('[-."]', r"\\\g<0>", plain)
+
+
 class _Reader:
     """Reads a query from left to right; each method reads one form and leaves `at` behind it."""
 
-    def __init__(self, text: str, default_layer: str) -> None:
-        self.text, self.default_layer = text, default_layer
+    def __init__(self, text: str, default_layer: str, plain_glyphs: bool) -> None:
+        self.text, self.default_layer, self.plain_glyphs = text, default_layer, plain_glyphs
         self.at, self.depth = 0, 0
 
     def query(self) -> Query:
@@ -198,9 +227,13 @@ class _Reader:
         if flag and flag != "%c":
             self.at -= len(flag)
             self.expected("%c (ignore case), the only flag there is")
-        test = Test(layer, _folded(pattern) if layer == _FOLDED else pattern, bool(flag), at)
+        pattern = _folded(pattern) if layer == _FOLDED else pattern
+        test = Test(layer, pattern, bool(flag), at)
         try:
             checked(test)
+            if self.plain_glyphs and layer in _SPELLED:
+                test = replace(test, pattern=_in_plain_glyphs(pattern))
+                checked(test)
         except NotARegex as error:
             self.at = start + 1 + error.at
             self.fail(f"not a regular expression: {error}")

@@ -139,7 +139,8 @@ class Options:
 class Rows:
     """The layer's n-grams by number, and what the further tables need.
 
-    `lengths` holds each text's length in the tokens that a variant divides by. `fixed` are the
+    `plain` is the raw text in plain glyphs, in which a variant looks for strings of words;
+    `lengths` holds each text's length in the tokens that it divides by. `fixed` are the
     templates that were given for all sources, and `origin` the texts they come from, if any.
     `groups` are the sources.
     """
@@ -147,6 +148,7 @@ class Rows:
     layer: Layer
     word: Layer
     raw: RawText
+    plain: RawText
     words: Integers
     lengths: Integers
     windows: Windows
@@ -175,6 +177,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         layer=layer,
         word=word,
         raw=sample.text(),
+        plain=_plain(sample.text(), options),
         words=sample.words,
         lengths=_lengths(sample, word, options),
         windows=found,
@@ -183,6 +186,14 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         origin=origin,
         groups=work.groups,
     )
+
+
+def _plain(raw: RawText, options: Options) -> RawText:
+    if options.variant == "exact":
+        return raw
+    from rote.annotate.glyphs import fold_texts
+
+    return RawText.of(fold_texts(raw.strings()).texts)
 
 
 def windows_for(layer: Layer, n: int, options: Options) -> Windows:
@@ -222,7 +233,7 @@ def counted(rows: Rows, take: Take, options: Options) -> Values:
     if not words:
         return {**length, "rate": np.nan, "per_token": np.nan, "distinct": np.nan}
     chosen = templates_of(rows, take, options)
-    strings = (rows.windows, rows.word, rows.raw, take, chosen, rows.lengths)
+    strings = (rows.windows, rows.word, rows.plain, take, chosen, rows.lengths)
     if options.variant == "paper":
         from rote.measure._templates.strings import paper_values
 

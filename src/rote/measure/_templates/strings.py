@@ -8,8 +8,8 @@ where it comes from, and "he is a" is found in "she is a".
 The paper leaves three things open. Of what was tried on the runs of its table 12, these come
 nearest: n-grams cross sentence ends, of equally frequent n-grams those seen first are taken, and
 a text's length is that of its sentences in the tokens of NLTK's `word_tokenize` (a full stop is a
-token at the end of every sentence, curly quotes and dashes are tokens wherever they stand; the mean
-lengths that the table prints are these within 0.2).
+token at the end of every sentence; the mean lengths that the table prints are these within 0.2).
+Strings and texts are compared in plain glyphs.
 
 The package, `diversity` 0.3.1, on the tags and sentences of the layer at hand. `extract_patterns`:
 the most frequent n-grams within sentences, equal ones as first seen, without a minimum count, and
@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import words
+from rote.annotate.glyphs import fold
 from rote.core.array_types import Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, items_of, starts_of
@@ -42,11 +43,9 @@ from rote.core.sample import RawText, Take
 from rote.measure._templates.windows import Chosen, Windows, sentence_ends, windows
 
 # What `word_tokenize` cuts off beyond the treebank's own conventions.
-_LAST_STOP = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»”’\s]*\Z)""")
+_LAST_STOP = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»\s]*\Z)""")
 _STOPS = re.compile(r"\.{2,}")
-_MARKS = re.compile(
-    r"[«“‘„»”’*\u2012-\u2015]|`+|(?<!\w)'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", re.IGNORECASE
-)
+_MARKS = re.compile(r"[«»*]|`+|(?<!\w)'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", re.IGNORECASE)
 _STEP = 0xD6E8FEB86659FD93
 """Odd, without structure, for hashes that wrap at 64 bits; and what undoes it."""
 _STEPS = (_STEP, pow(_STEP, -1, 2**64))
@@ -157,7 +156,7 @@ def strings_of(windows: Windows, word: Layer, take: Take, chosen: Chosen) -> Tem
             "items are not words: take a layer such as pos, or --variant exact"
         )
     places, templates = windows.places(word, take, chosen)
-    encoded = [entry.encode("utf-8", "surrogatepass") for entry in word.vocabulary]
+    encoded = [fold(entry).encode("utf-8", "surrogatepass") for entry in word.vocabulary]
     rows = word.ids[places[:, None] + np.arange(windows.n)].tolist()
     known: dict[bytes, int] = {}
     spelled = (b" ".join([encoded[i] for i in row]) for row in rows)
@@ -292,7 +291,7 @@ def treebank_lengths(word: Layer, raw: RawText) -> Integers:
         sentences += [letters[a:b] for a, b in pairwise(bounds)]
         owners += [text] * (len(bounds) - 1)
         first = last
-    tokens = words.get("treebank")([_marks_apart(sentence) for sentence in sentences])
+    tokens = words.get("treebank")([_marks_apart(fold(sentence)) for sentence in sentences])
     counts = tokens.text_ends - tokens.text_starts
     lengths = np.zeros(len(word), np.int64)
     np.add.at(lengths, owners, counts)
