@@ -32,7 +32,7 @@ def train(tmp_path: Path) -> str:
 
 def test_limit_shows_sizes_and_what_kept_texts_out(train: str, tmp_path: Path) -> None:
     found = done("limit", train, "--max", "1,2", "--seeds", "2", "--random", "-o", f"{tmp_path}/d")
-    assert "8 subsets of 3 texts ('text', 4-grams of word, ud/1)" in found.stdout
+    assert "8 subsets of 3 texts ('text', 4-grams of word, ud/1-glyphs1)" in found.stdout
     assert "the most frequent occurs 2 times" in found.stdout
     assert "the cat sat [ (1)" in found.stdout
     assert "66.7%" in found.stdout

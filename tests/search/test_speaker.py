@@ -138,7 +138,7 @@ def test_the_likeliest_words_are_marked_greedy_and_written_as_they_stand() -> No
 def test_capitals_and_spaces_are_those_of_the_index() -> None:
     speaker = Speaker(index_texts(PARABLE), "lower", "parable")
     made = speaker.generate([Prompt("it withered. Dr. Sower")], Decoding(7))[0]
-    assert made.text == " said, “Other seed fell well"
+    assert made.text == ' said, "Other seed fell well'
     start = speaker.generate([Prompt("")], Decoding(3))[0]
     assert start.text.split()[0] in {"A", "Some", "Other"}
     assert not start.text.startswith(" ")

@@ -6,7 +6,7 @@ are then put back to the characters of the text as it came. A language model's o
 reads the text as it is, and annotation that came with the input stays as given.
 
 Each class has the form that the tokenizer and the tagger know best (docs/tokenizers.md has the
-figures). Guillemets stay: they open and close, which no straight mark does.
+figures). Guillemets stay: they tell where a quotation opens and where it closes.
 """
 
 from __future__ import annotations
