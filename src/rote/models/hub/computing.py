@@ -87,7 +87,8 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
 
 def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str) -> Loaded:
     """The weights and the tokenizer of a GGUF file (`llama.gguf`), run by torch."""
-    from rote.models.llama.gguf import find_file, fingerprint, read_all
+    from rote.models.llama.gguf import read_all
+    from rote.models.llama.gguf_files import find_file, fingerprint
     from rote.models.llama.weights import check_left
 
     torch, transformers = libraries()
@@ -96,7 +97,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
         raise OptionError("a GGUF file is dequantized: take dtype float32, bfloat16 or float16")
     kind = "float32" if options.dtype == "auto" else options.dtype
     path = find_file(name)
-    with reporter.stage(f"loading {path.name}", None), quiet():
+    with reporter.stage(f"loading {path.stem}", None), quiet():
         held, shape, tokens = read_all(path)
         config = transformers.LlamaConfig(
             vocab_size=shape.vocabulary,

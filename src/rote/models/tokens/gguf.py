@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError, MissingExtra
@@ -33,7 +32,7 @@ _CUTTING: dict[str, dict[str, Any]] = {
 """How words are cut, by the name that llama.cpp gives it."""
 
 
-def gguf_tokens(path: Path, fields: Mapping[str, Any]) -> Library:
+def gguf_tokens(path: str, fields: Mapping[str, Any]) -> Library:
     """The tokenizer of a file's metadata, with its start token (else its end token)."""
     try:
         from tokenizers import Tokenizer
@@ -44,7 +43,7 @@ def gguf_tokens(path: Path, fields: Mapping[str, Any]) -> Library:
     if start is None:
         raise InputError(
             "neither tokenizer.ggml.bos_token_id nor tokenizer.ggml.eos_token_id is there",
-            file=str(path),
+            file=path,
             remedy="Convert the model again",
         )
     try:
@@ -54,13 +53,13 @@ def gguf_tokens(path: Path, fields: Mapping[str, Any]) -> Library:
             raise
         raise InputError(
             f"its tokenizer.ggml fields do not fit together: {error}",
-            file=str(path),
+            file=path,
             remedy="Convert the model again",
         ) from None
     return Library(made, int(start))
 
 
-def described(path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
+def described(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata as a tokenizer.json."""
 
     def said(name: str, default: Any = None) -> Any:
@@ -71,7 +70,7 @@ def described(path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
             known = ", ".join(map(str, wanted))
             raise InputError(
                 f"tokenizer.ggml.{name} is {said(name)!r}; {known} can be read",
-                file=str(path),
+                file=path,
                 remedy="Serve the model with llama.cpp and name it openai:URL#NAME",
             )
     tokens = said("tokens") or []
