@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from rote.core.errors import InputError
+from rote.core.errors import InputError, OptionError, UnknownName
 from rote.corpus import ReadOptions, open_corpus
 from rote.corpus._shard import find_fields, strip_prompt
 
@@ -140,3 +141,25 @@ def test_an_error_keeps_its_parts():
     with pytest.raises(InputError) as caught:
         find_fields([{"a": 1}], ReadOptions(), "f.jsonl")
     assert caught.value.file == "f.jsonl"
+
+
+def test_another_input_is_read_alike_unless_something_else_is_said():
+    own = ReadOptions(
+        text_field="story", id_field="uid", format="jsonl", on_error="skip", where=("a=1",),
+        join=("x.csv",), prompt_field="p", strip_prompt=True,
+    )  # fmt: skip
+    alike = ReadOptions(text_field="story", id_field="uid", format="jsonl", on_error="skip")
+    assert own.beside() == alike
+    changes = ("where=split=train", "text-field=body", "where=b>2", "id-field=", "strip-prompt=yes")
+    asked = replace(
+        alike, where=("split=train", "b>2"), text_field="body", id_field=None, strip_prompt=True
+    )
+    assert own.beside(changes) == asked
+    same = {"where": ["split=train", "b>2"], "text_field": "body", "id_field": None}
+    assert own.beside({**same, "strip_prompt": True}) == asked
+    assert own.beside("text-field=body").text_field == "body"
+    assert own.beside(ReadOptions()) == ReadOptions()
+    with pytest.raises(UnknownName, match="did you mean 'text_field'"):
+        own.beside("text-feld=body")
+    with pytest.raises(OptionError, match="write NAME=VALUE"):
+        own.beside("body")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rote.core.errors import InputError, UnknownName
+from rote.corpus import ReadOptions
 from rote.corpus.items import Item, read_items, read_records
 
 
@@ -191,7 +192,7 @@ def test_wrong_items_are_named_by_file_and_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.jsonl, line 2, field 'target': is missing"):
         list(read_items([path]))
     skipped: list[InputError] = []
-    assert len(list(read_items([path], on_error="skip", skipped=skipped))) == 2
+    assert len(list(read_items([path], read=ReadOptions(on_error="skip"), skipped=skipped))) == 2
     assert [problem.line for problem in skipped] == [2, 3]
     with pytest.raises(InputError, match="no benchmark has these fields: colour"):
         one(tmp_path, colour="red")

@@ -78,7 +78,7 @@ def test_nothing_usable_is_an_error(inputs):
 def test_what_is_no_text_in_a_list():
     error = complaint([Document("x", "one"), 12])
     assert error.line == 2
-    assert "of type int" in str(error)
+    assert "the text is a number" in str(error)
 
 
 def test_large_lists_are_cut(monkeypatch):

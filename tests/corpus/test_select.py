@@ -104,3 +104,23 @@ def test_what_cannot_be_joined_is_said_with_its_place(write):
                 write("e.jsonl", b'{"text": "x", "doc_id": null}'), ReadOptions(join=(str(other),))
             )
         )
+
+
+def test_records_and_frames_are_joined_like_files(write):
+    import polars
+
+    path = write("a.jsonl", jsonl_bytes(RECORDS))
+    more = [{"doc_id": n, "reference": f"r{n}"} for n in (1, 2, 3)]
+    other = write("b.jsonl", jsonl_bytes(more))
+    first = list(open_corpus(path, ReadOptions(join=(str(other),))))
+    for given in (more, polars.DataFrame(more), str(other), other):
+        assert list(open_corpus(path, ReadOptions(join=given))) == first
+    with pytest.raises(InputError, match="join takes files, records or a frame, not int"):
+        open_corpus(path, ReadOptions(join=(1, 2)))
+
+
+def test_a_joined_file_is_read_as_the_others(write):
+    path = write("a.jsonl", '{"doc_id": "é", "text": "one"}\n'.encode("latin-1"))
+    other = write("b.csv", "doc_id,reference\né,zwölf\n".encode("latin-1"))
+    (one,) = open_corpus(path, ReadOptions(join=(str(other),), encoding="latin-1"))
+    assert one.meta["reference"] == "zwölf"

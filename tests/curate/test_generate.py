@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.model import Decoding, Generated, Prompt, Scored
 from rote.core.progress import Silent
-from rote.corpus import ReadOptions
+from rote.corpus import ReadOptions, open_corpus
 from rote.curate import generate as generating
 from rote.curate._generate.plan import Plan, grid, is_certain, label
 from rote.curate._generate.prompts import SETS, Asked, PromptOptions, Prompts, gather
@@ -113,7 +113,7 @@ def test_the_start_token_is_an_empty_prompt() -> None:
     assert prompts_of("start").asked == [Asked("start", "start", "")]
     assert [one.doc_id for one in prompts_of("start:3").asked] == ["start-1", "start-2", "start-3"]
     with pytest.raises(OptionError, match="start token is asked of nothing"):
-        prompts_of("start", about=("example:answers",))
+        prompts_of("start", about=open_corpus("example:answers"))
     with pytest.raises(InputError, match="no prompts"):
         prompts_of("start:0")
 
@@ -158,7 +158,7 @@ def test_sets_of_studies_are_asked_of_texts(tmp_path: Path) -> None:
         {"id": "x", "text": "A text.", "lang": "en"},
         {"id": "y", "text": "B."},
     )
-    found = prompts_of("set:cochrane", about=(texts,)).asked
+    found = prompts_of("set:cochrane", about=open_corpus(texts)).asked
     assert len(found) == 14
     assert found[0].text == "A text.\n\nPlease write a summary."
     assert (found[0].id, found[0].doc_id) == ("x cochrane-1", "x")

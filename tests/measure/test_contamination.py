@@ -212,7 +212,7 @@ def test_a_word_changed_or_marks_left_out_make_an_item_near_and_not_clean(tmp_pa
 def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Path) -> None:
     path = benchmark("winogrande", tmp_path)
     found = compute(
-        {"contamination": Options(against=str(corpus))},
+        {"contamination": Options(against=str(corpus), against_read=("text-field=text",))},
         [path],
         settings=Settings(permutations=0),
         read=ReadOptions(text_field="sentence"),

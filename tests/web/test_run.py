@@ -340,7 +340,7 @@ ENDPOINTS = [name for name in ASKING if name in ("perplexity", "evaluate")]
 
 @pytest.mark.parametrize(
     ("name", "model", "says"),
-    [(name, "torch", "needs the package 'torch'. Install it with: ") for name in ASKING]
+    [(name, "torch", "needs the package 'torch'. Install it in a checkout") for name in ASKING]
     + [(name, "endpoint", "http://[::1]:9/v1") for name in ENDPOINTS],
 )
 def test_a_model_that_cannot_be_asked_is_named(

@@ -64,12 +64,18 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
     from rote.studies._driver import kinds
 
     record = find(name)
-    own = {field.name for kind in kinds(record) for field in fields(kind)}
+    every = [field for kind in kinds(record) for field in fields(kind)]
+    own = {field.name for field in every}
+    # At the shell they are names, whether there are such files or not.
+    takes = ("texts", "items")
+    several = {f.name for f in every if f.metadata.get("takes") in takes and f.default == ()}
 
     def call(given: Given) -> list[Result]:
         from rote.studies._driver import run
 
         options = {key: value for key, value in given.options.items() if key in own}
+        for key in several & options.keys():
+            options[key] = tuple(_inputs(options[key]))
         if isinstance(record, Metric):
             _refuse_half(record, options)
         return [run(name, _inputs(given.files), options, reporter=given.reporter)]

@@ -13,6 +13,7 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -230,6 +231,7 @@ _KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
     int: ((int,), "a whole number"),
     float: ((int, float), "a number"),
     str: ((str,), "a text"),
+    Path: ((str, Path), "a path"),
 }
 
 
@@ -329,9 +331,11 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
     `window`: a text needs so many words to have a value; at equal length no more than the windows
     compared have. `writes`: what is written to the place that it names, see `cli/_places.py`.
-    `opened`: from Python what it names may be given itself, as an opened index or a model. `also`:
-    another name of the flag. `repeated`: it may be given several times. `least`, `above`, `most`,
-    `below`: bounds of a number, or of each in a tuple.
+    `opened`: from Python what it names may be given itself, as an opened index or a model. `takes`:
+    it is an input beside what the command works on: `corpus` (an index or texts), `texts`, `items`,
+    `index`, `table` or `results`; the option NAME_read says how texts are read. `also`: another
+    name of the flag. `repeated`: it may be given several times. `least`, `above`, `most`, `below`:
+    bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
 
@@ -348,7 +352,12 @@ def engine_option() -> Any:
     )
 
 
-def handle(default: Any, help: str, metavar: str) -> Any:
+def handle(default: Any, help: str, metavar: str, **extra: Any) -> Any:
     """An option that names a model, a corpus or files, or from Python is one; the study signs what
     it was, not how it was named."""
-    return option(default, help, metavar=metavar, opened=True, sign=unsigned)
+    return option(default, help, metavar=metavar, opened=True, sign=unsigned, **extra)
+
+
+def is_given(value: Any) -> bool:
+    """Whether an input was given; a frame has no truth value of its own."""
+    return value is not None and not (isinstance(value, (str, tuple)) and not value)

@@ -62,8 +62,8 @@ class Asked:
 
     fields: Collection[str] = ()
     reference: str | None = None
-    corpus: str | None = None
-    train: str | None = None
+    corpus: Any = None
+    train: Any = None
     sentences: int = 2_000
     embedder: str = ""
     model: Any = ()

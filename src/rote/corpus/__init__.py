@@ -8,7 +8,8 @@ processes. A file in this folder whose name does not begin with `_` is a reader.
 from __future__ import annotations
 
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest
-from rote.corpus._open import Corpus, Input, open_corpus
+from rote.corpus._fields import read_option
+from rote.corpus._open import Corpus, Input, are_names, open_corpus
 from rote.corpus._paths import is_address, place_of
 from rote.corpus._select import SKIP
 from rote.corpus._shard import Batch, ReadOptions, Shard, hash_id, hash_of
@@ -26,6 +27,7 @@ __all__ = [
     "ReadOptions",
     "SeenIds",
     "Shard",
+    "are_names",
     "digest",
     "group_shards",
     "hash_id",
@@ -35,4 +37,5 @@ __all__ = [
     "map_shards",
     "open_corpus",
     "place_of",
+    "read_option",
 ]

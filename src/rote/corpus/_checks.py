@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.corpus._fields import with_flags
 from rote.corpus._shard import Batch, hash_of
 
 if TYPE_CHECKING:
@@ -181,13 +182,16 @@ class DuplicateIds:
 
     def _without(self, batch: Batch, seen: dict[int, int]) -> Batch:
         problems = [
-            InputError(
-                f"the id '{batch.documents[i].id}' is in line {seen[i]} already",
-                file=batch.file,
-                line=batch.lines[i],
-                field=batch.id_field,
-                remedy="Choose another field with --id-field, or keep the first of each "
-                "with --on-error skip",
+            with_flags(
+                InputError(
+                    f"the id '{batch.documents[i].id}' is in line {seen[i]} already",
+                    file=batch.file,
+                    line=batch.lines[i],
+                    field=batch.id_field,
+                    remedy="Choose another field with --id-field, or keep the first of each "
+                    "with --on-error skip",
+                ),
+                batch.role,
             )
             for i in sorted(seen)
         ]

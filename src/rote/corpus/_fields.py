@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from rote.core.errors import InputError
-from rote.core.metric import check_options, option
+from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.metric import check_options, option, unsigned
 from rote.corpus._select import conditions, where_option
 
 
@@ -44,6 +46,100 @@ class ReadOptions:
     def __post_init__(self) -> None:
         check_options(self)
         conditions(self.where)
+
+    def beside(self, changes: Changes = ()) -> ReadOptions:
+        """How another input of the same command is read: files alike, unless `changes` say
+        otherwise; which records are taken, their prompts and what is joined are each input's own.
+
+        >>> other = ReadOptions(text_field="story", where=("a=1",)).beside(("where=b=2",))
+        >>> other.text_field, other.where
+        ('story', ('b=2',))
+        """
+        if isinstance(changes, ReadOptions):
+            return changes
+        files = replace(self, prompt_field=None, strip_prompt=False, where=(), join=())
+        given: list[tuple[str, Any]] = (
+            list(changes.items())
+            if isinstance(changes, Mapping)
+            else [_change(one) for one in ([changes] if isinstance(changes, str) else changes)]
+        )
+        found: dict[str, Any] = {}
+        for name, value in given:
+            known = _KINDS.get(name := name.replace("-", "_"))
+            if known is None:
+                raise UnknownName("option of reading", name, _KINDS)
+            if known is tuple:
+                value = (*found.get(name, ()), *([value] if isinstance(value, str) else value))
+            elif known is bool and isinstance(value, str):
+                value = value.lower() in ("", "true", "yes", "1")
+            found[name] = _DEFAULTS[name] if value == "" else value
+        return replace(files, **found)
+
+
+Changes: TypeAlias = "Sequence[str] | str | Mapping[str, Any] | ReadOptions"
+"""How one input is read where it is not as the others: NAME=VALUE, with names of `ReadOptions`."""
+_KINDS: Mapping[str, Any] = {
+    one.name: type(one.default) if isinstance(one.default, (bool, tuple)) else str
+    for one in fields(ReadOptions)
+}
+_DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(ReadOptions)}
+
+
+def _change(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise OptionError(f"write NAME=VALUE, such as text-field=summary, not {text!r}")
+    return name.strip(), value.strip()
+
+
+def read_option(of: str) -> Any:
+    """For an option that names texts: how they are read, where that is not as the others."""
+    return option(
+        (),
+        f"How {of} is read where it differs from the other texts: text-field=FIELD, "
+        "where=FIELD=VALUE or another option of reading; may be given again",
+        metavar="NAME=VALUE",
+        repeated=True,
+        form=False,
+        sign=unsigned,
+    )
+
+
+_FLAGS = re.compile(
+    rf"--({'|'.join(sorted((n.replace('_', '-') for n in _KINDS), key=len, reverse=True))})\b"
+    r"(?: (skip|line|jsonl|json)\b)?"
+)
+
+
+def name_flags(text: str, role: str) -> str:
+    """A message about an input that an option names, with the flags that are about it alone.
+
+    >>> name_flags("Choose another field with --text-field", "train")
+    'Choose another field with --train-read text-field=FIELD'
+    """
+
+    def named(found: re.Match[str]) -> str:
+        value = found[2] or ("FIELD=VALUE" if found[1] == "where" else "FIELD")
+        return f"--{role.replace('_', '-')}-read {found[1]}={value}"
+
+    return _FLAGS.sub(named, text) if role else text
+
+
+def with_flags(error: InputError, role: str) -> InputError:
+    """The error with the flags of the input that it is about."""
+    error.problem = name_flags(error.problem, role)
+    error.remedy = error.remedy and name_flags(error.remedy, role)
+    return error
+
+
+@contextmanager
+def naming_flags(role: str) -> Iterator[None]:
+    """Errors from here are about the input of this role."""
+    try:
+        yield
+    except InputError as error:
+        with_flags(error, role)
+        raise
 
 
 _TEXT = (

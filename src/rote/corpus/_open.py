@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from rote.core import plugins
 from rote.core.document import Document, describe_absence
 from rote.core.errors import InputError
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
+from rote.corpus._fields import name_flags, naming_flags
 from rote.corpus._paths import (
     Found,
     find_addresses,
@@ -28,10 +30,12 @@ from rote.corpus._paths import (
 from rote.corpus._select import Joined, none_fulfils
 from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard
 from rote.corpus._streams import STDIN, check_encoding, raw_pieces, sniff, spool, spool_stdin
-from rote.corpus.memory import Frame, length, rows_of
+from rote.corpus.memory import Frame, length, to_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_TEXTS = "texts"
 
 
 class Corpus:
@@ -47,10 +51,16 @@ class Corpus:
         parts: Sequence[Part],
         options: ReadOptions,
         *,
+        name: str = _TEXTS,
+        role: str = "",
         remarks: Sequence[str] = (),
         temporary: Sequence[Path] = (),
     ) -> None:
         self.options = options
+        self.name = name
+        """What the input was called: a path, or what a command calls it."""
+        self.role = role
+        """The option that it was given with; none for what a command works on."""
         self.problems = Problems()
         self.parts = tuple(parts)
         self._remarks = tuple(remarks)
@@ -75,7 +85,7 @@ class Corpus:
     def files(self) -> Iterator[File]:
         """The parts of the input with all that is needed to read them."""
         for number, part in enumerate(self.parts):
-            yield File(part, self._fields_of(number), self.options, number)
+            yield File(part, self._fields_of(number), self.options, number, self.role)
 
     def some(self, numbers: Sequence[int]) -> Corpus:
         """The corpus with these of its parts alone."""
@@ -107,12 +117,22 @@ class Corpus:
         for number, part in enumerate(self.parts):
             if remark := self._fields_of(number).remark:
                 files.setdefault(remark, []).append(part.origin.file)
-        return [*self._remarks, *(f"{_several(names)}: {r}" for r, names in files.items())]
+        said = [*self._remarks, *(f"{_several(names)}: {r}" for r, names in files.items())]
+        return [name_flags(line, self.role) for line in said]
+
+    def with_text_in(self, field: str) -> Corpus | None:
+        """The same records with their texts in this field; None where the first has none there."""
+        made = copy(self)
+        made.options, made._fields = replace(self.options, text_field=field), {}
+        records = (record for shard in made.shards() for _, record in shard.records())
+        first = next(records, None)
+        return made if isinstance(first, dict) and isinstance(first.get(field), str) else None
 
     def _fields_of(self, number: int) -> Fields:
         if number not in self._fields:
             part = self.parts[number]
-            self._fields[number] = _reader(part).inspect(part, self.options)
+            with naming_flags(self.role):
+                self._fields[number] = _reader(part).inspect(part, self.options)
         return self._fields[number]
 
 
@@ -124,14 +144,15 @@ class File:
     fields: Fields
     options: ReadOptions
     number: int = 0
+    role: str = ""
 
     def shards(self) -> Iterator[Shard]:
         found = _reader(self.part).shards(self.part, self.fields, self.options)
         other = None
         if self.options.join:
-            other = partial(joined, self.options.join, self.options.join_on)
+            other = partial(joined, self.options)
         for place, shard in enumerate(found):
-            yield replace(shard, part=self.number, place=place, joined=other)
+            yield replace(shard, part=self.number, place=place, joined=other, role=self.role)
 
 
 def _reader(part: Part) -> Reader:
@@ -150,29 +171,36 @@ Input: TypeAlias = (
     "Name | Sequence[Name] | Texts | Mapping[str, Texts | Name | Sequence[Path]] | Corpus"
 )
 
-_TEXTS = "texts"
 
+def open_corpus(
+    inputs: Input, options: ReadOptions | None = None, *, role: str = "", called: str = ""
+) -> Corpus:
+    """Open files, folders, globs, `-`, `bible:kjv`, lists of texts or records, a frame or a column
+    of pandas, polars or pyarrow, a data set of Hugging Face, or a dict source -> texts.
 
-def open_corpus(inputs: Input, options: ReadOptions | None = None) -> Corpus:
-    """Open files, folders, globs, `-`, `bible:kjv`, lists of texts or records, a data frame of
-    pandas or polars, a `Dataset` of Hugging Face, or a dict source -> texts.
+    Nothing is read yet but standard input; what cannot be found is an error at once. `role` is the
+    option that names the input, where it has a NAME_read beside it, which errors then name;
+    `called` is what texts in memory are called.
 
-    Nothing is read yet but standard input; what cannot be found is an error at once.
+    >>> [document.text for document in open_corpus(["one text", "another"])]
+    ['one text', 'another']
     """
     if isinstance(inputs, Corpus):
         return inputs
     options = options or ReadOptions()
     check_encoding(options.encoding)
     sources = inputs if isinstance(inputs, Mapping) else {None: inputs}
-    opening = _Opening(options)
+    opening = _Opening(options, role, called or role or _TEXTS)
     try:
-        for source, value in sources.items():
-            opening.add(value, source)
-        corpus = opening.corpus()
-        if options.join:
-            joined(options.join, options.join_on)  # what is wrong with it is said before the work
-        if options.where:
-            _check_where(corpus)
+        with naming_flags(role):
+            options = opening.spool_joined()
+            for source, value in sources.items():
+                opening.add(value, source)
+            corpus = opening.corpus(inputs)
+            if options.join:
+                joined(options)  # what is wrong with it is said before the work
+            if options.where:
+                _check_where(corpus)
         return corpus
     except BaseException:
         for path in opening.temporary:
@@ -190,9 +218,12 @@ def _check_where(corpus: Corpus) -> None:
     raise none_fulfils(corpus.options.where, fields, files)
 
 
-def joined(files: Sequence[str], field: str) -> Joined:
-    """The records of some files; read once in each process, and again when a file changes."""
-    return _joined(tuple(files), field, tuple(map(_changed, files)))
+def joined(options: ReadOptions) -> Joined:
+    """The records that are joined; read once in each process, and again when a file changes."""
+    # Records are taken as they are; a field for the text is named so that none is guessed.
+    field, files = options.join_on, tuple(options.join)
+    plain = ReadOptions(text_field=field, format=options.format, encoding=options.encoding)
+    return _joined(files, field, plain, tuple(map(_changed, files)))
 
 
 def _changed(file: str) -> int:
@@ -200,11 +231,11 @@ def _changed(file: str) -> int:
 
 
 @lru_cache(maxsize=4)
-def _joined(files: tuple[str, ...], field: str, changed: tuple[int, ...]) -> Joined:
+def _joined(
+    files: tuple[str, ...], field: str, plain: ReadOptions, changed: tuple[int, ...]
+) -> Joined:
     found: dict[str, dict[str, Any]] = {}
-    # Records are taken as they are; a field for the text is named so that none is guessed.
-    named = ReadOptions(text_field=field)
-    for shard in open_corpus([place_of(file) for file in files], named).shards():
+    for shard in open_corpus([place_of(file) for file in files], plain).shards():
         for number, record in shard.records():
             if isinstance(record, InputError):
                 raise record
@@ -229,35 +260,54 @@ def _joined(files: tuple[str, ...], field: str, changed: tuple[int, ...]) -> Joi
 class _Opening:
     """What has been found so far, in order."""
 
-    def __init__(self, options: ReadOptions) -> None:
-        self.options = options
+    def __init__(self, options: ReadOptions, role: str, called: str) -> None:
+        self.options, self.role, self.called = options, role, called
         self.items: list[tuple[Part | Found, str | None]] = []
         self.remarks: list[str] = []
         self.temporary: list[Path] = []
         self.seen: set[str] = set()
 
+    def spool_joined(self) -> ReadOptions:
+        """Put records that are to be joined into a file, which every process can read."""
+        given = to_rows(self.options.join)
+        given = [given] if isinstance(given, (str, Path)) else given
+        if not all(isinstance(one, (str, Path)) for one in given):
+            if not all(isinstance(one, Mapping) for one in given):
+                kinds = sorted({type(one).__name__ for one in given})
+                raise InputError(
+                    f"join takes files, records or a frame, not {', '.join(kinds)}",
+                    remedy="Give records that share the field join_on with the texts",
+                )
+            lines = (json.dumps(one, default=str).encode() + b"\n" for one in given)
+            self.temporary.append(spool(lines))
+            given = [f"jsonl:{self.temporary[-1]}"]
+        self.options = replace(self.options, join=tuple(map(str, given)))
+        return self.options
+
     def add(self, value: object, source: str | None) -> None:
         if isinstance(value, (str, Path)):
             self.add_name(value, source)
             return
-        value = rows_of(value)
-        if not isinstance(value, Sequence) or isinstance(value, bytes):
+        rows = to_rows(value)
+        called = source if source is not None else self.called
+        if not isinstance(rows, Sequence) or isinstance(rows, bytes):
             raise InputError(
-                f"input of type {type(value).__name__}",
-                remedy="Give a path, a list of paths, texts or records, a data frame, a dict "
-                "source -> texts, or a Corpus",
+                f"{called} cannot be of type {type(value).__name__}",
+                remedy="Give a path, a list of paths, texts or records, a frame or a column of "
+                "pandas, polars or pyarrow, a Hugging Face data set, a dict source -> texts, or a "
+                "Corpus",
             )
-        if are_names(value):
-            for name in value:
+        # Strings of a column are texts, whatever files there are.
+        if are_names(rows) and (rows is value or isinstance(rows[0], Path)):
+            for name in rows:
                 self.add_name(name, source)
-        elif not value:
-            where = f" for '{source}'" if source is not None else ""
-            raise InputError(f"no input: the list{where} is empty", remedy="Give texts or paths")
+        elif not rows:
+            raise InputError(f"no input: {called} is empty", remedy="Give texts or paths")
         else:
-            name = source if source is not None else _TEXTS
-            origin = Origin(name, name, name, source)
-            size = sum(map(length, value))
-            self.items.append((Part("memory", value, origin, size), source))
+            origin = Origin(called, called, called, source)
+            size = sum(map(length, rows))
+            # A list: a tuple holds the parts of a folder of texts.
+            self.items.append((Part("memory", list(rows), origin, size), source))
 
     def add_name(self, name: Name, source: str | None) -> None:
         text = str(name)
@@ -318,13 +368,20 @@ class _Opening:
         self.temporary.append(path)
         return replace(part, where=path, compression="", size=path.stat().st_size)
 
-    def corpus(self) -> Corpus:
+    def corpus(self, inputs: Input) -> Corpus:
         if not self.items:
             raise InputError("no input: the dict is empty", remedy="Give source -> texts")
         files = [item for item, _ in self.items if isinstance(item, Found)]
         names = iter(short_names([f.stem for f in files], [f.path for f in files]))
         parts = list(self._parts(names))
-        return Corpus(parts, self.options, remarks=self.remarks, temporary=self.temporary)
+        return Corpus(
+            parts,
+            self.options,
+            name=_name_of(inputs) or self.called,
+            role=self.role,
+            remarks=self.remarks,
+            temporary=self.temporary,
+        )
 
     def _parts(self, names: Iterator[str]) -> Iterator[Part]:
         whole: list[Part] = []
@@ -347,6 +404,14 @@ class _Opening:
             yield part
         if whole:
             yield _merged(whole)
+
+
+def _name_of(inputs: Input) -> str:
+    """What files were called; nothing for texts in memory."""
+    names = [inputs] if isinstance(inputs, (str, Path)) else inputs
+    if not isinstance(names, (list, tuple)) or not are_names(names):
+        return ""
+    return ", ".join(map(str, names))
 
 
 def _part(found: Found, name: str, options: ReadOptions) -> Part:

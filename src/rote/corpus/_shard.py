@@ -17,6 +17,7 @@ from rote.core.errors import InputError
 from rote.corpus._fields import Fields as Fields
 from rote.corpus._fields import ReadOptions as ReadOptions
 from rote.corpus._fields import find_fields as find_fields
+from rote.corpus._fields import naming_flags, with_flags
 from rote.corpus._select import SKIP as SKIP
 from rote.corpus._select import Joined, conditions
 
@@ -196,6 +197,8 @@ class Batch:
     id_field: str | None = None
     hashes: Sequence[int] = ()
     """Of the ids, where they were made with the batch."""
+    role: str = ""
+    """As that of the corpus."""
 
     def bare(self) -> Batch:
         """Ids and lines, and the hashes by which ids are compared: all that travels back."""
@@ -238,9 +241,14 @@ class Shard:
     part: int = 0
     place: int = 0
     together: int | None = None
+    role: str = ""
 
     def read(self) -> Batch:
         """Parse the piece; with `on_error="stop"` the first problem is raised."""
+        with naming_flags(self.role):
+            return self._read()
+
+    def _read(self) -> Batch:
         documents: list[Document] = []
         lines: list[int] = []
         problems: list[InputError] = []
@@ -261,12 +269,14 @@ class Shard:
             except InputError as problem:
                 if self.options.on_error == "stop":
                     raise
-                problems.append(problem)
+                problems.append(with_flags(problem, self.role))
             else:
                 if all(condition.holds(document) for condition in where):
                     documents.append(document)
                     lines.append(number)
-        return Batch(documents, origin.file, origin.label, lines, problems, self.fields.id)
+        return Batch(
+            documents, origin.file, origin.label, lines, problems, fields.id, role=self.role
+        )
 
     def _with_source(self, document: Document) -> Document:
         if self.origin.source is None:

@@ -1,42 +1,67 @@
-"""What is already in memory: texts, Documents, records, data frames."""
+"""What is already in memory: texts, Documents, records, data frames, columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Protocol
 
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus._linewise import runs
-from rote.corpus._shard import Fields, Numbered, Part, ReadOptions, Shard, find_fields
+from rote.corpus._shard import Fields, Numbered, Part, ReadOptions, Shard, find_fields, kind_of
 
 SUFFIXES = ()
 _SAMPLE = 100
 
 
 class Frame(Protocol):
-    """Rows under names of columns: a frame of pandas or polars, a `Dataset` of Hugging Face."""
+    """Rows under names of columns, or a column of texts: of pandas, polars, pyarrow or Hugging
+    Face."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
 
 
-def rows_of(value: Any) -> Any:
-    """The rows of a data frame or data set as records; anything else as it is."""
-    if hasattr(value, "collect") and hasattr(value, "collect_schema"):  # a lazy frame of polars
+def to_rows(value: Any) -> Any:
+    """The rows of a frame or data set as records, the cells of a column as a list; what holds
+    neither stays as it is.
+
+    Libraries are known by what their objects can do, so that none has to be imported.
+
+    >>> to_rows(["one text", "another"])
+    ['one text', 'another']
+    """
+    if isinstance(value, (list, tuple, str, bytes, Mapping)):
+        return value
+    if hasattr(value, "collect_schema") and hasattr(value, "collect"):  # a lazy frame of polars
         value = value.collect()
-    if hasattr(value, "to_dicts"):
+    if hasattr(value, "to_dicts"):  # a frame of polars
         return value.to_dicts()
-    if hasattr(value, "to_dict") and hasattr(value, "iloc"):
-        # pandas writes what is missing as nan.
-        return [
-            {name: None if cell != cell else cell for name, cell in row.items()}
-            for row in value.to_dict("records")
-        ]
-    if hasattr(value, "features") and isinstance(value, Iterable):
-        return [dict(row) for row in value]
+    if hasattr(value, "to_pylist"):  # a table or a column of pyarrow
+        return value.to_pylist()
+    if hasattr(value, "iloc") and hasattr(value, "columns"):  # a frame of pandas
+        records = value.to_dict("records")
+        return [{name: _cell(cell) for name, cell in row.items()} for row in records]
+    if hasattr(value, "tolist") and getattr(value, "ndim", 1) == 1:  # a column of pandas, numpy
+        return [_cell(cell) for cell in value.tolist()]
+    if hasattr(value, "to_list"):  # a column of polars
+        return value.to_list()
+    # An open file is none: its lines may be anything. A set has no order.
+    if isinstance(value, Iterable) and not isinstance(value, Set) and not hasattr(value, "read"):
+        return [dict(row) if isinstance(row, Mapping) else row for row in value]
     return value
+
+
+def hold(value: Any) -> Any:
+    """What can be read only once as a list, for those who read it more often; all else as it is."""
+    return to_rows(value) if isinstance(value, Iterator) else value
+
+
+def _cell(cell: Any) -> Any:
+    """What pandas calls missing (nan, NaT, NA) is nothing."""
+    nothing = isinstance(cell, float) and cell != cell
+    return None if nothing or type(cell).__name__ in ("NaTType", "NAType") else cell
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
@@ -70,5 +95,5 @@ def _records(items: Sequence[object], first: int, file: str) -> Iterator[Numbere
             yield number, dict(item)
         else:
             remedy = "A list holds strings, records or Documents"
-            problem = f"the text is of type {type(item).__name__}"
+            problem = f"the text is {kind_of(item)}"
             yield number, InputError(problem, file=file, line=number, remedy=remedy)

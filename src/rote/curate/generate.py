@@ -18,9 +18,10 @@ from typing import IO
 from rote.core.errors import OptionError
 from rote.core.files import check_parent, open_regular
 from rote.core.folder import refuse_links
-from rote.core.metric import check_options, option
+from rote.core.metric import check_options, is_given, option
 from rote.core.model import Charging, Decoding, Model
 from rote.core.progress import Advance, Reporter
+from rote.corpus import open_corpus, read_option
 from rote.curate._generate.plan import Plan, Source, Wanted, fits, grid
 from rote.curate._generate.prompts import Asked, PromptOptions
 from rote.curate.reading import json_line
@@ -65,9 +66,13 @@ class GenerateOptions:
         "are several settings)",
     )
     about: tuple[str, ...] = option(
-        (), "Texts that every prompt is asked of: the text first, then the prompt",
+        (),
+        "Texts that every prompt is asked of: the text first, then the prompt",
         metavar="INPUT,...",
-    )  # fmt: skip
+        opened=True,
+        takes="texts",
+    )
+    about_read: tuple[str, ...] = read_option("what prompts are asked of")
     words: int = option(50, "Words of a text that `prefix:` takes", least=1, most=100_000)
     reference_words: int = option(
         0, "Words after them that are kept as the reference; 0: all", least=0, most=100_000
@@ -90,7 +95,8 @@ class GenerateOptions:
         )
 
     def prompts(self) -> PromptOptions:
-        return PromptOptions(self.about, self.words, self.reference_words, self.most)
+        about = open_corpus(self.about) if is_given(self.about) else None
+        return PromptOptions(about, self.words, self.reference_words, self.most)
 
 
 @dataclass(frozen=True, slots=True)

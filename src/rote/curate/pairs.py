@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +18,7 @@ from rote.core.json_reader import parse_json
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
 from rote.corpus import Corpus
+from rote.corpus.memory import to_rows
 from rote.curate.folder import MANIFEST, read_manifest
 from rote.curate.reading import fields_of, texts_in
 
@@ -44,7 +45,11 @@ class SubsetOptions:
 
     SECTION: ClassVar[str] = "Subset"
     subset: Path | None = option(
-        None, "A folder of `rote limit`, or a file of ids or records", metavar="PLACE"
+        None,
+        "A folder of `rote limit`, or a file of ids or records",
+        metavar="PLACE",
+        opened=True,
+        takes="table",
     )
     theta: int = option(0, "Of a folder: how often an n-gram may occur", least=0)
     kind: Literal["limited", "random", "most-repeated"] = option(
@@ -133,11 +138,14 @@ def hold_out(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
     return left, [pairs[place] for place in sorted(places)]
 
 
-def subset_file(options: SubsetOptions, seed: int) -> Path | None:
-    """The file with the ids of a subset; of a folder of `rote limit`, that with this seed."""
+def subset_file(options: SubsetOptions, seed: int) -> Any:
+    """The file with the ids of a subset; of a folder of `rote limit`, that with this seed. From
+    Python also the ids or records themselves."""
     place = options.subset
     if place is None:
         return None
+    if not isinstance(place, Path):
+        return to_rows(place)
     if not place.exists():
         raise InputError("no such file or folder", file=str(place), remedy="Check the path")
     if not place.is_dir():
@@ -163,39 +171,51 @@ def subset_file(options: SubsetOptions, seed: int) -> Path | None:
     )
 
 
-def chosen(pairs: Sequence[Pair], path: Path | None) -> list[Pair]:
-    """The pairs whose ids a file names; all without one."""
-    if path is None:
+def subset_name(subset: Any) -> str:
+    """What a subset is called where results are shown."""
+    return subset.name if isinstance(subset, Path) else "all" if subset is None else "given"
+
+
+def chosen(pairs: Sequence[Pair], subset: Any) -> list[Pair]:
+    """The pairs whose ids a file, or a list, names; all without one."""
+    if subset is None:
         return list(pairs)
-    wanted = _ids(path)
+    wanted = _ids(subset)
     known = {one.id for one in pairs}
     missing = [name for name in wanted if name not in known]
     if missing:
         raise InputError(
             f"{len(missing):,} of {len(wanted):,} ids are not in the data, such as '{missing[0]}'",
-            file=str(path),
+            file=_file(subset),
             remedy="Give the data that the subset was made of; --id-field names the ids' field",
         )
     held = set(wanted)
     return [one for one in pairs if one.id in held]
 
 
-def _ids(path: Path) -> list[str]:
+def _file(subset: Any) -> str:
+    return str(subset) if isinstance(subset, Path) else "subset"
+
+
+def _ids(subset: Any) -> list[str]:
     """A line each: an id, or a record that holds one."""
     found = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        if line.startswith("{"):
+    rows = subset.read_text("utf-8").splitlines() if isinstance(subset, Path) else subset
+    if not isinstance(rows, Sequence):
+        raise OptionError(f"subset takes ids or records, not {type(subset).__name__}")
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, Mapping) or (isinstance(row, str) and row.startswith("{")):
             try:
-                record = parse_json(line)
+                record = parse_json(row) if isinstance(row, str) else row
                 found.append(str(record["doc_id"] if "doc_id" in record else record["id"]))
             except (InputError, KeyError):
                 raise InputError(
-                    "a record without 'id' or 'doc_id'", file=str(path), line=number
+                    "a record without 'id' or 'doc_id'", file=_file(subset), line=number
                 ) from None
-        elif line.strip():
-            found.append(line.strip())
+        elif str(row).strip():
+            found.append(str(row).strip())
     if not found:
-        raise InputError("it names no id", file=str(path))
+        raise InputError("it names no id", file=_file(subset))
     return found
 
 

@@ -11,6 +11,7 @@ from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
+from rote.corpus.memory import to_rows
 from rote.index.index import DEFAULT, Index
 from rote.index.segments.write import memory_segment
 
@@ -27,6 +28,18 @@ def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
     whole = Path(path).resolve()
     manifest, segments = open_folder(whole, reporter)
     return Index(segments, path=whole, manifest=manifest)
+
+
+def to_index(value: Any, called: str, reporter: Reporter | None = None) -> Index:
+    """An index that is open already, or the one in a folder; `called`: the input that names it."""
+    if isinstance(value, Index):
+        return value
+    if not isinstance(value, (str, Path)):
+        raise OptionError(
+            f"{called} cannot be of type {type(value).__name__}: it takes an index, its folder or "
+            "one that is open; `rote.index_texts` makes one of texts"
+        )
+    return open_index(value, reporter)
 
 
 def open_state(path: Path, manifest: Manifest) -> Index:
@@ -112,8 +125,9 @@ def index_texts(
     compact: bool = False,
 ) -> Index:
     """An index in memory over a list of texts, with the same calls as one on disk."""
-    if isinstance(texts, str):
-        raise OptionError("texts are a list of strings, not one string")
+    texts = to_rows(texts)
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise OptionError("texts are a list or a column of strings; `rote.build_index` reads files")
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe
     from rote.corpus import Batch

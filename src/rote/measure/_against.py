@@ -1,26 +1,28 @@
 """The corpus that texts are held against: an index on disk, or a small set of texts read at once.
 
-Stands behind `--against`. The layers that are asked for have to be made as those of the measured
-texts were, or counts would mean nothing; what cannot work is refused before any text is read.
+Stands behind `--against` and the like. The layers that are asked for have to be made as those of
+the measured texts were, or counts would mean nothing; what cannot work is refused before any text
+is read.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rote.core.array_types import Integers
 from rote.core.errors import OptionError
-from rote.core.metric import Work
+from rote.core.metric import Work, is_given
 from rote.core.progress import Reporter, Silent
 from rote.core.sample import some_texts
+from rote.corpus import Corpus, ReadOptions, open_corpus
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -29,37 +31,67 @@ if TYPE_CHECKING:
     from rote.index.index import Index
     from rote.measure._passages import Passage
 
-_IN_MEMORY: dict[tuple[str, tuple[str, ...], str], Index] = {}
+Reference: TypeAlias = "str | Index | Corpus"
+"""The folder of an index, an opened index, or texts."""
+_IN_MEMORY: dict[tuple[tuple[str, ...], str], Index] = {}
 """The last corpus that was read from a file."""
 HELP = "The corpus: an index, or a file of texts if they are few"
 WITHOUT = "no corpus to hold the texts against: --against names an index, or a file of texts"
 
 
+def open_inputs(options: Any, read: ReadOptions) -> Any:
+    """The options of a command with the texts that they name opened; indexes stay as they are.
+
+    `read` says how the command's own texts are read, an option NAME_read what differs for others.
+    """
+    opened: dict[str, Reference] = {}
+    for one in fields(options):
+        takes, value = one.metadata.get("takes"), getattr(options, one.name)
+        if takes in ("corpus", "texts") and is_given(value):
+            changes = getattr(options, f"{one.name}_read", ())
+            other = read.beside(changes)
+            if takes == "texts":
+                opened[one.name] = open_corpus(value, other, role=one.name)
+                continue
+            opened[one.name] = open_reference(value, other, one.name)
+            if changes and not isinstance(opened[one.name], Corpus):
+                flag = f"--{one.name}-read".replace("_", "-")
+                raise OptionError(f"{flag} says how texts are read, and {value} is an index")
+    return replace(options, **opened) if opened else options
+
+
+def open_reference(value: Any, read: ReadOptions | None = None, role: str = "") -> Reference:
+    """What texts are held against, ready to be read; an index is opened when it is asked."""
+    from rote.index.folders.manifest import is_index
+    from rote.index.index import Index
+
+    if isinstance(value, (Corpus, Index)):
+        return value
+    if isinstance(value, (str, Path)) and is_index(Path(value)):
+        return str(value)
+    return open_corpus(value, read, role=role)
+
+
 def check_against(
-    against: str | Index, layers: Sequence[str], signature: str, flag: str = "against"
+    against: Reference, layers: Sequence[str], signature: str, flag: str = "against"
 ) -> None:
     """Refuse a corpus that cannot be compared; cheap enough to be asked before any text is read.
 
     `signature`: of whoever makes the layers of the measured texts.
     """
     from rote.annotate import annotators
-    from rote.corpus import open_corpus
-    from rote.index.folders.manifest import is_index
 
-    own = annotator_signature(signature)
-    if not isinstance(against, str):
+    own, against = annotator_signature(signature), open_reference(against)
+    if isinstance(against, str):
+        check_index(Path(against), layers, own)
+    elif not isinstance(against, Corpus):
         made = against.manifest.signature if against.manifest else against.recipe.signature
         _check(str(against.path or "in memory"), made, against.sorted_layers, layers, own)
-        return
-    if is_index(Path(against)):
-        check_index(Path(against), layers, own)
-        return
-    if own != annotators.get().signature:
+    elif own != annotators.get().signature:
         raise OptionError(
-            f"a file given to --{flag} is annotated by {annotators.get().signature}, and the "
-            f"texts by {own}: build an index of {against} with the same --annotator"
+            f"texts given to --{flag} are annotated by {annotators.get().signature}, and the "
+            f"texts by {own}: build an index of {against.name} with the same --annotator"
         )
-    open_corpus([Path(against)])  # says what is wrong if there is no such file
 
 
 def check_index(path: Path, layers: Sequence[str], signature: str) -> None:
@@ -89,40 +121,74 @@ def _check(
 
 
 def open_against(
-    against: str | Index, layers: Sequence[str], reporter: Reporter | None = None
+    against: Reference, layers: Sequence[str], reporter: Reporter | None = None
 ) -> Index:
-    """The index, or one in memory of a file's texts; from Python one that is open already."""
-    from rote.corpus import open_corpus
-    from rote.index.folders.manifest import is_index
+    """The index, or one in memory of the texts; from Python one that is open already."""
     from rote.index.opening import open_index
 
-    if not isinstance(against, str):
-        return against
-    if is_index(Path(against)):
+    against = open_reference(against)
+    if isinstance(against, str):
         return open_index(Path(against), reporter)
+    if not isinstance(against, Corpus):
+        return against
     # Every facet asks again: texts that are still the same are not annotated again.
-    key = (against, tuple(layers), open_corpus([Path(against)]).fingerprint)
+    key = (tuple(layers), against.fingerprint)
     if key not in _IN_MEMORY:
         _IN_MEMORY.clear()
-        _IN_MEMORY[key] = _index_in_memory(Path(against), layers, reporter or Silent())
+        _IN_MEMORY[key] = _index_in_memory(against, layers, reporter or Silent())
     return _IN_MEMORY[key]
 
 
-def signed_against(against: str | Index | None) -> str | None:
+def signed_against(against: Reference | None) -> str | None:
     """What the signature says of a corpus: its name, and which documents it holds."""
-    from rote.corpus import open_corpus
-    from rote.index.folders.manifest import is_index, read_manifest
+    from rote.index.folders.manifest import read_manifest
 
-    if against is None or against == "":
+    if not is_given(against):
         return None
-    if not isinstance(against, str):
-        from rote.search.backends.rote import signed_index
-
-        return signed_index(against)
-    path = Path(against)
-    if is_index(path):
+    assert against is not None
+    against = open_reference(against)
+    if isinstance(against, str):
+        path = Path(against)
         return f"{path.resolve().name}={read_manifest(path).fingerprint[:12]}"
-    return f"{path.name}={open_corpus([path]).fingerprint[:12]}"
+    if isinstance(against, Corpus):
+        return f"{short_name(against)}={against.fingerprint[:12]}"
+    from rote.search.backends.rote import signed_index
+
+    return signed_index(against)
+
+
+def short_name(corpus: Corpus) -> str:
+    """The names of its files without their folders."""
+    return ", ".join(Path(name).name for name in corpus.name.split(", "))
+
+
+def name_of(against: Reference) -> str:
+    """What a corpus is called where results are shown."""
+    if isinstance(against, (str, Corpus)):
+        return against if isinstance(against, str) else against.name
+    return str(against.path or "in memory")
+
+
+def named_indexes(given: Any) -> list[tuple[str, Path | Index]]:
+    """Indexes by name: NAME=IDX or a path; from Python also open indexes, or a dict."""
+    if isinstance(given, Mapping):
+        return [(str(name), _named(one)[1]) for name, one in given.items()]
+    return [_named(one) for one in (given if isinstance(given, (list, tuple)) else [given])]
+
+
+def _named(entry: Any) -> tuple[str, Path | Index]:
+    """NAME=IDX, or a path alone, which is named by its folder."""
+    from rote.index.folders.manifest import is_index
+    from rote.index.opening import to_index
+
+    if not isinstance(entry, (str, Path)):
+        index = to_index(entry, "corpus")
+        return index.path.name if index.path else "memory", index
+    name, sign, path = str(entry).partition("=")
+    # A folder may have the sign in its name.
+    if sign and name and path and not is_index(Path(entry)):
+        return name.strip(), Path(path.strip())
+    return Path(entry).resolve().name, Path(entry)
 
 
 def annotator_signature(signature: str) -> str:
@@ -207,19 +273,19 @@ def _shown(index: Index, place: Place, count: int, around: int) -> dict[str, Any
     }
 
 
-def _index_in_memory(path: Path, layers: Sequence[str], reporter: Reporter) -> Index:
+def _index_in_memory(corpus: Corpus, layers: Sequence[str], reporter: Reporter) -> Index:
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe, checked
-    from rote.corpus import Problems, open_corpus
+    from rote.corpus import Problems
     from rote.index.index import Index
     from rote.index.segments.write import memory_segment
 
-    corpus, problems = open_corpus([path]), Problems()
+    problems = Problems()
     for line in corpus.guesses:
         reporter.say(line)
     named = tuple(name for name in layers if name != "word")
     recipe = Recipe(annotators.DEFAULT, annotators.get().signature, named)
-    with reporter.stage(f"indexing {path.name}", corpus.size, unit="B") as advance:
+    with reporter.stage(f"indexing {short_name(corpus)}", corpus.size, unit="B") as advance:
 
         def pieces() -> Any:
             for size, batch in checked(corpus, problems):
@@ -227,4 +293,6 @@ def _index_in_memory(path: Path, layers: Sequence[str], reporter: Reporter) -> I
                 advance(size)
 
         segment = memory_segment(pieces(), layers=layers, sorted_layers=layers)
+    for line in problems.listed():
+        reporter.say(line)
     return Index([segment], recipe)

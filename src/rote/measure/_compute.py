@@ -14,8 +14,10 @@ from rote.core.errors import InputError, MissingExtra, OptionError, RoteError
 from rote.core.metric import Metric
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
-from rote.corpus import Corpus, Input, ReadOptions, open_corpus
+from rote.corpus import Corpus, Input, ReadOptions, are_names, open_corpus
 from rote.corpus.items import as_documents, form_of
+from rote.corpus.memory import hold
+from rote.measure._against import open_inputs
 from rote.measure._collect import Collected
 from rote.measure._correct import PERMUTATIONS, Tests, corrected
 from rote.measure._flow import (
@@ -78,9 +80,12 @@ def compute(
     is an error.
     """
     settings, read = settings or Settings(), read or ReadOptions()
+    inputs = hold(inputs)
     policy = _Panel(settings, reporter or Silent(), panel=panel)
     pairs = measures.items() if isinstance(measures, Mapping) else measures
-    chosen: list[Chosen] = [(plugins.load("measure", name).METRIC, own) for name, own in pairs]
+    chosen: list[Chosen] = [
+        (plugins.load("measure", name).METRIC, open_inputs(own, read)) for name, own in pairs
+    ]
     if panel:
         chosen = [
             (replace(metric, permutations=min(metric.permutations, PERMUTATIONS)), own)
@@ -138,15 +143,17 @@ def open_texts(
 def _items(
     chosen: Sequence[Chosen], inputs: Input, read: ReadOptions, reporter: Reporter
 ) -> Corpus | None:
-    """The items of a benchmark, put together, where files hold some and items are looked up."""
-    paths = [inputs] if isinstance(inputs, (str, Path)) else inputs
-    if not all(metric.items for metric, _ in chosen) or not isinstance(paths, list):
+    """The items of a benchmark, put together, where the input holds some and they are looked up."""
+    if not all(metric.items for metric, _ in chosen) or isinstance(inputs, (Corpus, Mapping)):
         return None
-    if not all(isinstance(path, (str, Path)) and Path(path).exists() for path in paths):
-        return None
+    given: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
+    parts: list[Any] = [inputs]
+    if isinstance(given, (list, tuple)) and are_names(given):
+        parts = [Path(path) for path in given]
+        if not all(path.exists() and not is_store(path) for path in parts):
+            return None
     named = next((own.items for _, own in chosen if own.items), None)
-    files = [Path(path) for path in paths]
-    if any(map(is_store, files)) or (form := form_of(files, named)) is None:
+    if (form := form_of(parts, named)) is None:
         return None
     if read.text_field:
         reporter.say(
@@ -155,7 +162,7 @@ def _items(
         )
         return None
     skipped: list[InputError] = []
-    found = as_documents(files, named, on_error=read.on_error, skipped=skipped)
+    found = as_documents(parts, named, read=read, skipped=skipped)
     reporter.say(
         f"items of {form}: question, question with answer, passage (--items texts: as they are)"
     )

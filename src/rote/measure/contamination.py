@@ -41,6 +41,7 @@ from rote.core.record import Headline
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
+from rote.corpus import read_option
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._means import said_of
 from rote.measure._passages import (
@@ -67,7 +68,10 @@ _CONTEXT = 60
 class Options:
     """Settings of `contamination`."""
 
-    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against, opened=True)
+    against: str | None = option(
+        None, HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus"
+    )
+    against_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(
         (8, 13),

@@ -41,7 +41,8 @@ from rote.core.metric import (
 )
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
-from rote.measure._against import check_against, open_against, signed_against
+from rote.corpus import read_option
+from rote.measure._against import check_against, name_of, open_against, signed_against
 from rote.measure._keyness import (
     Held,
     Items,
@@ -59,7 +60,7 @@ from rote.measure._keyness_layout import CHARTS, LAYOUT
 _REST = "all others"
 
 
-def _signed_patterns(file: str | None) -> str | None:
+def _signed_patterns(file: Any) -> str | None:
     """The names and queries themselves may be many: a hash of them."""
     from hashlib import blake2b
 
@@ -88,13 +89,17 @@ class Options:
         metavar="IDX",
         sign=signed_against,
         opened=True,
+        takes="corpus",
     )
+    corpus_read: tuple[str, ...] = read_option("the corpus")
     patterns: str | None = option(
         None,
         "named patterns as well: a file (.json, .toml, or a phrase in each line), or known for "
         "those that come with rote",
         metavar="FILE",
         sign=_signed_patterns,
+        opened=True,
+        takes="table",
     )
 
     def __post_init__(self) -> None:
@@ -124,7 +129,7 @@ def values(options: Options) -> tuple[Value, ...]:
 
 def needs(options: Options) -> tuple[Need, ...]:
     found = [Need(options.layer)]
-    if options.patterns:
+    if options.patterns is not None:
         from rote.search.patterns import layers_of, read_patterns
 
         found += [Need(name) for name in layers_of(read_patterns(options.patterns))]
@@ -170,7 +175,7 @@ def _others(
     named: dict[str, str] = {}
     for source in groups:
         if options.corpus is not None:
-            others[source], named[source] = None, str(options.corpus)
+            others[source], named[source] = None, name_of(options.corpus)
         elif work.reference is not None and source != work.reference:
             others[source], named[source] = groups[work.reference], work.reference
         elif work.reference is None and len(groups) > 1:

@@ -27,6 +27,7 @@ from rote.core.metric import Comparison, Metric, Value, Values, Work, check_opti
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
+from rote.corpus import read_option
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._means import said_of
 from rote.measure._novelty_charts import CHARTS
@@ -49,7 +50,10 @@ _ITEMS = {"novel": "words", "tags": "tags"}
 class Options:
     """Settings of `novelty`."""
 
-    against: str | None = option(None, HELP, metavar="IDX", sign=signed_against, opened=True)
+    against: str | None = option(
+        None, HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus"
+    )
+    against_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     tags: str = option("pos", "layer of tags, for syntactic novelty; '' leaves it out")
     n: tuple[int, ...] = option(

@@ -29,9 +29,19 @@ import numpy as np
 from rote.core.array_types import Floats
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.metric import (
+    Comparison,
+    Metric,
+    Value,
+    Values,
+    Work,
+    check_options,
+    is_given,
+    option,
+)
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
+from rote.corpus import read_option
 from rote.measure._against import HELP, WITHOUT, signed_against
 from rote.measure._originality.layout import LAYOUT
 from rote.measure._originality.tables import Rows
@@ -63,7 +73,8 @@ class Options:
     variant: Literal["exact", "paper"] = option(
         "exact", "procedure: as defined, or Algorithm 1 as printed"
     )
-    against: str = option("", HELP, metavar="IDX", sign=signed_against, opened=True)
+    against: str = option("", HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus")
+    against_read: tuple[str, ...] = read_option("the corpus")
     relax: int = option(1, "a fragment of at most this many sources needs a citation", least=1)
     layer: str = option("lower", "layer of words in which fragments are looked up")
     document_field: str | None = option(
@@ -77,6 +88,8 @@ class Options:
         "where the names that are taken for one are not right",
         metavar="FILE",
         sign=_signed_authors,
+        opened=True,
+        takes="table",
     )
     incompleteness: bool = option(
         True,
@@ -99,7 +112,7 @@ class Options:
         given = {
             "relax": self.relax != 1,
             "document_field": self.document_field,
-            "authors": self.authors,
+            "authors": is_given(self.authors),
         }
         for name in given if self.variant == "paper" else ():
             if given[name]:
@@ -131,7 +144,7 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def check(options: Options, signature: str) -> None:
-    if options.authors:
+    if is_given(options.authors):
         from rote.search.originality.authors import read_given
 
         read_given(options.authors)
@@ -156,7 +169,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.search.originality.sources import sources_of
 
     index = open_against(options.against, (options.layer, "pos"), work.reporter)
-    given = read_given(options.authors) if options.authors else None
+    given = read_given(options.authors) if is_given(options.authors) else None
     sources = sources_of(index, options.document_field, given)
     ground = GroundTruth(index, options.layer, sources)
     rule = rule_for(index)

@@ -31,11 +31,13 @@ from rote.core.metric import (
     Values,
     Work,
     check_options,
+    is_given,
     option,
 )
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
-from rote.measure._against import signed_against
+from rote.corpus import Corpus, ReadOptions, read_option
+from rote.measure._against import open_reference, signed_against
 from rote.measure._means import said_of
 from rote.measure._overlap.charts import CHARTS
 from rote.measure._overlap.layout import LAYOUT
@@ -43,7 +45,7 @@ from rote.measure._overlap.partition import NO_BIN, partition, placebo
 from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
 from rote.measure._overlap.scores import needs as score_needs
 from rote.measure._overlap.tables import Rows
-from rote.measure._overlap.training import WITHOUT, Reading, check_train, held
+from rote.measure._overlap.training import WITHOUT, check_train, held
 
 TEXT = "text"
 _OF_A_SCORE = ("nov", "sim", "ratio", "trend")
@@ -59,7 +61,10 @@ class Options:
         "The training set: an index, or a file or folder of texts",
         metavar="TRAIN",
         sign=signed_against,
+        opened=True,
+        takes="corpus",
     )
+    train_read: tuple[str, ...] = read_option("TRAIN")
     n: int = option(4, "length of the n-grams", short="-n", least=1, most=LONGEST_NGRAM)
     layer: str = option("word", "layer of words; lower makes no difference of case")
     on: str | None = option(
@@ -80,7 +85,10 @@ class Options:
         "above the ratio by them is given first",
         metavar="FILE",
         sign=signed_against,
+        opened=True,
+        takes="texts",
     )
+    placebo_read: tuple[str, ...] = read_option("the placebo")
     control: str | None = option(
         None,
         "Source that never saw the training set: the excess over it is given too",
@@ -93,14 +101,26 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.placebo and not self.train:
+        if is_given(self.placebo) and not is_given(self.train):
             raise OptionError("--placebo stands beside a training set: --train names one")
 
 
 def settled(options: Options, fields: Collection[str]) -> Options:
     """The options for records with these fields, where they leave something open."""
     on = options.on or (REFERENCE if REFERENCE in fields else TEXT)
-    return replace(options, on=on, scores=wanted(options.scores, fields) or ("none",))
+    scored = wanted(options.scores, fields) or ("none",)
+    sides = {side: side_of(options, side, on) for side in ("train", "placebo")}
+    return replace(options, on=on, scores=scored, **sides)
+
+
+def side_of(options: Options, side: str, on: str) -> Any:
+    """The training set or the placebo, with its texts in the field that is looked up, where its
+    records have that and nobody named another: references are held against references."""
+    texts, changes = getattr(options, side), getattr(options, f"{side}_read")
+    texts = open_reference(texts, role=side) if is_given(texts) else texts
+    if on == TEXT or not isinstance(texts, Corpus) or ReadOptions().beside(changes).text_field:
+        return texts
+    return texts.with_text_in(on) or texts
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -131,7 +151,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer = sample.layer(_looked_up(options))
     others = _named_groups(options, work.groups)
     if options.train:
-        found, every = held(layer, options.n, options.train, _looked_up(options).field, work)
+        found, every = held(layer, options.n, options.train, work)
     else:
         found = every = np.zeros(len(layer), np.int64)
     item = _items(layer.ids, layer.text_ends, work.strata, _looked_up(options).field is None)
@@ -139,9 +159,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     made = partition(found[first], every[first], options.min_samples)
     beside = None
     if options.train and options.placebo:
-        reading = Reading(_looked_up(options).field, options.min_samples)
-        paths = {"train": options.train, "placebo": options.placebo}
-        beside = placebo(layer, options.n, paths, reading, work, first)
+        sides: dict[str, Any] = {"train": options.train, "placebo": options.placebo}
+        beside = placebo(layer, options.n, sides, options.min_samples, work, first)
     return Rows(
         item=item,
         base=_bases(item, work.strata),

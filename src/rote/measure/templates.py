@@ -26,7 +26,7 @@ import numpy as np
 
 from rote.core.array_types import Floats
 from rote.core.layer import layer_words
-from rote.core.metric import Comparison, Metric, Value, Values
+from rote.core.metric import Comparison, Metric, Value, Values, is_given
 from rote.core.record import Asked, Headline
 from rote.core.sample import Take
 from rote.measure import compression
@@ -69,7 +69,7 @@ def values(options: Options) -> tuple[Value, ...]:
 
 def check(options: Options, signature: str) -> None:
     """A corpus or a model that cannot be asked is refused before any text is read."""
-    if options.corpus:
+    if is_given(options.corpus):
         from rote.measure._templates.corpus import check_corpora
 
         check_corpora(options, signature=annotator_signature(signature))
@@ -127,7 +127,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
         return {"highlight": highlighted(rows, comparison, options)}
     found: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}
     found |= template_tables(rows, comparison, options)
-    if options.corpus:
+    if is_given(options.corpus):
         from rote.measure._templates.corpus import open_corpora, tables_of
 
         signature = annotator_signature(comparison.signature)
@@ -176,8 +176,11 @@ def method(s: Mapping[str, str]) -> str:
 def looked_up(asked: Asked) -> dict[str, Any]:
     """A report looks templates up in its corpus; a file of texts cannot be asked for tags."""
     from rote.index.folders.manifest import is_index
+    from rote.index.index import Index
 
-    if asked.corpus is None or not is_index(Path(asked.corpus)):
+    if isinstance(asked.corpus, Index):
+        return {"corpus": (asked.corpus,)}
+    if not isinstance(asked.corpus, str) or not is_index(Path(asked.corpus)):
         return {}
     return {"corpus": (f"{Path(asked.corpus).resolve().name}={asked.corpus}",)}
 
@@ -219,5 +222,5 @@ METRIC = Metric(
     ),
     method=method,
     report=looked_up,
-    lesser=lambda options: replace(options, corpus=()) if options.corpus else None,
+    lesser=lambda options: replace(options, corpus=()) if is_given(options.corpus) else None,
 )

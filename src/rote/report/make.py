@@ -16,11 +16,12 @@ from typing import Any
 from rote.core.distribution import version
 from rote.core.errors import OptionError, RoteError
 from rote.core.facets import EACH
-from rote.core.metric import Metric
+from rote.core.metric import Metric, is_given
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result
 from rote.core.saved import read_results
 from rote.corpus import Corpus, Input, ReadOptions
+from rote.corpus.memory import hold
 from rote.measure import Settings
 from rote.measure._collect import Collected
 from rote.measure._correct import Tests, corrected
@@ -40,9 +41,9 @@ from rote.report.options import (
     Limits,
     ReportOptions,
     asked_for,
-    check_given,
     check_names,
     of_items,
+    open_given,
     planned,
 )
 from rote.report.reading import Overview
@@ -148,24 +149,27 @@ def make_report(
             "a report holds all sources against one of them: name it with --reference; `rote "
             "diversity --reference each` tests every two sources"
         )
-    call = _Policy(inputs, options, settings, reporter or Silent())
+    inputs = hold(inputs)
     check_names(options.measures)
-    check_given(options)
+    opened_options = open_given(options, read)
     benchmark = found_in(inputs, read)
+    if not benchmark:
+        options = opened_options  # items are looked up where somebody counts, which texts do not
+    call = _Policy(inputs, options, settings, reporter or Silent())
     if benchmark:
-        _measure_items(call, benchmark)
+        _measure_items(call, benchmark, read)
     else:
         _measure_texts(call, read, own or {})
-    for path in options.results:
-        call.results += [
-            (_kept(result, call.notes), {}) for result in read_results(path, tables=True)
-        ]
+    several = [options.results] if isinstance(options.results, Result) else options.results
+    for saved in several:
+        results = [saved] if isinstance(saved, Result) else read_results(saved, tables=True)
+        call.results += [(_kept(result, call.notes), {}) for result in results]
     if not call.results:
         reasons = "; ".join(f"{one.section}: {one.reason}" for one in call.omitted)
         raise OptionError(f"nothing could be measured. {reasons}")
-    for role, name in (("corpus", options.corpus), ("train", options.train)):
-        if name and (role == "corpus" or not benchmark):
-            call.materials.append(_held_against(role, name))
+    for role, given in (("corpus", options.corpus), ("train", options.train)):
+        if is_given(given) and (role == "corpus" or not benchmark):
+            call.materials.append(_held_against(role, given))
     results = corrected(call.results, settings.correction)
     of, reference = named(inputs), settings.reference
     return Report(
@@ -188,8 +192,7 @@ def report(texts: Input, /, *, output: str | Path | None = None, **keywords: Any
     Keywords are those of `rote report`: corpus, train, measures, title, by, reference, ...
     """
     form = None if output is None else form_of(Path(output))  # a wrong ending costs no minutes
-    given = {k: str(v) if isinstance(v, Path) else v for k, v in keywords.items()}
-    kinds = options_of(KINDS, given)
+    kinds = options_of(KINDS, keywords)
     made = make_report(
         not_a_text(texts), kinds[ReportOptions], settings=kinds[Settings], read=kinds[ReadOptions]
     )
@@ -198,18 +201,18 @@ def report(texts: Input, /, *, output: str | Path | None = None, **keywords: Any
     return made
 
 
-def _held_against(role: str, name: str) -> Material:
+def _held_against(role: str, given: Any) -> Material:
     try:
-        return corpus_material(role, name)
+        return corpus_material(role, given)
     except RoteError:  # an index of somebody else: it has counted, but has no fingerprint
-        return Material(role, name, "", {"kind": "counts"})
+        return Material(role, str(given), "", {"kind": "counts"})
 
 
-def _measure_items(call: _Policy, benchmark: Sequence[str]) -> None:
+def _measure_items(call: _Policy, benchmark: Sequence[str], read: ReadOptions) -> None:
     call.omitted.append(
         Omission("diversity", f"the input holds test items ({', '.join(benchmark)}), not texts")
     )
-    every, material = items_material(call.inputs)
+    every, material = items_material(call.inputs, read)
     call.materials.append(material)
     asked = asked_for(call.options, call.settings)
     for study in of_items():

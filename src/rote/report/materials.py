@@ -18,9 +18,10 @@ from rote.core.errors import OptionError, RoteError
 from rote.core.progress import Reporter
 from rote.core.record import Study
 from rote.core.result import Result
-from rote.corpus import Corpus, Input, ReadOptions, open_corpus
+from rote.corpus import Corpus, Input, ReadOptions
 from rote.corpus.items import Item, fingerprint, read_items, read_records
 from rote.measure import Settings
+from rote.measure._against import open_reference, short_name, signed_against
 from rote.report.reading import Overview
 from rote.report.report import Material, Tool
 from rote.studies._driver import kinds, run
@@ -46,24 +47,27 @@ def texts_material(inputs: Input, found: Overview, by: Sequence[str]) -> Materia
     )
 
 
-def corpus_material(role: str, name: str) -> Material:
+def corpus_material(role: str, given: Any) -> Material:
     """An index, or texts that are read each time."""
-    from rote.index.folders.manifest import is_index, read_manifest
+    from rote.index.folders.manifest import read_manifest
 
-    path = Path(name)
-    if is_index(path):
-        manifest = read_manifest(path)
-        facts: dict[str, Any] = {
-            "kind": "index",
-            "documents": manifest.documents,
-            "words": manifest.words,
-            "layers": ", ".join(manifest.layers),
-            "made by": manifest.signature,
-        }
-        return Material(role, path.resolve().name, manifest.fingerprint, facts)
-    corpus = open_corpus([path])
-    facts = {"kind": "texts", "documents": sum(1 for _ in corpus), "bytes": corpus.size}
-    return Material(role, path.name, corpus.fingerprint, facts)
+    corpus = open_reference(given, role=role)
+    if isinstance(corpus, Corpus):
+        facts = {"kind": "texts", "documents": sum(1 for _ in corpus), "bytes": corpus.size}
+        return Material(role, short_name(corpus), corpus.fingerprint, facts)
+    path = Path(corpus) if isinstance(corpus, str) else corpus.path
+    if path is None:
+        name, _, fingerprint = str(signed_against(corpus)).partition("=")
+        return Material(role, name, fingerprint, {"kind": "index in memory"})
+    manifest = read_manifest(path)
+    facts = {
+        "kind": "index",
+        "documents": manifest.documents,
+        "words": manifest.words,
+        "layers": ", ".join(manifest.layers),
+        "made by": manifest.signature,
+    }
+    return Material(role, path.resolve().name, manifest.fingerprint, facts)
 
 
 def named(inputs: Input) -> str:
@@ -80,28 +84,28 @@ def _names(inputs: Input) -> list[str]:
         return [Path(inputs).name]
     if isinstance(inputs, (Mapping, Corpus)):
         return [str(name) for name in inputs] if isinstance(inputs, Mapping) else []
-    return [path.name for path in inputs if isinstance(path, Path)]
+    listed = inputs if isinstance(inputs, (list, tuple)) else ()
+    return [path.name for path in listed if isinstance(path, Path)]
 
 
 def found_in(inputs: Input, read: ReadOptions) -> list[str]:
-    """The benchmarks that the input files hold; none where they hold texts.
+    """The benchmarks that the input holds; none where it holds texts.
 
     Whoever names the field of the text wants it to be read as texts.
     """
-    paths = _paths(inputs)
-    if not paths or read.text_field or read.format:
+    if isinstance(inputs, (Corpus, Mapping)) or read.text_field or read.format:
         return []
     try:
-        first = next(iter(read_records(paths)))
+        first = next(iter(read_records(inputs, read=read)))
         # A record with a text can be taken for an item with one option.
         return [] if "text" in first.fields else [first.form]
     except (RoteError, StopIteration, OSError):
         return []
 
 
-def items_material(inputs: Input) -> tuple[list[Item], Material]:
+def items_material(inputs: Input, read: ReadOptions) -> tuple[list[Item], Material]:
     """The items, and what is said of them."""
-    every = list(read_items(_paths(inputs)))
+    every = list(read_items(inputs, read=read))
     tasks = ", ".join(dict.fromkeys(item.task for item in every))
     facts = {"items": len(every), "tasks": tasks}
     return every, Material("items", named(inputs), fingerprint(every), facts)
@@ -132,14 +136,6 @@ def items_measured(
             before = ", ".join(f"{name} = {own[name]}" for name in changed)
             said = [f"{study.name} is that of {now}: {study.name} with {before}: {problem}"]
             own = less
-
-
-def _paths(inputs: Input) -> list[Path]:
-    """Files by name; texts in memory are no items."""
-    if isinstance(inputs, (str, Path)):
-        return [Path(inputs)]
-    several = isinstance(inputs, Sequence) and all(isinstance(one, Path) for one in inputs)
-    return [one for one in inputs if isinstance(one, Path)] if several else []
 
 
 OWN = "Apache-2.0"

@@ -17,7 +17,9 @@ from rote.core import plugins
 from rote.core.errors import UnknownName
 from rote.core.metric import Metric, check_options, option
 from rote.core.record import Asked, Study
+from rote.corpus import ReadOptions, read_option
 from rote.measure import Settings, metrics
+from rote.measure._against import open_inputs
 from rote.measure._correct import PERMUTATIONS
 from rote.measure._flow import Chosen
 from rote.report.report import Omission
@@ -42,12 +44,18 @@ class ReportOptions:
         "Index, or a small file of texts, that the texts are compared with: novelty, originality, "
         "contamination; for test items popularity",
         metavar="IDX",
+        opened=True,
+        takes="corpus",
     )
+    corpus_read: tuple[str, ...] = read_option("the corpus")
     train: str | None = option(
         None,
         "Training set, an index or files of texts: how much of the texts or references it holds",
         metavar="TRAIN",
+        opened=True,
+        takes="corpus",
     )
+    train_read: tuple[str, ...] = read_option("TRAIN")
     model: tuple[str, ...] = option(
         (),
         "Models that are asked about test items (memorization, accuracy), as in `rote evaluate`",
@@ -58,6 +66,8 @@ class ReportOptions:
         (),
         "Results that other commands wrote with -o FILE.json, shown as parts of the report",
         metavar="FILE,...",
+        opened=True,
+        takes="results",
     )
     measures: tuple[str, ...] = option(
         (), "Only these measures  [default: all that the inputs allow]", metavar="NAME,..."
@@ -222,15 +232,15 @@ def _of_texts(name: str) -> bool:
     return _options(plugins.load("measure", name).METRIC, Asked()) != ""
 
 
-def check_given(options: ReportOptions) -> None:
-    """Refuse at once a corpus or a training set that is not there."""
-    from rote.corpus import open_corpus
-    from rote.index.folders.manifest import is_index
+def open_given(options: ReportOptions, read: ReadOptions) -> ReportOptions:
+    """Open the corpus and the training set; what is not there is refused at once."""
     from rote.search.backends import ROOM
 
-    if options.corpus and not is_index(Path(options.corpus)):
-        backends = [plugins.load(ROOM, name) for name in plugins.members(ROOM)]
-        if not any(backend.accepts(options.corpus) for backend in backends):
-            open_corpus([Path(options.corpus)])
-    if options.train and not is_index(Path(options.train)):
-        open_corpus([Path(options.train)])
+    backends = [plugins.load(ROOM, name) for name in plugins.members(ROOM)]
+    if isinstance(options.corpus, str) and any(one.accepts(options.corpus) for one in backends):
+        corpus = options.corpus  # one that counts, and may be somebody else's
+        options = replace(options, corpus=None)
+        opened: ReportOptions = replace(open_inputs(options, read), corpus=corpus)
+    else:
+        opened = open_inputs(options, read)
+    return opened

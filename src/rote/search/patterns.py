@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.corpus.memory import to_rows
 from rote.index.index import DEFAULT
 from rote.index.query import is_plain, parse
 
@@ -25,8 +26,12 @@ KNOWN = "known"
 Patterns = Mapping[str, Sequence[str]]
 
 
-def read_patterns(file: str) -> Patterns:
-    """Names and queries, in the order of the file."""
+def read_patterns(file: Any) -> Patterns:
+    """Names and queries, in the order of the file; from Python also themselves: a dict of names and
+    queries, a list or a column of phrases."""
+    if not isinstance(file, (str, Path)):
+        return _checked(to_rows(file), "patterns")
+    file = str(file)
     if file == KNOWN:
         text = (resources.files("rote.search") / "lists" / "patterns.json").read_text("utf-8")
         return _checked(json.loads(text), file)
@@ -59,11 +64,13 @@ def _toml(text: str, file: str) -> dict[str, Any]:
 
 
 def _checked(held: Any, file: str) -> Patterns:
+    if isinstance(held, tuple):
+        held = list(held)
     if isinstance(held, list):
         _check_phrases(held, file)
         phrases = [part for one in held for part in (one if isinstance(one, list) else [one])]
         held = {phrase: phrase for phrase in phrases}
-    if not isinstance(held, dict) or not held:
+    if not isinstance(held, Mapping) or not held:
         raise InputError("no patterns: names with queries, or a list of phrases", file=file)
     found: dict[str, list[str]] = {}
     for name, queries in held.items():

@@ -21,11 +21,13 @@ from rote.core.registry import find
 from rote.core.result import Interval, Result
 from rote.core.saved import read_results, save_result
 from rote.core.signature import Signature, option_settings
-from rote.corpus import Corpus, ReadOptions, open_corpus
-from rote.corpus.items import ItemOptions, fulfilling, read_records
+from rote.corpus import Corpus, ReadOptions, open_corpus, place_of
+from rote.corpus.items import ItemOptions, take_items
+from rote.corpus.memory import to_rows
 from rote.curate.pairs import PairOptions
 from rote.curate.reading import write_lines
 from rote.measure import Settings
+from rote.measure._against import open_inputs
 from rote.run._ahead import compile_ahead
 
 
@@ -36,11 +38,13 @@ def run(
     record, reporter = find(name), reporter or Silent()
     compile_ahead(reporter, name)
     options = options_of(kinds(record), given)
+    read = options.get(ReadOptions) or ReadOptions()
+    options = {kind: open_inputs(held, read) for kind, held in options.items()}
     own = options[record.options]
     if isinstance(record, Metric):
         from rote.measure._compute import compute
 
-        read, settings = options[ReadOptions], options[Settings]
+        settings = options[Settings]
         return compute({name: own}, inputs, settings=settings, read=read, reporter=reporter)[0]
     call = Call(_READERS[record.takes](inputs, options, reporter), own, options, reporter)
     level = next((one.interval for one in options.values() if hasattr(one, "interval")), 0)
@@ -91,6 +95,9 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
             value = (value,)
         elif isinstance(value, str):
             parts = [part.strip() for part in value.split(",") if part.strip()]
+            if field.metadata.get("takes") in ("texts", "items"):
+                # In a list strings may be texts; written out they are names.
+                return tuple(map(place_of, parts))
             try:
                 value = tuple(item(part) if item in (int, float) else part for part in parts)
             except ValueError:
@@ -104,7 +111,8 @@ def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
             raise OptionError(
                 f"by names fields, such as 'source' or ('task', 'source'), not {value!r}"
             )
-        if isinstance(value, Sequence):
+        # A column of texts is a sequence too, and no list of names.
+        if isinstance(value, (list, tuple) if field.metadata.get("takes") else Sequence):
             paths = item is Path
             return tuple(Path(one) if paths and isinstance(one, str) else one for one in value)
     if kind is str and isinstance(value, Path):
@@ -132,15 +140,7 @@ def _texts(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> Corp
 
 
 def _items(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> list[Any]:
-    skipped: list[InputError] = []
-    chosen: ItemOptions = options[ItemOptions]
-    found = list(read_records(inputs, chosen.items, on_error=chosen.on_error, skipped=skipped))
-    found = fulfilling(found, chosen.where)
-    for problem in skipped:
-        reporter.say(f"skipped: {problem}")
-    if not found:
-        raise InputError("there are no items", remedy="Give files that hold some")
-    return found
+    return take_items(inputs, options[ItemOptions], reporter)
 
 
 def _results(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> list[Any]:
@@ -152,17 +152,34 @@ def _results(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> li
     for one in inputs if several else [inputs]:
         if isinstance(one, Result):
             found.append((one.measure, one))
-        else:
+        elif isinstance(one, (str, Path)):
             found += [(str(one), result) for result in read_results(Path(one))]
+        else:
+            raise InputError(
+                f"results cannot be of type {type(one).__name__}",
+                remedy="Give files that measures wrote as JSON, or what they returned",
+            )
     if not found:
         raise InputError("there are no results", remedy="Give some, or files that hold some")
     return found
 
 
 def _index(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> Any:
-    from rote.index.opening import open_index
+    from rote.index.opening import to_index
 
-    return open_index(inputs, reporter) if isinstance(inputs, (str, Path)) else inputs
+    return to_index(inputs, "index", reporter)
+
+
+def _prompts(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> tuple[Any, ...]:
+    """Names (a Path is nothing else), texts or records; the cells of a column are texts."""
+    rows = [inputs] if isinstance(inputs, (str, Path)) else to_rows(inputs)
+    if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)):
+        raise InputError(
+            f"the input cannot be of type {type(inputs).__name__}",
+            remedy="Give names of files, a list of texts or records, or a frame or column of them",
+        )
+    column = rows is not inputs and not isinstance(inputs, (str, Path))
+    return tuple({"text": row} if column and isinstance(row, str) else row for row in rows)
 
 
 _READERS: Mapping[str, Callable[[Any, Mapping[type, Any], Reporter], Any]] = {
@@ -170,9 +187,7 @@ _READERS: Mapping[str, Callable[[Any, Mapping[type, Any], Reporter], Any]] = {
     "items": _items,
     "results": _results,
     "index": _index,
-    "prompts": lambda inputs, options, reporter: (
-        (str(inputs),) if isinstance(inputs, (str, Path)) else tuple(map(str, inputs))
-    ),
+    "prompts": _prompts,
 }
 
 

@@ -39,7 +39,7 @@ def function(name: str) -> Callable[..., Any]:
     record = find(name.replace("_", "-"))
     own = record.name
 
-    def call(inputs: Any, **keywords: Any) -> Result:
+    def call(inputs: Any, /, **keywords: Any) -> Result:
         return run(own, inputs if given == "prompts" else not_a_text(inputs), keywords)
 
     given, _ = _takes(record)

@@ -25,7 +25,7 @@ from rote.core.numbers import format_number
 from rote.core.record import Call
 from rote.core.registry import main_values
 from rote.core.result import Result
-from rote.corpus.memory import rows_of
+from rote.corpus.memory import to_rows
 from rote.studies._source_table import Column, SourceTable, TableOptions, chosen
 
 _NO_SETTING = (
@@ -197,8 +197,18 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 def with_quality(table: SourceTable, given: Any, wanted: Sequence[str] = ()) -> SourceTable:
     """The table with the columns of these files, or of records; `wanted` names columns of any of
     them."""
-    left, given = set(wanted), rows_of(given)
-    tables = given if all(isinstance(one, Path) for one in given) else [given]
+    left, given = set(wanted), to_rows(given)
+    given = [given] if isinstance(given, (Path, Result)) else given
+    if not isinstance(given, Sequence) or not all(
+        isinstance(one, (Path, Result, Mapping)) for one in given
+    ):
+        kind = type(given[0] if isinstance(given, Sequence) else given).__name__
+        raise InputError(
+            f"quality cannot be of type {kind}",
+            remedy="Give files, results, records with a field 'source', or a frame of them",
+        )
+    rows = [one for one in given if isinstance(one, Mapping)]
+    tables = [*(one for one in given if not isinstance(one, Mapping)), *([rows] if rows else [])]
     for own in tables:
         columns, notes = quality_columns(own, table, [] if len(tables) > 1 else wanted)
         if wanted:
@@ -216,7 +226,9 @@ def with_quality(table: SourceTable, given: Any, wanted: Sequence[str] = ()) -> 
 
 
 def quality_columns(
-    given: Path | Sequence[Mapping[str, Any]], table: SourceTable, wanted: Sequence[str] = ()
+    given: Path | Result | Sequence[Mapping[str, Any]],
+    table: SourceTable,
+    wanted: Sequence[str] = (),
 ) -> tuple[list[Column], list[str]]:
     """The numeric columns of a file over the sources of a table, and what should be said of them.
 
@@ -226,6 +238,8 @@ def quality_columns(
     file = _name(given)
     keys: tuple[str, ...] = ()
     rows = []
+    if isinstance(given, Result):
+        given = _of_results([given])
     for line, row in _rows(given) if isinstance(given, Path) else enumerate(given, 1):
         keys = keys or _keys(row, table.by, file)
         rows.append((line, _source(row, keys, file, line), row))
@@ -285,7 +299,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     if line.strip():
                         yield number, _parsed(line, file, number)
         elif path.suffix == ".json":
-            yield from enumerate(_of_results(path, file), 1)
+            yield from enumerate(_of_results(_saved(path, file)), 1)
         else:
             raise InputError(
                 "is no table that can be read", file=file, remedy="Give .csv, .tsv, .jsonl or .json"
@@ -297,13 +311,17 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise InputError(f"cannot be read ({error})", file=file) from None
 
 
-def _of_results(path: Path, file: str) -> list[Mapping[str, Any]]:
-    """The values of a saved result, or of a panel, by source."""
+def _saved(path: Path, file: str) -> list[Result]:
+    """A saved result, or a panel."""
     try:
         held = json.loads(path.read_text("utf-8"))
-        results = [Result.from_dict(one) for one in (held if isinstance(held, list) else [held])]
+        return [Result.from_dict(one) for one in (held if isinstance(held, list) else [held])]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("is no saved result of rote", file=file) from None
+
+
+def _of_results(results: Sequence[Result]) -> list[Mapping[str, Any]]:
+    """The values of results by source."""
     rows: dict[str, dict[str, Any]] = {}
     for result in results:
         for source, found in result.sources.items():

@@ -16,7 +16,7 @@ or with fewer facts made up, by the same judge. Agreement is Krippendorff's alph
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import combinations
@@ -71,8 +71,8 @@ class Answer:
         return self.covered / self.highlights if self.highlights else float("nan")
 
 
-def read_answers(paths: Sequence[str], key: Path | None) -> list[Answer]:
-    """The last answer of each judge to each summary."""
+def read_answers(given: Sequence[str | Path | Mapping[str, Any]], key: Path | None) -> list[Answer]:
+    """The last answer of each judge to each summary, of files or records."""
     names: Mapping[str, str] = {}
     if key is not None:
         try:
@@ -80,43 +80,49 @@ def read_answers(paths: Sequence[str], key: Path | None) -> list[Answer]:
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError("it is no key of a page", file=str(key)) from None
     found: dict[tuple[str, str, str], Answer] = {}
-    for path in paths:
+    for file, number, line in _lines(given):
         try:
-            lines = Path(path).read_text("utf-8").splitlines()
-        except OSError as error:
-            raise InputError(str(error.strerror), file=path, remedy="Check the path") from None
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
+            held = json.loads(line) if isinstance(line, str) else line
+            if held.get("kind") == "highlights":
                 continue
-            try:
-                held = json.loads(line)
-                if held.get("kind") == "highlights":
-                    continue
-                said = str(held["summary"] if "summary" in held else held["source"])
-                covered = held["covered"]
-                one = Answer(
-                    str(held["judge"]), str(held["doc_id"]), said, int(held["highlights"]),
-                    len(covered) if isinstance(covered, list) else int(covered),
-                    int(held["made_up"]),
-                )  # fmt: skip
-                if not 0 <= one.covered <= one.highlights or one.made_up < 0:
-                    raise ValueError
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise InputError(
-                    "no answer of a judge: it needs judge, doc_id, summary, highlights, covered "
-                    "(at most as many), made_up",
-                    file=path,
-                    line=number,
-                ) from None
-            if key is not None and said not in names:
-                raise UnknownName("summary", said, names)
-            source = names.get(said, said)
-            found[one.judge, one.doc_id, source] = Answer(
-                one.judge, one.doc_id, source, one.highlights, one.covered, one.made_up
-            )
+            said = str(held["summary"] if "summary" in held else held["source"])
+            covered = held["covered"]
+            one = Answer(
+                str(held["judge"]), str(held["doc_id"]), said, int(held["highlights"]),
+                len(covered) if isinstance(covered, list) else int(covered),
+                int(held["made_up"]),
+            )  # fmt: skip
+            if not 0 <= one.covered <= one.highlights or one.made_up < 0:
+                raise ValueError
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(
+                "no answer of a judge: it needs judge, doc_id, summary, highlights, covered "
+                "(at most as many), made_up",
+                file=file,
+                line=number,
+            ) from None
+        if key is not None and said not in names:
+            raise UnknownName("summary", said, names)
+        source = names.get(said, said)
+        found[one.judge, one.doc_id, source] = Answer(
+            one.judge, one.doc_id, source, one.highlights, one.covered, one.made_up
+        )
     if not found:
         raise InputError("there are no answers", remedy="Give files that the page has made")
     return list(found.values())
+
+
+def _lines(given: Sequence[str | Path | Mapping[str, Any]]) -> Iterator[tuple[str, int, Any]]:
+    """What may be an answer, with its place: lines of files, records as they are."""
+    for place, one in enumerate(given, 1):
+        if isinstance(one, Mapping):
+            yield "answers", place, one
+            continue
+        try:
+            lines = Path(one).read_text("utf-8").splitlines()
+        except OSError as error:
+            raise InputError(str(error.strerror), file=str(one), remedy="Check the path") from None
+        yield from ((str(one), n, line) for n, line in enumerate(lines, 1) if line.strip())
 
 
 def run(call: Call) -> Findings:

@@ -66,7 +66,14 @@ class Options:
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.pairs import chosen, fingerprint, of_split, read_pairs, subset_file
+    from rote.curate.pairs import (
+        chosen,
+        fingerprint,
+        of_split,
+        read_pairs,
+        subset_file,
+        subset_name,
+    )
     from rote.studies._calibration import Calibration, calibrate
 
     options: Options = call.options
@@ -81,7 +88,7 @@ def run(call: Call) -> Findings:
         wanted = Calibration(**own, training=call.of(TrainOptions), running=call.of(ModelOptions))
         folder = options.output / f"seed-{seed}"
         made = calibrate(wanted, options.model, some, seed, folder, call.reporter)
-        subset = path.name if path else "all"
+        subset = subset_name(path)
         rows.append({"seed": seed, "subset": subset, "pairs": len(some), **made})
     return Findings(
         signed={**asdict(call.of(TrainOptions)), "pairs": fingerprint(every)},

@@ -78,6 +78,7 @@ class Options(TableOptions):
         "Tables (.csv, .tsv, .jsonl) with a column `source` and columns of numbers, or a saved "
         "result (.json) whose values are taken",
         "FILE,...",
+        takes="table",
     )
     quality_columns: tuple[str, ...] = option(
         (), "Columns of these tables to take; default: all that hold numbers alone", sign=unsigned

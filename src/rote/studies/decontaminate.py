@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -29,11 +28,11 @@ from numpy.typing import NDArray
 
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import check_options, handle, option
+from rote.core.metric import check_options, handle, is_given, option
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table
-from rote.corpus import ReadOptions
+from rote.corpus import ReadOptions, read_option
 from rote.corpus.items import Item
 from rote.curate.folder import FolderOptions
 from rote.search.part_matcher import MatchOptions
@@ -46,7 +45,8 @@ class Options:
     """Which items are looked for, and what becomes of documents that hold one."""
 
     SECTION: ClassVar[str] = "Test items"
-    against: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...")
+    against: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...", takes="items")
+    against_read: tuple[str, ...] = read_option("the items")
     policy: Literal["drop", "cut", "report"] = option(
         "drop", "what to do: drop the document, cut the sentences, or write the ledger alone"
     )
@@ -60,33 +60,26 @@ class Options:
         (),
         "Answers to the items: records of `rote evaluate`, or logs of lm-evaluation-harness",
         "FILE,...",
+        takes="items",
     )
+    answers_read: tuple[str, ...] = read_option("what holds the answers")
     interval: float = option(0.95, "level of intervals; 0 for none", least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not self.against:
+        if not is_given(self.against):
             raise OptionError("no items to look for: --against names files of test items")
 
 
 def run(call: Call) -> Findings:
     """Look through the corpus, and write what is left."""
-    from rote.corpus.items import read_items
     from rote.curate.decontaminate_folder import decontaminate
 
     options, given = call.options, call.of(FolderOptions)
     folder = given.folder("decontaminate")
     skipped: list[InputError] = []
-    named = [options.against] if isinstance(options.against, str) else options.against
-    on_error = call.inputs.options.on_error
-    paths = [Path(path) for path in named]
-    items = list(read_items(paths, options.items, on_error=on_error, skipped=skipped))
-    told = [options.answers] if isinstance(options.answers, str) else options.answers
-    answers = [
-        answer
-        for path in told  # one by one: each may be of another form
-        for answer in read_items([Path(path)], on_error=on_error, skipped=skipped)
-    ]
+    items = _read(call, "against", skipped, options.items)
+    answers = _read(call, "answers", skipped) if is_given(options.answers) else []
     right, lost = right_answers(items, answers)
     if answers and lost == len(answers):
         raise OptionError(
@@ -126,6 +119,16 @@ def run(call: Call) -> Findings:
         tables=tables,
         about={"folder": str(folder), "manifest": held},
     )
+
+
+def _read(call: Call, role: str, skipped: list[InputError], items: str | None = None) -> list[Item]:
+    """The items that an option names."""
+    from rote.corpus.items import fulfilling, read_records
+
+    read = call.of(ReadOptions).beside(getattr(call.options, f"{role}_read"))
+    given = getattr(call.options, role)
+    records = list(read_records(given, items, read=read, skipped=skipped, role=role))
+    return [record.item for record in fulfilling(records, read.where)]
 
 
 def _accuracy(

@@ -22,7 +22,7 @@ from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Pivot, Rows, Table
-from rote.corpus import ReadOptions
+from rote.corpus import ReadOptions, read_option
 from rote.curate.dedup import DedupOptions
 from rote.curate.folder import FolderOptions
 from rote.index.folders.options import parse_memory
@@ -34,8 +34,12 @@ class Options:
 
     SECTION: ClassVar[str] = "Comparison"
     against: str | None = handle(
-        None, "Cut what this corpus holds as well: an index, or a file of texts", "IDX"
+        None,
+        "Cut what this corpus holds as well: an index, or a file of texts",
+        "IDX",
+        takes="corpus",
     )
+    against_read: tuple[str, ...] = read_option("that corpus")
     memory: str = option(
         "4G",
         "Memory that comparing may use, as 512M or 4G; the rest is in files, and results do not "

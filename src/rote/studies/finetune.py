@@ -77,6 +77,7 @@ def run(call: Call) -> Findings:
         of_split,
         read_pairs,
         subset_file,
+        subset_name,
     )
     from rote.studies._training import Fit, fit, room_of
 
@@ -105,7 +106,7 @@ def run(call: Call) -> Findings:
         settings = {
             "data": fingerprint(every),
             "pairs": fingerprint(some),
-            "subset": path.name if path else "all",
+            "subset": subset_name(path),
         }
         wanted = Fit(
             options.model, options.from_config, room, options.smoothing, options.longest,

@@ -20,13 +20,13 @@ it recites when nobody asks for them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rote.compare.clusters import numbered
 from rote.core.errors import OptionError
-from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned
 from rote.core.model import Decoding, Model
 from rote.core.progress import Reporter
 from rote.core.record import Call, Findings, Study
@@ -57,7 +57,10 @@ class Options:
         "M,...",
     )
     corpus: str | None = handle(
-        None, "Where the training data are counted: an index, or infini-gram:NAME", "IDX"
+        None,
+        "Where the training data are counted: an index, or infini-gram:NAME",
+        "IDX",
+        takes="index",
     )
     reference_model: str | None = handle(
         None,
@@ -134,6 +137,7 @@ class Options:
         "passages they recite",
         metavar="N|FILE",
         opened=True,
+        takes="items",
         sign=unsigned,
     )
     run: int = option(
@@ -201,6 +205,9 @@ def run(call: Call) -> Findings:
     from rote.search.backends import open_backend
 
     options, reporter = call.options, call.reporter
+    if options.unasked is not None and unasked.count_of(options.unasked) is None:
+        texts = unasked.written(options.unasked, call.of(ItemOptions).read, reporter)
+        options = replace(options, unasked=texts)
     items = [record.item for record in call.inputs]
     # What is wrong with the items is said before a model is asked.
     groups = in_order(groups_of(items, options.by))
@@ -209,7 +216,7 @@ def run(call: Call) -> Findings:
         [known.member(item, options.member) if options.member else np.nan for item in items]
     )
     backend = None
-    if options.corpus:
+    if is_given(options.corpus):
         backend = open_backend(options.corpus, call.of(BackendOptions), reporter)
     near = neighbour_maker(
         options.neighbours, options.neighbour_count, corpus=options.corpus, seed=options.seed
@@ -290,10 +297,7 @@ def _recited(
     options = scored.options
     count = unasked.count_of(options.unasked)
     how = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
-    if count is None:
-        some = [unasked.written(options.unasked)]
-    else:
-        some = unasked.drawn(models, count, how, reporter)
+    some = [options.unasked] if count is None else unasked.drawn(models, count, how, reporter)
     if scored.samples is not None:
         some += unasked.prefixes(scored.samples.texts, [one.item for one in scored.cuts])
     corpus = (backend, options.n) if backend is not None else None

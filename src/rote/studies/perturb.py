@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import check_options, handle, is_given, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus.items import ItemOptions
 from rote.curate.perturb import PerturbOptions
@@ -60,7 +60,10 @@ class Options:
         sign=unsigned,
     )
     perturbed: tuple[Path, ...] = handle(
-        (), "Items that were perturbed before: compare, and replace nothing", "FILE,..."
+        (),
+        "Items that were perturbed before: compare, and replace nothing",
+        "FILE,...",
+        takes="items",
     )
     answers: Path | None = option(
         None,
@@ -74,6 +77,7 @@ class Options:
         "Where popularity and frequency are counted: an index of rote, a folder of infini-gram, "
         "infini-gram:NAME",
         "IDX",
+        takes="index",
     )
     model: tuple[str, ...] = handle(
         (),
@@ -89,7 +93,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if len(self.perturbed) and (self.write or self.log):
+        if is_given(self.perturbed) and (self.write or self.log):
             raise OptionError("--perturbed compares items that are there: it has nothing to write")
         if self.answers and not self.model:
             raise OptionError("--answers writes what models answer: --model names one")
@@ -112,7 +116,7 @@ def run(call: Call) -> Findings:
     how = call.of(ModelOptions)
     models = open_models(options.model, how, reporter)
     judge = open_model(judging.judge, how, reporter) if judging.judge else None
-    act = _given if len(options.perturbed) else _made
+    act = _given if is_given(options.perturbed) else _made
     pairs, done, parts, records = act(call, answering=bool(models))
     answers = ask(models, call.inputs, parts, reporter) if models else None
     if answers and options.answers:
@@ -127,12 +131,12 @@ def run(call: Call) -> Findings:
 
 
 def _check(options: Options, replacing: PerturbOptions, checks: CheckOptions) -> None:
-    if len(options.perturbed) and replacing != PerturbOptions():
+    if is_given(options.perturbed) and replacing != PerturbOptions():
         raise OptionError(
             "--perturbed compares items that are there: how words are replaced (--pos, --variant, "
             "--lexicon, --sense, --sure, --seed) was settled when they were made"
         )
-    if len(options.perturbed) and checks.correct and options.model:
+    if is_given(options.perturbed) and checks.correct and options.model:
         raise OptionError(
             f"who says what was right, --model or the field '{checks.correct}'? Leave one out"
         )
@@ -144,12 +148,13 @@ def _check(options: Options, replacing: PerturbOptions, checks: CheckOptions) ->
 
 def _given(call: Call, *, answering: bool) -> tuple[Any, ...]:
     """Items that others perturbed, put beside the originals."""
-    from rote.corpus.items import read_records
+    from rote.corpus.items import take_items
     from rote.curate._perturb.records import in_order_of, matched
     from rote.studies._perturb.checks import Pairs
 
     before = [record.item for record in call.inputs]
-    others = list(read_records(call.options.perturbed))
+    chosen = call.of(ItemOptions)
+    others = take_items(call.options.perturbed, chosen, call.reporter, called="perturbed")
     pairs = Pairs(before, matched(before, [record.item for record in others]))
     return pairs, None, {"given": in_order_of(pairs.after, others)}, ()
 

@@ -63,6 +63,7 @@ class Options:
         None,
         "Where n-grams are counted: an index of rote, a folder of infini-gram, infini-gram:NAME",
         "IDX",
+        takes="index",
     )
     n: int = option(7, "Tokens in an n-gram", short="-n", most=LONGEST_NGRAM)
     correct: str | None = option(

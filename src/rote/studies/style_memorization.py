@@ -47,7 +47,12 @@ class Options:
         "M,...",
     )
     corpus: str | None = option(
-        None, "Index of the training data", metavar="IDX", opened=True, sign=unsigned
+        None,
+        "Index of the training data",
+        metavar="IDX",
+        opened=True,
+        takes="index",
+        sign=unsigned,
     )
     prompt: int = option(50, "Words of a text that the model is given", least=1, most=10_000)
     words: int = option(50, "Words that it should write after those", least=1, most=10_000)
@@ -81,14 +86,14 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Which texts the models go on with word for word, and which in the same grammar."""
-    from rote.index.opening import open_index
+    from rote.index.opening import to_index
     from rote.measure._speaking import open_models
     from rote.search.backends.rote import signed_index
 
     options, reporter = call.options, call.reporter
-    index: Index | None = options.corpus
-    if isinstance(options.corpus, str):
-        index = open_index(options.corpus, reporter)
+    index: Index | None = None
+    if options.corpus is not None:
+        index = to_index(options.corpus, "corpus", reporter)
     models = open_models(options.model, call.of(ModelOptions), reporter)
     drawn = _drawn(list(call.inputs), options)
     cuts = cut_texts(drawn, options.prompt, options.words)

@@ -19,7 +19,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import MOST_JOBS, check_options, engine_option, handle, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.table import Column, Table
-from rote.corpus import ReadOptions
+from rote.corpus import ReadOptions, read_option
 from rote.search.trace.options import TraceOptions
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ class Options:
 
     SECTION: ClassVar[str] = "Corpus"
     against: str | None = handle(
-        None, "The corpus: an index, or a file of texts if they are few", "IDX"
+        None, "The corpus: an index, or a file of texts if they are few", "IDX", takes="corpus"
     )
+    against_read: tuple[str, ...] = read_option("the corpus")
     jobs: int = option(
         1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
     )
@@ -55,7 +56,7 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Match the texts, and list the best spans with their sources."""
-    from rote.measure._against import open_against, signed_against
+    from rote.measure._against import name_of, open_against, signed_against
     from rote.search.trace.trace import trace
 
     options, texts = call.options, call.inputs
@@ -78,7 +79,7 @@ def run(call: Call) -> Findings:
         tables={"spans": [_row(span, traced) for span in traced.spans]},
         notes=traced.notes,
         about={
-            "against": str(getattr(options.against, "path", options.against) or "in memory"),
+            "against": name_of(options.against),
             "signature": "",
             "settings": asdict(traced.options),
             "notes": list(traced.notes),

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.sample import SEVERAL
+from rote.corpus._open import Input
+from rote.corpus._shard import ReadOptions
 from rote.corpus.items._read import (
+    TEXTS,
     Item,
     ItemOptions,
     ItemPart,
@@ -27,6 +29,7 @@ from rote.corpus.items._read import (
     fulfilling,
     read_items,
     read_records,
+    take_items,
 )
 
 __all__ = [
@@ -41,43 +44,41 @@ __all__ = [
     "fulfilling",
     "read_items",
     "read_records",
+    "take_items",
 ]
 
 
-TEXTS = "texts"
-"""The reader of records that hold a text, which needs no putting together."""
-
-
-def form_of(paths: Sequence[Path], items: str | None = None) -> str | None:
-    """The benchmarks that these files hold; None where one holds texts, or other records."""
-    forms = [items] if items else [_form(path) for path in paths]
+def form_of(parts: Sequence[Input], items: str | None = None) -> str | None:
+    """The benchmarks that these inputs hold; None where one holds texts, or other records."""
+    forms = [items] if items else [_form(part) for part in parts]
     known = sorted({form for form in forms if form and form != TEXTS})
     return ", ".join(known) if known and None not in forms and TEXTS not in forms else None
 
 
 def as_documents(
-    paths: Sequence[Path],
+    parts: Sequence[Input],
     items: str | None = None,
     *,
-    on_error: Literal["stop", "skip"] = "stop",
+    read: ReadOptions | None = None,
     skipped: list[InputError] | None = None,
 ) -> dict[str, list[Document]]:
     """The items of each file, by its name; a text holds all parts, SEVERAL between them."""
     found: dict[str, list[Document]] = {}
-    for path in paths:
+    for part in parts:
         own: list[Document] = []
-        for record in read_records([path], items, on_error=on_error, skipped=skipped):
+        for record in read_records(part, items, read=read, skipped=skipped):
             item = record.item
             text = SEVERAL.join(part.text.replace(SEVERAL, " ") for part in item.parts())
             own.append(Document(item.id, text, {"task": item.task, **item.meta}))
-        found.setdefault(path.name.split(".")[0], []).extend(own)
+        name = Path(part).name.split(".")[0] if isinstance(part, (str, Path)) else TEXTS
+        found.setdefault(name, []).extend(own)
     return found
 
 
-def _form(path: Path) -> str | None:
+def _form(part: Input) -> str | None:
     """By the first record; None where no benchmark has its fields, or they hold a `text`."""
     try:
-        first = next(iter(read_records([path])), None)
+        first = next(iter(read_records(part)), None)
     except InputError:
         return None
     return None if first is None or "text" in first.fields else first.form

@@ -15,7 +15,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, cast
 from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.core.metric import check_options, option
+from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import Reporter
+from rote.corpus._fields import with_flags
 from rote.corpus._open import Input, are_names, open_corpus
 from rote.corpus._select import conditions, none_fulfils, where_option
 from rote.corpus._shard import Origin, ReadOptions
@@ -156,9 +158,9 @@ def others(
 
 
 ROOM = "corpus.items"
+TEXTS = "texts"
+"""The reader of records that hold a text, which needs no putting together."""
 _TABLES = "Give JSON Lines, JSON, CSV or Parquet"
-# Records are taken as they are; a field for the text is named so that none is guessed.
-_ANY = ReadOptions(text_field="context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +179,21 @@ class ItemOptions:
         "stop", "What to do at a bad record: stop, or skip it and list what was skipped"
     )
     where: tuple[str, ...] = where_option()
+    text_field: str | None = option(
+        None,
+        "Field that holds the text of items that are texts  [default: text]",
+        metavar="FIELD",
+        sign=unsigned,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
         conditions(self.where)
+
+    @property
+    def read(self) -> ReadOptions:
+        """The same for whoever reads records."""
+        return ReadOptions(text_field=self.text_field, where=self.where, on_error=self.on_error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +209,13 @@ def read_items(
     inputs: Input | Sequence[Item],
     items: str | None = None,
     *,
-    on_error: Literal["stop", "skip"] = "stop",
+    read: ReadOptions | None = None,
     skipped: list[InputError] | None = None,
+    role: str = "",
+    called: str = "",
 ) -> Iterator[Item]:
     """The items of some files, as `read_records` has them."""
-    for record in read_records(inputs, items, on_error=on_error, skipped=skipped):
+    for record in read_records(inputs, items, read=read, skipped=skipped, role=role, called=called):
         yield record.item
 
 
@@ -208,24 +223,29 @@ def read_records(
     inputs: Input | Sequence[Item],
     items: str | None = None,
     *,
-    on_error: Literal["stop", "skip"] = "stop",
+    read: ReadOptions | None = None,
     skipped: list[InputError] | None = None,
+    role: str = "",
+    called: str = "",
 ) -> Iterator[Record]:
     """The records of some files, in order; `items` names their benchmark instead of the fields.
 
     From Python, records may come as dicts or in a data frame, and items or what was read before as
-    they are. With
-    `on_error` "skip", records that cannot be used are left out and added to `skipped`.
+    they are. `read` says how files are read, and which field holds the text of items that are texts
+    (with `on_error` "skip", records that cannot be used are left out and added to `skipped`);
+    `role` and `called` are those of `open_corpus`.
     """
-    form, file = items, ""
+    form, file, read = items, "", read or ReadOptions()
+    # Records are taken as they are; a field for the text is named so that none is guessed.
+    files = ReadOptions(text_field="context", format=read.format, encoding=read.encoding)
     given: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
-    if are_names(given):
+    if isinstance(given, (list, tuple)) and are_names(given):
         given = [path for one in given for path in _logs(Path(one)) or [Path(one)]]
     elif isinstance(given, Sequence) and any(isinstance(one, (Item, Record)) for one in given):
         for one in given:
             yield one if isinstance(one, Record) else Record("choices", asdict(one), one)
         return
-    for shard in open_corpus(given, _ANY).shards():
+    for shard in open_corpus(given, files, role=role, called=called).shards():
         origin = shard.origin
         source = Source(origin.file, Path(origin.file).name)
         for number, record in shard.records():
@@ -237,14 +257,31 @@ def read_records(
                         else origin.error("holds texts, not items", remedy=_TABLES)
                     )
                 if items is None and (form is None or origin.file != file):
-                    form, file = _detected(record, origin, number), origin.file
+                    form, file = _detected(record, origin, number, read.text_field), origin.file
                 assert form is not None
+                if form == TEXTS and read.text_field:
+                    record = _with_text(record, read.text_field, origin, number)
                 yield Record(form, record, _item(_reader(form), record, number, source))
             except InputError as problem:
-                if on_error == "stop":
+                with_flags(problem, role)
+                if read.on_error == "stop":
                     raise
                 if skipped is not None:
                     skipped.append(problem)
+
+
+def take_items(
+    inputs: Input | Sequence[Item], options: ItemOptions, reporter: Reporter, called: str = ""
+) -> list[Record]:
+    """The records that these options ask for; what is skipped is said."""
+    skipped: list[InputError] = []
+    given = read_records(inputs, options.items, read=options.read, skipped=skipped, called=called)
+    found = fulfilling(list(given), options.where)
+    for problem in skipped:
+        reporter.say(f"skipped: {problem}")
+    if not found:
+        raise InputError("there are no items", remedy="Give files that hold some")
+    return found
 
 
 def fulfilling(records: list[Record], where: tuple[str, ...]) -> list[Record]:
@@ -269,18 +306,35 @@ def _reader(form: str) -> ItemReader:
     return cast(ItemReader, plugins.load(ROOM, form))
 
 
-def _detected(record: Mapping[str, Any], origin: Origin, line: int) -> str:
+def _detected(record: Mapping[str, Any], origin: Origin, line: int, text_field: str | None) -> str:
     """The benchmark whose fields the record has; of several that with the most."""
-    sizes = {form: len(_reader(form).FIELDS) for form in plugins.members(ROOM)}
-    fitting = [form for form in sizes if record.keys() >= _reader(form).FIELDS]
+    needed = {form: _reader(form).FIELDS for form in plugins.members(ROOM)}
+    needed |= {TEXTS: frozenset((text_field,))} if text_field else {}
+    sizes = {form: len(names) for form, names in needed.items()}
+    fitting = [form for form in sizes if record.keys() >= needed[form]]
     if not fitting:
+        without = f", and there is no field '{text_field}'" if text_field else ""
         raise origin.error(
-            f"no benchmark has these fields: {', '.join(map(str, record))}",
+            f"no benchmark has these fields: {', '.join(map(str, record))}{without}",
             line,
-            remedy=f"Name it with --items ({', '.join(plugins.members(ROOM))}), or give records "
-            "with the fields context, options and answer",
+            remedy=f"Name it with --items ({', '.join(plugins.members(ROOM))}), or the field that "
+            "holds a text with --text-field, or give records with the fields context, options and "
+            "answer",
         )
     return max(fitting, key=lambda form: sizes[form])
+
+
+def _with_text(record: Mapping[str, Any], field: str, origin: Origin, line: int) -> dict[str, Any]:
+    """A record whose text is in another field, as the reader of texts knows it."""
+    if field not in record:
+        raise origin.error(
+            f"is missing (fields: {', '.join(map(str, record))})",
+            line,
+            field=field,
+            remedy="Choose another field with --text-field",
+        )
+    others = {name: value for name, value in record.items() if name != field}
+    return {**others, "text": record[field]}
 
 
 def _item(reader: ItemReader, record: Mapping[str, Any], line: int, source: Source) -> Item:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
-from rote.corpus import ReadOptions, open_corpus
+from rote.corpus import Corpus, ReadOptions, are_names, open_corpus
 from rote.curate.reading import fields_of
 
 _SHARED = (
@@ -70,7 +70,7 @@ class Asked:
 class PromptOptions:
     """How prompts are taken from what is given."""
 
-    about: tuple[str, ...] = ()
+    about: Corpus | None = None
     """Texts that every prompt is asked of: the text first, then the prompt."""
     words: int = 50
     reference_words: int = 0
@@ -86,12 +86,18 @@ class Prompts:
     remarks: list[str] = field(default_factory=list)
 
 
-def gather(given: Sequence[str], options: PromptOptions, read: ReadOptions) -> Prompts:
-    """The prompts of everything that was named, in order, each once."""
+def gather(
+    given: Sequence[str | Path | Mapping[str, Any]], options: PromptOptions, read: ReadOptions
+) -> Prompts:
+    """The prompts of everything that was named, in order, each once; or prompts as they are."""
     found = Prompts()
-    made = [one for name in given for one in _named(name, options, read, found)]
+    if _are_names(given):
+        made = [one for name in given for one in _named(str(name), options, read, found)]
+    else:
+        corpus = open_corpus([*given], read, called="prompts")
+        made = [_whole(document) for document in _documents(corpus, options, found)]
     if options.about:
-        made = list(_crossed(made, options, read, found))
+        made = list(_crossed(made, options, found))
     different: dict[tuple[str, str], Asked] = {}
     for one in made:
         different.setdefault((one.doc_id, one.text), one)
@@ -111,6 +117,14 @@ def gather(given: Sequence[str], options: PromptOptions, read: ReadOptions) -> P
     return found
 
 
+def _are_names(given: Sequence[Any]) -> bool:
+    """Whether these name prompts, and are none themselves."""
+    kinds = re.compile(rf"({START}|{START}:.*|{SET}.*|{PREFIX}.*)")
+    special = [isinstance(one, str) and bool(kinds.fullmatch(one)) for one in given]
+    others = [one for one, is_special in zip(given, special) if not is_special]
+    return not others or are_names(others)
+
+
 def _named(name: str, options: PromptOptions, read: ReadOptions, found: Prompts) -> Iterator[Asked]:
     if name == START or re.fullmatch(rf"{START}:\d+", name):
         if options.about:
@@ -128,20 +142,21 @@ def _named(name: str, options: PromptOptions, read: ReadOptions, found: Prompts)
     elif name == PREFIX:
         raise OptionError(f"{PREFIX} of which texts? {PREFIX}FILE")
     elif name.startswith(PREFIX):
-        for document in _documents([name.removeprefix(PREFIX)], options, read, found):
+        for document in _documents(_opened(name.removeprefix(PREFIX), read), options, found):
             if (one := _beginning(document, options)) is not None:
                 yield one
             else:
                 found.left_out[f"a text of at most {options.words} words has no continuation"] += 1
     else:
-        for document in _documents([name], options, read, found):
+        for document in _documents(_opened(name, read), options, found):
             yield _whole(document)
 
 
-def _documents(
-    names: Sequence[str], options: PromptOptions, read: ReadOptions, found: Prompts
-) -> Iterator[Document]:
-    corpus = open_corpus([Path(name) for name in names], read)
+def _opened(name: str, read: ReadOptions) -> Corpus:
+    return open_corpus([Path(name)], read)
+
+
+def _documents(corpus: Corpus, options: PromptOptions, found: Prompts) -> Iterator[Document]:
     found.remarks += corpus.guesses
     first = next(iter(corpus.shards()), None)
     summarized = first is not None and first.fields.text == _DOCUMENT
@@ -178,11 +193,10 @@ def _beginning(document: Document, options: PromptOptions) -> Asked | None:
     return Asked(document.id, _doc_id(document), document.text[: last.end()], fields)
 
 
-def _crossed(
-    made: Sequence[Asked], options: PromptOptions, read: ReadOptions, found: Prompts
-) -> Iterator[Asked]:
+def _crossed(made: Sequence[Asked], options: PromptOptions, found: Prompts) -> Iterator[Asked]:
     """Every prompt, asked of every text; such prompts have the doc_id of their text."""
-    for document in _documents(options.about, options, read, found):
+    assert options.about is not None
+    for document in _documents(options.about, options, found):
         about = _doc_id(document)
         for one in made:
             fields = {**_carried(document), **one.fields, "instruction": one.text}

@@ -31,7 +31,8 @@ from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Work
 from rote.core.sample import Take
-from rote.measure._overlap.training import Reading, Wanted, counted, read_texts
+from rote.corpus import Corpus
+from rote.measure._overlap.training import Wanted, counted, read_texts
 
 STEPS = 20
 """Of 5 points each."""
@@ -239,18 +240,23 @@ class Placebo:
 
 
 def placebo(
-    layer: Layer, n: int, paths: Mapping[str, str], reading: Reading, work: Work, first: Integers
+    layer: Layer,
+    n: int,
+    corpora: Mapping[str, Corpus],
+    least: int | None,
+    work: Work,
+    first: Integers,
 ) -> Placebo:
-    """`paths` of both sides; `first` is a text of each item, `reading` says what is read."""
+    """By `corpora` of both sides; `first`: a text of each item, `least`: the fewest of a bin."""
     wanted = Wanted(layer, n)
-    sides = {side: _Texts(wanted, paths[side], layer, reading, work) for side in SIDES}
+    sides = {side: _Texts(wanted, corpora[side], layer, work) for side in SIDES}
     words = min(texts.words for texts in sides.values())
     draws = {}
     for side, texts in sides.items():
         made = []
         for met in texts.drawn(words, work.seed, side):
             found, every = counted(layer, n, wanted.found(met))
-            bins = partition(found[first], every[first], reading.least)
+            bins = partition(found[first], every[first], least)
             made.append(Drawn(shares(found, every), bins.bins(found, every), len(bins)))
         draws[side] = tuple(made)
     return Placebo(words, draws)
@@ -259,12 +265,10 @@ def placebo(
 class _Texts:
     """The texts of one side: their words, and which of the wanted n-grams each holds."""
 
-    def __init__(
-        self, wanted: Wanted, path: str, layer: Layer, reading: Reading, work: Work
-    ) -> None:
+    def __init__(self, wanted: Wanted, corpus: Corpus, layer: Layer, work: Work) -> None:
         sizes, keys, texts, numbers = [], [], [], []
         known = 0
-        for own, cut in read_texts(path, layer.name, reading.field, work):
+        for own, cut in read_texts(corpus, layer.name, work):
             text, number = wanted.hits(cut)
             texts.append(text + known)
             numbers.append(number)

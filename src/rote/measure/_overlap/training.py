@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,51 +20,52 @@ from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, n_gram_starts
 from rote.core.metric import Work
-from rote.corpus import Shard, digest
+from rote.corpus import Corpus, Shard, digest
+
+if TYPE_CHECKING:
+    from rote.measure._against import Reference
 
 WITHOUT = "no training set to hold the items against: --train names an index, or texts"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The field that is looked up (None: the text), and the fewest items of a bin."""
-
-    field: str | None
-    least: int | None
-
-
-def check_train(train: str, layer: str, signature: str, placebo: str | None = None) -> None:
+def check_train(
+    train: Reference, layer: str, signature: str, placebo: str | Corpus | None = None
+) -> None:
     """Refuse, before any text is read, a training set whose words do not compare.
 
     `signature`: of whoever makes the layers of the measured texts.
     """
-    from rote.index.folders.manifest import is_index
-    from rote.measure._against import check_against
+    from rote.measure._against import check_against, name_of, open_reference
 
-    for flag, path in (("train", train), *((("placebo", placebo),) if placebo else ())):
-        if placebo and is_index(Path(path)):
+    sides: dict[str, Reference | None] = {"train": train, "placebo": placebo}
+    for flag, given in sides.items():
+        if given is None:
+            continue
+        texts = open_reference(given, role=flag)
+        if placebo and not isinstance(texts, Corpus):
             raise OptionError(
-                f"--{flag} {path} is an index, of which nothing can be drawn: with --placebo, both "
-                "sets are files or folders of texts"
+                f"--{flag} {name_of(texts)} is an index, of which nothing can be drawn: with "
+                "--placebo, both sets are texts"
             )
-        check_against(path, (layer,), signature, flag)
+        check_against(texts, (layer,), signature, flag)
 
 
-def held(
-    layer: Layer, n: int, train: str, field: str | None, work: Work
-) -> tuple[Integers, Integers]:
+def held(layer: Layer, n: int, train: Reference, work: Work) -> tuple[Integers, Integers]:
     """Of every text how many of its n-gram positions the training set holds, and how many it has.
 
-    The same layer of the training texts is asked; of training records that have the field which is
-    looked up, what that field holds: references are held against references.
+    The same layer of the training texts is asked.
     """
-    from rote.index.folders.manifest import is_index
+    from rote.measure._against import longest_in, open_against, open_reference
 
-    if is_index(Path(train)):
-        return counted(layer, n, _in_index(layer, n, train, work))
+    texts = open_reference(train, role="train")
+    if not isinstance(texts, Corpus):
+        # An n-gram is held where the longest match has at least n items.
+        index = open_against(texts, (layer.name,), work.reporter)
+        flags = np.asarray(longest_in(index, layer, work) >= n, np.bool_)
+        return counted(layer, n, flags)
     wanted = Wanted(layer, n)
-    for _, texts in read_texts(train, layer.name, field, work):
-        wanted.meet(texts)
+    for _, part in read_texts(texts, layer.name, work):
+        wanted.meet(part)
     return counted(layer, n, wanted.found())
 
 
@@ -75,30 +76,17 @@ def counted(layer: Layer, n: int, flags: Flags) -> tuple[Integers, Integers]:
     return counts[layer.text_ends] - counts[layer.text_starts], every
 
 
-def _in_index(layer: Layer, n: int, train: str, work: Work) -> Flags:
-    """An n-gram is held where the longest match has at least n items."""
-    from rote.index.opening import open_index
-    from rote.measure._against import longest_in
-
-    index = open_index(Path(train), work.reporter)
-    return np.asarray(longest_in(index, layer, work) >= n, np.bool_)
-
-
-def read_texts(
-    train: str, layer: str, field: str | None, work: Work
-) -> Iterator[tuple[list[bytes], Layer]]:
+def read_texts(corpus: Corpus, layer: str, work: Work) -> Iterator[tuple[list[bytes], Layer]]:
     """Read once, a shard at a time; words are cut on all cores. With the hash of each text."""
-    from rote.corpus import ReadOptions, map_shards, open_corpus
+    from rote.corpus import map_shards
+    from rote.measure._against import short_name
     from rote.run import get
 
-    corpus = open_corpus([Path(train)])
-    first = next(iter(corpus), None)
-    if field is not None and first is not None and isinstance(first.meta.get(field), str):
-        corpus = open_corpus([Path(train)], ReadOptions(text_field=field))
-        work.reporter.say(f"{train}: the field '{field}' is what the test items are looked up in")
     for line in corpus.guesses:
         work.reporter.say(line)
-    with work.reporter.stage(f"reading {Path(train).name}", corpus.size, unit="B") as advance:
+    if field := corpus.options.text_field:
+        work.reporter.say(f"{corpus.name}: the items are looked up in the field '{field}'")
+    with work.reporter.stage(f"reading {short_name(corpus)}", corpus.size, unit="B") as advance:
         engine = get(work.engine, work.jobs)
         pieces = map_shards(_Cut(layer), corpus, engine, doing="cutting texts")
         for size, keys, texts in pieces:

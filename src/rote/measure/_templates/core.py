@@ -15,7 +15,7 @@ from rote.compare.intervals import shares
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
-from rote.core.metric import LONGEST_NGRAM, Values, Work, check_options, option
+from rote.core.metric import LONGEST_NGRAM, Values, Work, check_options, is_given, option
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
 from rote.measure._ngram_kernels import ONCE
@@ -62,6 +62,8 @@ class Options:
         (),
         "look the templates up in an index; several are named",
         metavar="NAME=IDX,...",
+        opened=True,
+        takes="index",
         sign=lambda corpora: signed_corpora(corpora) or None,
     )
     highlight: str | None = option(
@@ -118,7 +120,7 @@ class Options:
                 "the package's are so already" if self.variant == "package" else "the paper's not"
             )
             raise OptionError(f"--windows sentence is for the variant exact: {known}")
-        if self.windows == "sentence" and self.corpus:
+        if self.windows == "sentence" and is_given(self.corpus):
             raise OptionError(
                 "an index counts n-grams across the ends of sentences, so templates within "
                 "sentences cannot be compared with it: leave out --corpus, or --windows sentence"
@@ -371,15 +373,15 @@ def signed_set(name: str) -> str:
     return blake2b(path.read_bytes(), digest_size=6).hexdigest() if path.is_file() else name
 
 
-def signed_corpora(corpora: Sequence[str]) -> tuple[str, ...]:
+def signed_corpora(corpora: Any) -> tuple[str, ...]:
     """What the signature says of corpora: their names, and which documents they hold."""
-    from rote.index.folders.manifest import read_manifest
+    from rote.measure._against import named_indexes, signed_against
 
-    named = [entry.rpartition("=") for entry in corpora]
-    return tuple(
-        f"{name or Path(path).name}={read_manifest(Path(path)).fingerprint[:12]}"
-        for name, _, path in named
-    )
+    found = []
+    for name, index in named_indexes(corpora):
+        said = str(signed_against(str(index) if isinstance(index, Path) else index))
+        found.append(f"{name}={said.rpartition('=')[2]}")
+    return tuple(found)
 
 
 def _from_json(text: str, name: str) -> list[str]:

@@ -24,10 +24,9 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison
 from rote.core.progress import Reporter
 from rote.core.sample import Take
-from rote.index.folders.manifest import is_index
 from rote.index.index import Index
-from rote.index.opening import open_index
-from rote.measure._against import check_index
+from rote.index.opening import to_index
+from rote.measure._against import check_against, check_index, named_indexes
 from rote.measure._templates.lookup import (
     WORDS,
     Gram,
@@ -73,22 +72,24 @@ def open_corpora(
 
     `signature`: of whatever made the measured layer.
     """
-    paths = check_corpora(options, signature=signature)
-    return {name: open_index(path, reporter) for name, path in paths.items()}
+    given = check_corpora(options, signature=signature)
+    return {name: to_index(index, "corpus", reporter) for name, index in given.items()}
 
 
-def check_corpora(options: Options, *, signature: str) -> dict[str, Path]:
+def check_corpora(options: Options, *, signature: str) -> dict[str, Path | Index]:
     """The same without opening them: cheap enough to be asked before any text is read."""
-    paths: dict[str, Path] = {}
-    for entry in options.corpus:
-        name, path = _named(entry)
-        if name in paths:
+    found: dict[str, Path | Index] = {}
+    for name, index in named_indexes(options.corpus):
+        if name in found:
             raise OptionError(
-                f"two corpora are called '{name}': give each a name of its own, as NAME={path}"
+                f"two corpora are called '{name}': give each a name of its own, as NAME={index}"
             )
-        check_index(path, [options.layer], signature)
-        paths[name] = path
-    return paths
+        if isinstance(index, Path):
+            check_index(index, [options.layer], signature)
+        else:
+            check_against(index, [options.layer], signature)
+        found[name] = index
+    return found
 
 
 def tables_of(
@@ -115,15 +116,6 @@ def tables_of(
             tables["in_corpus"] += _in_corpus(name, index, rows, comparison)
             advance(1)
     return tables
-
-
-def _named(entry: str) -> tuple[str, Path]:
-    """NAME=IDX, or a path alone, which is named by its folder."""
-    name, sign, path = entry.partition("=")
-    # A folder may have the sign in its name.
-    if sign and name and path and not is_index(Path(entry)):
-        return name.strip(), Path(path.strip())
-    return Path(entry).resolve().name, Path(entry)
 
 
 def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Source]:

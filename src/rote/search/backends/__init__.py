@@ -104,7 +104,14 @@ def open_backend(
         from rote.index.index import Index
         from rote.search.backends.rote import of_index
 
-        return of_index(corpus, options) if isinstance(corpus, Index) else corpus
+        if isinstance(corpus, Index):
+            return of_index(corpus, options)
+        if not isinstance(getattr(corpus, "tokenizer", None), str):
+            raise OptionError(
+                f"corpus cannot be of type {type(corpus).__name__}: it takes an index (its folder, "
+                "or one that is open), a folder of infini-gram, or infini-gram:NAME"
+            )
+        return corpus
     corpus = str(corpus)
     if options.jobs < 1:
         raise OptionError(f"jobs must be at least 1, not {options.jobs}")

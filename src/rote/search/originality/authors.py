@@ -19,13 +19,16 @@ import csv
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from rote.core.errors import InputError
+from rote.core.metric import is_given
+from rote.corpus.memory import to_rows
 
 Form = tuple[str, ...]
 
@@ -132,40 +135,60 @@ class Authors:
     ambiguous: Mapping[str, tuple[str, ...]]
 
 
-def read_given(path: str | Path) -> Given:
-    """A file with the columns `name` and `author`, as CSV: the name stands for the author.
+def read_given(given: Any) -> Given:
+    """A file with the columns `name` and `author`, as CSV: the name stands for the author. From
+    Python also records, a frame, or a dict of names and authors.
 
     A name that stands for itself is merged with no other.
     """
     found: dict[Form, str] = {}
-    with _opened(Path(path)) as file:
-        rows = csv.DictReader(file)
-        begins = ",".join(rows.fieldnames or ())[:40]
-        if not set(_COLUMNS) <= set(rows.fieldnames or ()):
+    file = str(given) if isinstance(given, (str, Path)) else "authors"
+    for line, row in _rows(given, file):
+        name, author = (str(row[column] or "").strip() for column in _COLUMNS)
+        words, problem = words_of(name), ""
+        if not words:
+            problem = f"'{name}' names nobody"
+        elif None in row:
+            problem = "there are more than two names"
+        elif found.setdefault(words, author) != author:
+            problem = f"'{name}' stands for '{author}', and above for '{found[words]}'"
+        if problem:
+            raise InputError(
+                problem,
+                file=file,
+                line=line,
+                field="name",
+                remedy='Mend the line, or leave it out; a name with a comma stands in "quotes"',
+            )
+    return found
+
+
+def _rows(given: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]]:
+    if isinstance(given, Mapping):
+        given = [{"name": name, "author": author} for name, author in given.items()]
+    if not isinstance(given, (str, Path)):
+        rows = to_rows(given)
+        listed = isinstance(rows, Sequence) and all(isinstance(row, Mapping) for row in rows)
+        if not listed or not all(set(_COLUMNS) <= set(row) for row in rows):
+            raise InputError(
+                "authors are records with the fields name and author",
+                file=file,
+                remedy="Give a CSV file, such records, a frame of them, or a dict name -> author",
+            )
+        yield from enumerate(rows, 1)
+        return
+    with _opened(Path(given)) as lines:
+        reader = csv.DictReader(lines)
+        begins = ",".join(reader.fieldnames or ())[:40]
+        if not set(_COLUMNS) <= set(reader.fieldnames or ()):
             raise InputError(
                 f"a file of authors begins with the line 'name,author', not '{begins}'",
-                file=str(path),
+                file=file,
                 line=1,
                 remedy="Each further line has a name and whom it stands for",
             )
-        for row in rows:
-            name, author = ((row[column] or "").strip() for column in _COLUMNS)
-            words, problem = words_of(name), ""
-            if not words:
-                problem = f"'{name}' names nobody"
-            elif None in row:
-                problem = "there are more than two names"
-            elif found.setdefault(words, author) != author:
-                problem = f"'{name}' stands for '{author}', and above for '{found[words]}'"
-            if problem:
-                raise InputError(
-                    problem,
-                    file=str(path),
-                    line=rows.line_num,
-                    field="name",
-                    remedy='Mend the line, or leave it out; a name with a comma stands in "quotes"',
-                )
-    return found
+        for row in reader:
+            yield reader.line_num, row
 
 
 def _opened(path: Path) -> StringIO:
@@ -180,11 +203,11 @@ def _opened(path: Path) -> StringIO:
         ) from error
 
 
-def signed_authors(path: str | Path | None) -> str:
+def signed_authors(given: Any) -> str:
     """The version of the rules, and what a file says."""
-    if not path:
+    if not is_given(given):
         return str(RULES)
-    said = repr(sorted(read_given(path).items())).encode()
+    said = repr(sorted(read_given(given).items())).encode()
     return f"{RULES}+{blake2b(said, digest_size=6).hexdigest()}"
 
 

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from rote.compare.clusters import mean, numbered, share_interval
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.core.result import Row
 from rote.core.table import Column, Table, ends, estimate
+from rote.corpus import ReadOptions
 from rote.corpus.items import Item, read_items
 from rote.models.answers import generate_all
 from rote.search.backends import Backend
@@ -64,12 +65,15 @@ def count_of(asked: Any) -> int | None:
     return asked if isinstance(asked, int) else None
 
 
-def written(given: Any) -> Writings:
+def written(given: Any, read: ReadOptions, reporter: Reporter) -> Writings:
     """Texts of a file; from Python also texts."""
-    if isinstance(given, (str, Path)):
-        texts = [item.instances()[item.answer or 0] for item in read_items([Path(given)])]
-        return Writings("", Path(given).name, texts, [-1] * len(texts))
-    return Writings("", "texts", list(given), [-1] * len(given))
+    name = Path(given).name if isinstance(given, (str, Path)) else "texts"
+    skipped: list[InputError] = []
+    items = read_items(given, read=read, skipped=skipped, called="unasked")
+    texts = [item.instances()[item.answer or 0] for item in items]
+    for problem in skipped:
+        reporter.say(f"skipped: {problem}")
+    return Writings("", name, texts, [-1] * len(texts))
 
 
 def drawn(
@@ -106,7 +110,7 @@ def said_of(asked: Any, run: int, tokens: int) -> str:
     count = count_of(asked)
     if count is not None:
         return f"{count}x{tokens}-{run}"
-    held = "\0".join(written(asked).texts).encode("utf-8", "surrogatepass")
+    held = "\0".join(asked.texts).encode("utf-8", "surrogatepass")
     return f"{hashlib.blake2b(held, digest_size=6).hexdigest()}-{run}"
 
 
