@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate import glyphs
 from rote.core.layer import Ids, Layer, Offsets, number, starts_of
 
 VERSION = "folded/1"
 """For the signatures of results: another rule, another version."""
-_CONNECTORS = frozenset("'\u2019.,&-\u2010\u2011\u2012\u2013\u2212")
+_CONNECTORS = frozenset("'.,&-")
 """Punctuation that stands within words: *well-known*, *1,000*, *R&D*, *1914–1918*."""
 _CLITICS = frozenset(("s", "t", "d", "m", "ll", "re", "ve"))
 """What is left of *it's* and *don't* where a space has taken the place of the apostrophe."""
@@ -136,7 +137,7 @@ def _traits(entry: str) -> tuple[bool, bool, bool]:
     if entry.isascii() and entry.isalnum():
         return False, True, True
     word = fold_word(entry)
-    return entry in _CONNECTORS, _has_case(word[:1]), _has_case(word[-1:])
+    return glyphs.fold(entry) in _CONNECTORS, _has_case(word[:1]), _has_case(word[-1:])
 
 
 def _has_case(character: str) -> bool:
