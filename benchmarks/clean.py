@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 
+from rote.core.layer import starts_of
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus.items import Item, read_items
 from rote.curate.decontaminate import ItemMatcher, sample_of
-from rote.curate.dedup import DedupOptions, Texts, find
+from rote.curate.dedup import DedupOptions, Texts, WordNumbers, find
 from rote.curate.reading import Tokenizing, read
 from rote.run import get
 from rote.search.part_matcher import MatchOptions
@@ -141,14 +142,16 @@ def near(texts: Sequence[str], share: float, least: float) -> Iterable[str]:
     options = DedupOptions(near=least, length=0)
     began = time.process_time()
     corpus = open_corpus({"all": [{"id": str(n), "text": text} for n, text in enumerate(both)]})
-    work = Tokenizing(None, "lower", "ud", False)
+    work = Tokenizing(None, "lower", "ud", False, folded=True)
     held = read(corpus, work, engine=get(None, 1), reporter=Silent())
+    assert held.folded is not None
+    ends = held.folded.text_ends
     found = find(
         Texts(
-            ids=held.ids,
-            more=held.ids[:0],
-            starts=held.part_starts,
-            lengths=held.words,
+            words=WordNumbers(held.ids, held.ids[:0], held.part_starts, held.words),
+            folded=WordNumbers(
+                held.folded.ids, held.ids[:0], starts_of(ends), np.diff(ends, prepend=0)
+            ),
             gone=np.zeros(len(both), np.bool_),
             vocabulary=held.vocabulary,
             sources=["all"] * len(both),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.curate.dedup import DedupOptions, Found, Texts, find
+from rote.curate.dedup import DedupOptions, Found, Texts, WordNumbers, find
 from rote.curate.repeats import Room
 from tests.examples import lists, some
 
@@ -22,11 +23,9 @@ def readable(texts: Words, sources: list[str] | None = None, **more: Any) -> Tex
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(word, len(numbers)) for text in texts for word in text]
     lengths = np.array([len(text) for text in texts])
+    starts = np.cumsum(lengths) - lengths
     return Texts(
-        ids=np.array(ids, np.int32),
-        more=np.empty(0, np.int32),
-        starts=np.cumsum(lengths) - lengths,
-        lengths=lengths,
+        words=WordNumbers(np.array(ids, np.int32), np.empty(0, np.int32), starts, lengths),
         gone=np.zeros(len(texts), np.bool_),
         vocabulary=list(numbers),
         sources=sources or ["one"] * len(texts),
@@ -100,6 +99,26 @@ def test_documents_are_those_of_the_twin(
     assert list(zip(found.alike.tolist(), found.similar.tolist())) == [
         (number, pytest.approx(share)) for number, share in alike_twin(texts, shingle, least)
     ]
+
+
+@given(
+    lists(some("abcABC.,", 12, 1), 7, 1),
+    st.integers(1, 3),
+    st.sampled_from([0.5, 0.8, 1.0]),
+    MEMORY,
+)
+def test_documents_are_compared_by_other_words_than_runs(
+    texts: Words, shingle: int, least: float, memory: int
+) -> None:
+    texts = [["a", *text] for text in texts]
+    plain = [[word.lower() for word in text if word.isalpha()] for text in texts]
+    both = replace(readable(texts), folded=readable(plain).words)
+    found = find(both, DedupOptions(length=3, near=least, shingle=shingle), Room(memory))
+    assert list(zip(found.alike.tolist(), found.similar.tolist())) == [
+        (number, pytest.approx(share)) for number, share in alike_twin(plain, shingle, least)
+    ]
+    stay = [text for text, alike in zip(texts, found.alike) if alike < 0]
+    assert [t for t, a in zip(left(texts, found), found.alike) if a < 0] == runs_twin(stay, 3)
 
 
 @given(SOME, st.integers(1, 4))

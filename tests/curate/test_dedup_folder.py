@@ -6,10 +6,12 @@ import gzip
 import json
 import pickle
 import random
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -208,7 +210,7 @@ def test_what_each_source_shares_is_counted(tmp_path: Path) -> None:
 
 
 @given(
-    lists(some("abcd", 30, 1), 6, 1),
+    lists(some(["a", "b", "c", "d", "B", "a.", "b-c", "d's", "--"], 30, 1), 6, 1),
     st.sampled_from([0.0, 0.6, 1.0]),
 )
 @settings(max_examples=40)
@@ -400,3 +402,114 @@ def test_files_of_one_name_in_several_folders_are_all_written(tmp_path: Path) ->
     made(paths, tmp_path / "out")
     found = {path.read_text() for path in (tmp_path / "out" / "texts").iterdir()}
     assert found == {prose(30, seed) for seed in (40, 41, 50, 51)}
+
+
+def written(words: int, seed: int) -> str:
+    """Prose with all that people put between and into words."""
+    rng = random.Random(seed)
+    text = prose(words, seed).split()
+    inside = ("{}'s", "{}n't", "{0}-{0}", "{}'ll", "1,000", "U.S.", "{}", "{}", "{}", "{}")
+    behind = (",", ";", ":", " --", "...", '"', ")", ".", "?", "!")
+    for place in range(0, words, 6):
+        text[place] = rng.choice(inside).format(text[place])
+    for place in range(3, words, 5):
+        text[place] += rng.choice(behind)
+    return " ".join(text).capitalize() + "."
+
+
+def typeset(text: str) -> str:
+    for plain, glyph in (("'", "’"), ('"', "”"), ("--", "—"), ("...", "…"), ("fi", "ﬁ")):
+        text = text.replace(plain, glyph)
+    return text
+
+
+def edited(share: float) -> Callable[[str], str]:
+    def edit(text: str) -> str:
+        rng = random.Random(7)
+        words = text.split()
+        for place in rng.sample(range(len(words)), round(share * len(words))):
+            words[place] = rng.choice(WORDS)
+        return " ".join(words)
+
+    return edit
+
+
+def stripped(text: str) -> str:
+    return re.sub(r"[^\w\s]", "", text)
+
+
+COPIES: dict[str, tuple[Callable[[str], str], bool, bool | None]] = {
+    "without punctuation": (stripped, True, False),
+    "in capitals": (str.upper, True, False),
+    "typeset": (typeset, True, None),  # of words as they are, too, where few are typeset
+    "other lines": (lambda text: text.replace(" ", "\n"), True, True),
+    "small edits": (edited(0.02), True, True),
+    "all of it": (lambda text: stripped(edited(0.01)(typeset(text.upper()))), True, False),
+    "rewritten": (edited(0.3), False, False),
+    "other words": (lambda text: written(150, crc32(text.encode())), False, False),
+}
+"""Of each form whether its copies go, and whether they do where words count as they are."""
+
+
+@pytest.mark.parametrize("form", COPIES)
+def test_copies_go_whatever_their_case_and_punctuation(form: str, tmp_path: Path) -> None:
+    change, folded, exact = COPIES[form]
+    texts = [written(150, seed) for seed in range(60)]
+    path = tmp_path / "texts.jsonl"
+    rows = [
+        {"id": f"{kind}{n}", "text": each(text)}
+        for kind, each in (("text", str), ("copy", change))
+        for n, text in enumerate(texts)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, options, expected in (
+        ("folded", DedupOptions(), folded),
+        ("exact", DedupOptions(exact=True), exact),
+    ):
+        if expected is None:
+            continue
+        made(path, tmp_path / name, options)
+        gone = {row["id"]: row["kept"]["id"] for row in ledger(tmp_path / name)}
+        assert gone == ({f"copy{n}": f"text{n}" for n in range(60)} if expected else {})
+    # Nothing depends on who does it.
+    for engine, jobs in ((Elsewhere(), 1), (None, 2)):
+        folder = tmp_path / f"again-{jobs}"
+        made(path, folder, DedupOptions(), engine=engine, jobs=jobs, memory=1 << 16)
+        for each in (tmp_path / "folded").iterdir():
+            assert each.read_bytes() == (folder / each.name).read_bytes()
+
+
+def test_documents_without_a_word_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    texts = ["...", "!!!", "...", "? ! ?", "yes", "Yes!", "no", "\u2764\ufe0f"]
+    rows = [{"id": str(n), "text": text} for n, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made(path, tmp_path / "out", DedupOptions())
+    assert {row["id"]: row["kept"]["id"] for row in ledger(tmp_path / "out")} == {
+        "2": "0",
+        "5": "4",
+    }
+
+
+def test_a_folder_of_another_rule_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    path = as_jsonl(tmp_path)
+    settings = made(path, tmp_path / "out").manifest["settings"]
+    assert settings["shingles"] == "folded/1 of " + settings["tokenizer"]
+    changed = json.loads((tmp_path / "out" / MANIFEST).read_text())
+    changed["settings"]["shingles"] = "lower"
+    (tmp_path / "out" / MANIFEST).write_text(json.dumps(changed))
+    with pytest.raises(OptionError):
+        made(path, tmp_path / "out")
+    exact = DedupOptions(length=20, shingle=3, exact=True)
+    assert made(path, tmp_path / "exact", exact).manifest["settings"]["shingles"] == "word"
+
+
+def test_folded_words_do_not_depend_on_the_tokenizer_of_runs(tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    text = written(150, 1)
+    rows = [{"id": "a", "text": text}, {"id": "b", "text": stripped(text)}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for tokenizer in ("ud", "whitespace"):
+        made(path, tmp_path / tokenizer, DedupOptions(tokenizer=tokenizer))
+        (row,) = ledger(tmp_path / tokenizer)
+        assert (row["id"], row["similarity"]) == ("b", 1)

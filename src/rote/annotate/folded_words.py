@@ -14,13 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Ids, Layer, Offsets, number
+from rote.annotate import glyphs
+from rote.core.layer import Ids, Layer, Offsets, number, starts_of
 
 VERSION = "folded/1"
 """For the signatures of results: another rule, another version."""
-_HYPHENS = "-\u2010\u2011"
-_CONNECTORS = frozenset((*_HYPHENS, *"'\u2019.,&"))
-"""Punctuation that stands within words: *well-known*, *1,000*, *U.S.*"""
+_CONNECTORS = frozenset("'.,&-")
+"""Punctuation that stands within words: *well-known*, *1,000*, *R&D*, *1914–1918*."""
+_CLITICS = frozenset(("s", "t", "d", "m", "ll", "re", "ve"))
+"""What is left of *it's* and *don't* where a space has taken the place of the apostrophe."""
 
 
 def fold_word(word: str) -> str:
@@ -77,24 +79,29 @@ def fold_words(layer: Layer) -> FoldedWords:
 
 
 def fold_joined_words(layer: Layer) -> FoldedWords:
-    """The words of a layer, those as one that only punctuation parts: *do|n't* is *dont*, and
-    *well|-|known* is *wellknown*, as in a text whose punctuation was taken out.
+    """The words of a layer, those as one that at most a mark parts: *do|n't* is *dont*, and
+    *well|-|known* is *wellknown*, as in a text whose punctuation was taken out; and so is *don t*.
 
-    A mark joins what it touches where both sides are letters with case, or digits: in scripts
-    that write without spaces it stands between words. The layer needs its spans.
+    What touches is joined where both sides are letters with case, or digits: scripts that write
+    without spaces do so between words. The layer needs its spans.
     """
     words = fold_words(layer)
     continues = _continues(layer, words)
     if not continues.any():
         return words
     first = np.flatnonzero(~continues)
-    ends = np.append(first[1:], len(words.ids))
-    ids = words.ids[first]
-    numbers = {entry: place for place, entry in enumerate(words.vocabulary)}
-    several = np.flatnonzero(ends - first > 1)
-    for place, start, end in zip(several.tolist(), first[several].tolist(), ends[several].tolist()):
-        entry = "".join(words.vocabulary[i] for i in words.ids[start:end].tolist())
-        ids[place] = numbers.setdefault(entry, len(numbers))
+    lengths = np.diff(first, append=len(words.ids))
+    ids, vocabulary = words.ids[first], list(words.vocabulary)
+    numbers = {entry: place for place, entry in enumerate(vocabulary)}
+    for length in np.unique(lengths[lengths > 1]).tolist():
+        own = np.flatnonzero(lengths == length)
+        # Most of them are a few that occur again and again.
+        rows, which = np.unique(
+            words.ids[first[own, None] + np.arange(length)], axis=0, return_inverse=True
+        )
+        joined = ("".join(vocabulary[i] for i in row) for row in rows.tolist())
+        table = [numbers.setdefault(entry, len(numbers)) for entry in joined]
+        ids[own] = np.array(table, np.int32)[which.reshape(-1)]
     return FoldedWords(
         ids,
         tuple(numbers),
@@ -105,35 +112,32 @@ def fold_joined_words(layer: Layer) -> FoldedWords:
 
 def _continues(layer: Layer, words: FoldedWords) -> NDArray[np.bool_]:
     """Of each word whether it is part of the one before it."""
-    size = len(layer.ids)
-    if not size:
-        return np.zeros(0, np.bool_)
-    is_word = np.zeros(size, np.bool_)
-    is_word[words.places] = True
-    touches = np.zeros(size, np.bool_)
-    touches[1:] = layer.starts[1:] == layer.ends[:-1]
-    touches[layer.text_starts[layer.text_starts < size]] = False
-    inner, connector, opens, closes = (
-        np.array(flags, np.bool_)[layer.ids] for flags in zip(*map(_traits, layer.vocabulary))
-    )
-    found = np.zeros(size, np.bool_)
-    # do|n't: nothing stands between them, and the mark is in one of them.
-    found[1:] = touches[1:] & is_word[1:] & is_word[:-1] & (inner[1:] | inner[:-1])
-    # well|-|known
-    found[2:] |= (
-        (touches[2:] & touches[1:-1] & connector[1:-1])
-        & (is_word[2:] & is_word[:-2])
-        & (opens[2:] & closes[:-2])
-    )
-    return found[words.places]
+    clitic = np.array([entry in _CLITICS for entry in words.vocabulary] or [False], np.bool_)
+    found = clitic[words.ids]
+    found[starts_of(words.text_ends)[np.diff(words.text_ends, prepend=0) > 0]] = False
+    places = words.places
+    touching = np.flatnonzero(layer.starts[places[1:]] == layer.ends[places[1:] - 1]) + 1
+    here = places[touching]
+    before = here - 1
+    connector, opens, closes = np.array(
+        [_traits(entry) for entry in layer.vocabulary] or [(False,) * 3], np.bool_
+    ).T
+    mark = connector[layer.ids[before]]
+    other = np.maximum(before - mark, 0)
+    text = np.searchsorted(layer.text_ends, here, side="right")
+    joins = closes[layer.ids[other]] & opens[layer.ids[here]]
+    joins &= ~mark | (layer.ends[other] == layer.starts[before])
+    found[touching] |= joins & (other >= layer.text_starts[text])
+    return found
 
 
-def _traits(entry: str) -> tuple[bool, bool, bool, bool]:
-    """Whether a mark stands in it, whether it is one that joins, and whether its first and its last
-    character may be joined."""
-    marks = not entry.isalnum()
-    joins = len(entry) == 1 and entry in _CONNECTORS
-    return marks, joins, _has_case(entry[:1]), _has_case(entry[-1:])
+def _traits(entry: str) -> tuple[bool, bool, bool]:
+    """Whether it is a mark that joins words, and whether its first and its last letter may be
+    joined."""
+    if entry.isascii() and entry.isalnum():
+        return False, True, True
+    word = fold_word(entry)
+    return glyphs.fold(entry) in _CONNECTORS, _has_case(word[:1]), _has_case(word[-1:])
 
 
 def _has_case(character: str) -> bool:

@@ -1,12 +1,12 @@
 """What is repeated in a corpus, and which copies of it go.
 
 First whole documents: one goes if an earlier one that stays is at least so similar (Jaccard over
-runs of words). Candidates come from the rarest runs of each, so that none is missed and none is
-guessed (prefix filtering, Chaudhuri et al. 2006; MinHash would find most of them). Then runs of
-words: one of at least `length` words goes if the same words were kept before, in an earlier
-document or earlier in this one. What counts as earlier is the order of the input, or what
-`keep`, `newest` and `prefer` make of it. Both follow from numbers for runs of words
-(`repeats.py`).
+runs of words, shingles; of folded words, unless words count as they are). Candidates come from the
+rarest runs of each, so that none is missed and none is guessed (prefix filtering, Chaudhuri et al.
+2006; MinHash would find most of them). Then runs of words: one of at least `length` words goes if
+the same words were kept before, in an earlier document or earlier in this one. What counts as
+earlier is the order of the input, or what `keep`, `newest` and `prefer` make of it. Both follow
+from numbers for runs of words (`repeats.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
+from rote.core.layer import starts_of
 from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
 from rote.curate._dedup_kernels import (
     GONE,
@@ -61,8 +62,10 @@ class DedupOptions:
     shingle: int = option(
         5, "words in a run that documents are compared by", least=1, most=LONGEST_NGRAM
     )
-    layer: Literal["lower", "word"] = option(
-        "lower", "how words are compared: as they are, or in lower case"
+    exact: bool = option(
+        False,
+        "Compare words as they are. Without it case does not count, nor does punctuation where "
+        "whole documents are compared",
     )
     tokenizer: str = option("ud", "how texts are cut into words")
     cut: Literal["word", "sentence"] = option(
@@ -85,6 +88,16 @@ class DedupOptions:
                 f"(--shingle {self.shingle})"
             )
 
+    @property
+    def layer(self) -> str:
+        """The layer in which repeated runs are looked for."""
+        return "word" if self.exact else "lower"
+
+    @property
+    def folds(self) -> bool:
+        """Whether documents are compared by folded words."""
+        return bool(self.near) and not self.exact
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -102,30 +115,54 @@ document `kept`, which is -2 where it is in the corpus that was compared with.""
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """The documents as word numbers, in the order of the input.
+class WordNumbers:
+    """Documents as word numbers, in the order of the input.
 
     Document d is the words from `starts[d]` on, `lengths[d]` of them; places behind the end of
-    `ids` are those of `more`, which holds what is left of documents that were cut. One that is
-    `gone` takes no part any more.
+    `ids` are those of `more`, which holds what is left of documents that were cut.
     """
 
     ids: NDArray[np.int32]
     more: NDArray[np.int32]
     starts: Ints
     lengths: Ints
+
+    def document(self, number: int) -> NDArray[np.int32]:
+        """The words of a document."""
+        start, length = int(self.starts[number]), int(self.lengths[number])
+        if start < len(self.ids):
+            return self.ids[start : start + length]
+        return self.more[start - len(self.ids) :][:length]
+
+    def recut(self, cut: Ints, new: NDArray[np.int32], ends: Ints) -> WordNumbers:
+        """Other words for some documents, which end there in `new`."""
+        first = len(self.ids) + len(self.more)
+        starts, lengths = self.starts.copy(), self.lengths.copy()
+        starts[cut], lengths[cut] = first + starts_of(ends), np.diff(ends, prepend=0)
+        return WordNumbers(self.ids, np.concatenate((self.more, new)), starts, lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The documents: their words, and the folded ones that they are compared by, if there are any.
+
+    One that is `gone` takes no part any more.
+    """
+
+    words: WordNumbers
     gone: NDArray[np.bool_]
     vocabulary: Sequence[str]
     sources: Sequence[str]
     ages: Sequence[Any] | None = None
     """What the field `newest` holds."""
     sentence_ends: Ints | None = None
+    folded: WordNumbers | None = None
     held: tuple[Array, Array] | None = None
     """Of each word of `ids` and of `more`, whether a run of `length` words begins there that the
     other corpus holds."""
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.words.starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +186,13 @@ class Found:
 class Stream:
     """The documents one after another in the order in which copies count, an END behind each."""
 
-    def __init__(self, texts: Texts, order: Ints, room: Room) -> None:
-        lengths = texts.lengths[order]
+    def __init__(self, words: WordNumbers, order: Ints, room: Room) -> None:
+        lengths = words.lengths[order]
         self.order = order
         self.ends = np.cumsum(lengths + 1) - 1
         self.starts = self.ends - lengths
-        size = int(self.ends[-1]) + 1 if len(order) else 0
-        laid = texts.starts, texts.lengths, order
-        self.ids = room.array(size, np.int32)
-        lay(texts.ids, texts.more, *laid, 1, self.ids)
-        self.held = room.array(size, np.uint8)
-        if texts.held is not None:
-            lay(*texts.held, *laid, 0, self.held)
-        self.sentence_ends = None
-        if texts.sentence_ends is not None:
-            ends = room.array(len(texts.sentence_ends), np.int64)
-            self.sentence_ends = ends[: lay_ends(texts.sentence_ends, *laid, ends)]
+        self.ids = room.array(int(self.ends[-1]) + 1 if len(order) else 0, np.int32)
+        lay(words.ids, words.more, words.starts, words.lengths, order, 1, self.ids)
 
 
 def order_of(texts: Texts, options: DedupOptions) -> Ints:
@@ -188,7 +216,7 @@ def order_of(texts: Texts, options: DedupOptions) -> Ints:
         ranks = {value: -rank for rank, value in enumerate(ordered)}
         keys.append([ranks[_comparable(value)] for value in values])
     if options.keep == "longest":
-        keys.append(-texts.lengths)
+        keys.append(-texts.words.lengths)
     order = np.lexsort([np.asarray(key) for key in reversed(keys)]) if keys else None
     stays = np.flatnonzero(~texts.gone)
     return stays if order is None else order[~texts.gone[order]]
@@ -210,26 +238,23 @@ def find(
     """All that goes, in one pass."""
     room = room or Room()
     order = order_of(texts, options)
-    stream = Stream(texts, order, room)
-    size = len(stream.ids)
-    numbers = room.array(size, kind_of_places(size))
     alike, similar = np.full(len(order), -1, np.int64), np.zeros(len(order))
     if options.near:
-        kinds = number_runs(stream.ids, options.shingle, numbers, room, threads=threads)
-        similar = _alike(stream, numbers, kinds, options, room, alike)
+        similar = _alike(texts, order, options, room, alike, threads)
     cuts = np.empty(0, CUTS)
     passages: list[Passage] = []
     names, sets = _sets(texts)
     shared = np.zeros((len(names), len(names)), np.int64)
     if options.length:
-        kinds = number_runs(stream.ids, options.length, numbers, room, threads=threads)
+        stream = Stream(texts.words, order, room)
+        numbers, kinds = _numbered(stream, options.length, room, threads)
         once, more = (room.array(kinds, np.uint64) for _ in range(2))
         seen = room.array(kinds, np.int64, -1)
         places = stream.starts, stream.ends
         cover(*places, numbers, options.length, sets[order], once, more, seen, shared)
         del once, more, seen
         passages = _passages(stream, numbers, kinds, options.length, texts.vocabulary, room)
-        cuts = _cuts(stream, numbers, kinds, options, alike, room)
+        cuts = _cuts(texts, stream, numbers, kinds, options, alike, room)
     back = np.full(len(texts), -1, np.int64)
     back[order] = np.where(alike >= 0, order[alike], -1)
     likeness = np.zeros(len(texts))
@@ -237,10 +262,17 @@ def find(
     return Found(back, likeness, cuts.view(np.recarray), passages, names, shared)
 
 
+def _numbered(stream: Stream, length: int, room: Room, threads: int) -> tuple[Array, int]:
+    """The numbers of all runs of some words, and how many there are."""
+    size = len(stream.ids)
+    numbers = room.array(size, kind_of_places(size))
+    return numbers, number_runs(stream.ids, length, numbers, room, threads=threads)
+
+
 def _sets(texts: Texts) -> tuple[list[str], Ints]:
     """The sources, and which of them each document is of; of very many the smaller ones are one."""
     words: dict[str, int] = {}
-    for name, length in zip(texts.sources, texts.lengths.tolist()):
+    for name, length in zip(texts.sources, texts.words.lengths.tolist()):
         words[name] = words.get(name, 0) + length
     if len(words) > _SETS:
         large = sorted(words, key=lambda name: -words[name])[: _SETS - 1]
@@ -253,9 +285,12 @@ def _sets(texts: Texts) -> tuple[list[str], Ints]:
 
 
 def _alike(
-    stream: Stream, numbers: Array, kinds: int, options: DedupOptions, room: Room, alike: Ints
+    texts: Texts, order: Ints, options: DedupOptions, room: Room, alike: Ints, threads: int
 ) -> NDArray[np.float64]:
     """Fill in the document that stays in the place of another; how similar they are."""
+    compared = texts.words if texts.folded is None else texts.folded
+    stream = Stream(compared, order, room)
+    numbers, kinds = _numbered(stream, options.shingle, room, threads)
     runs, frequency = room.array(len(numbers), numbers.dtype), room.array(kinds, np.int64)
     last, sizes = distinct(stream.starts, stream.ends, numbers, options.shingle, runs, frequency)
     rarest = prefixes(last, sizes, options.near)
@@ -264,26 +299,41 @@ def _alike(
     similar: NDArray[np.float64] = drop_alike(
         runs, last, sizes, frequency, options.near, rarest, heads, links, owners, alike
     )
-    # Documents without a single run are alike if they have the same words.
-    first: dict[bytes, int] = {}
+    # Documents without a single run are alike if they have the same words, or, where they have
+    # nothing but punctuation, the same of that.
+    first: dict[tuple[bool, bytes], int] = {}
     for document in np.flatnonzero(stream.ends - stream.starts < options.shingle).tolist():
-        words = stream.ids[stream.starts[document] : stream.ends[document]].tobytes()
-        kept = first.setdefault(words, document)
+        number = int(order[document])
+        empty = not compared.lengths[number]
+        words = (texts.words if empty else compared).document(number).tobytes()
+        kept = first.setdefault((empty, words), document)
         if kept != document:
             alike[document], similar[document] = kept, 1.0
     return similar
 
 
 def _cuts(
-    stream: Stream, numbers: Array, kinds: int, options: DedupOptions, alike: Ints, room: Room
+    texts: Texts,
+    stream: Stream,
+    numbers: Array,
+    kinds: int,
+    options: DedupOptions,
+    alike: Ints,
+    room: Room,
 ) -> NDArray[Any]:
+    laid = texts.words.starts, texts.words.lengths, stream.order
+    held = room.array(len(numbers), np.uint8)
+    if texts.held is not None:
+        lay(*texts.held, *laid, 0, held)
     dropped, copies = room.array(len(numbers), np.uint8), room.array(len(numbers), numbers.dtype)
     for gone in np.flatnonzero(alike >= 0).tolist():
         dropped[stream.starts[gone] : stream.ends[gone]] = GONE
     kept = room.array(kinds, numbers.dtype, -1)
-    drop_repeats(stream.ids, numbers, stream.held, options.length, dropped, copies, kept)
-    if stream.sentence_ends is not None and options.cut == "sentence":
-        keep_split_sentences(stream.ids, stream.sentence_ends, dropped)
+    drop_repeats(stream.ids, numbers, held, options.length, dropped, copies, kept)
+    if texts.sentence_ends is not None and options.cut == "sentence":
+        ends = room.array(len(texts.sentence_ends), np.int64)
+        ends = ends[: lay_ends(texts.sentence_ends, *laid, ends)]
+        keep_split_sentences(stream.ids, ends, dropped)
     nothing = np.empty((0, 3), np.int64)
     listed = np.empty((list_cuts(stream.ids, dropped, copies, nothing), 3), np.int64)
     list_cuts(stream.ids, dropped, copies, listed)

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote import run
-from rote.annotate import words
+from rote.annotate import folded_words, words
+from rote.annotate.folded_words import FoldedWords
 from rote.core.distribution import version
 from rote.core.errors import InputError
 from rote.core.files import check_parent
@@ -30,7 +31,7 @@ from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, map_shards
 from rote.curate.cleaned import Cutting, Written, write_corpus
-from rote.curate.dedup import DedupOptions, Found, Ints, Texts, find
+from rote.curate.dedup import DedupOptions, Found, Ints, Texts, WordNumbers, find
 from rote.curate.dedup_stages import Plan, Recutting, Tellings
 from rote.curate.folder import (
     manifest_before,
@@ -39,7 +40,16 @@ from rote.curate.folder import (
     size_of,
     write_manifest,
 )
-from rote.curate.reading import Look, Read, Tokenizing, fingerprint_of, look, read, write_lines
+from rote.curate.reading import (
+    Look,
+    Read,
+    Tokenizing,
+    fingerprint_of,
+    look,
+    read,
+    renumber,
+    write_lines,
+)
 from rote.curate.repeats import DEFAULT, Room
 from rote.curate.stored import Storing
 from rote.measure._against import check_against, longest_in, open_against, signed_against
@@ -62,7 +72,7 @@ _FIELDS = {
 }
 """What is read of the manifest."""
 # Bytes for each word of all arrays, measured; to plan by.
-_MEMORY, _PROCESS = 30, 250e6
+_MEMORY, _PROCESS = 36, 250e6
 # Words that are asked for at a time.
 _ASKED = 1 << 22
 
@@ -105,7 +115,9 @@ def dedup(
         room = Room(memory, notes)
         beside = (options.by, *((options.newest,) if options.newest else ()))
         skip, sentences = corpus.options.on_error == "skip", options.cut == "sentence"
-        work = Tokenizing(None, options.layer, options.tokenizer, skip, beside, sentences)
+        work = Tokenizing(
+            None, options.layer, options.tokenizer, skip, beside, sentences, options.folds
+        )
         held = read(
             corpus,
             work if works.engine.remote else Storing.of(work, corpus, notes / "words"),
@@ -163,11 +175,18 @@ class _Finding:
     def stages(self) -> tuple[Plan, Found]:
         """All that goes, and what the first stage found."""
         held, options = self.held, self.options
+        nothing = np.empty(0, np.int32)
+        folded = held.folded
         texts = Texts(
-            ids=held.ids,
-            more=np.empty(0, np.int32),
-            starts=held.part_starts,
-            lengths=held.words,
+            words=WordNumbers(held.ids, nothing, held.part_starts, held.words),
+            folded=None
+            if folded is None
+            else WordNumbers(
+                folded.ids,
+                nothing,
+                starts_of(folded.text_ends),
+                np.diff(folded.text_ends, prepend=0),
+            ),
             gone=np.zeros(len(held), np.bool_),
             vocabulary=held.vocabulary,
             sources=self.sources,
@@ -177,49 +196,47 @@ class _Finding:
         )
         plan, first = Plan(held.lines, held.parts, len(self.corpus.parts)), None
         numbers: dict[str, int] = {}
+        folded_numbers: dict[str, int] = {}
         while True:
             with self.reporter.stage("comparing", None):
                 found = find(texts, options, self.room, threads=self.works.jobs)
             if first is not None and not found:
                 break
             first = first or found
-            plan.add(found, texts.lengths)
+            plan.add(found, texts.words.lengths)
             if not len(plan.changed):
                 break  # only where words were cut something new can follow something
             numbers = numbers or {word: n for n, word in enumerate(held.vocabulary)}
+            if folded is not None and not folded_numbers:
+                folded_numbers = {word: n for n, word in enumerate(folded.vocabulary)}
             with self.reporter.stage("reading what was cut", None):
-                texts = self._next(texts, plan, numbers)
+                texts = self._next(texts, plan, numbers, folded_numbers)
         return plan, first
 
-    def _next(self, texts: Texts, plan: Plan, numbers: dict[str, int]) -> Texts:
+    def _next(
+        self, texts: Texts, plan: Plan, numbers: dict[str, int], folded_numbers: dict[str, int]
+    ) -> Texts:
         """The documents as the last stage leaves them."""
-        cut = plan.changed
         work = Recutting(self.work, Cutting(self.options.tokenizer))
-        pieces = map_shards(
+        read_again = map_shards(
             work, self.corpus, self.works.engine, given=plan.cut_edits, doing="reading texts"
         )
-        layers = [piece.layer for piece in pieces if piece is not None]
-        ids, ends, sentence_ends = [np.empty(0, np.int32)], [np.empty(0, np.int64)], []
-        done = len(texts.ids) + len(texts.more)
-        for layer in layers:
-            table = [numbers.setdefault(word, len(numbers)) for word in layer.vocabulary]
-            ids.append(np.array(table, np.int32)[layer.ids])
-            ends.append(layer.text_ends + done)
-            if layer.sentence_ends is not None:
-                sentence_ends.append(layer.sentence_ends + done)
-            done += len(layer.ids)
-        new, new_ends = np.concatenate(ids), np.concatenate(ends)
+        pieces = [piece for piece in read_again if piece is not None]
+        new, ends = _joined([piece.layer for piece in pieces], numbers)
         vocabulary = tuple(numbers)
-        first = len(texts.ids) + len(texts.more)
-        starts, lengths = texts.starts.copy(), texts.lengths.copy()
-        starts[cut] = np.concatenate(([first], new_ends))[: len(cut)]
-        lengths[cut] = new_ends - starts[cut]
-        held = self._held(new, new_ends - first, vocabulary)
+        done = len(texts.words.ids) + len(texts.words.more)
+        sentence_ends = []
+        for piece in pieces:
+            if piece.layer.sentence_ends is not None:
+                sentence_ends.append(piece.layer.sentence_ends + done)
+            done += len(piece.layer.ids)
+        folded = [piece.folded for piece in pieces if piece.folded is not None]
+        held = self._held(new, ends, vocabulary)
         return Texts(
-            ids=texts.ids,
-            more=np.concatenate((texts.more, new)),
-            starts=starts,
-            lengths=lengths,
+            words=texts.words.recut(plan.changed, new, ends),
+            folded=None
+            if texts.folded is None
+            else texts.folded.recut(plan.changed, *_joined(folded, folded_numbers)),
             gone=texts.gone | plan.stages[-1].gone,
             vocabulary=vocabulary,
             sources=texts.sources,
@@ -250,6 +267,18 @@ class _Finding:
         return found, np.empty(0, np.uint8)
 
 
+def _joined(
+    pieces: Sequence[Layer | FoldedWords], numbers: dict[str, int]
+) -> tuple[NDArray[np.int32], Ints]:
+    """The words of several pieces one after another, and where each document ends."""
+    ids, ends, done = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
+    for piece in pieces:
+        ids.append(renumber(piece, numbers))
+        ends.append(piece.text_ends + done)
+        done += len(piece.ids)
+    return np.concatenate(ids), np.concatenate(ends)
+
+
 def _counted(
     rows: Iterator[dict[str, Any]], counts: Counter[tuple[str, str, str]]
 ) -> Iterator[dict[str, Any]]:
@@ -270,7 +299,13 @@ def _expected(first: Look, memory: int, jobs: int) -> str:
 
 
 def _settings(options: DedupOptions, tokenizer: str, against: Any) -> dict[str, Any]:
-    held = asdict(options) | {"tokenizer": tokenizer, "against": signed_against(against)}
+    folded = f"{folded_words.VERSION} of {words.get().signature}"
+    shingles = folded if options.folds else options.layer
+    held = asdict(options) | {
+        "tokenizer": tokenizer,
+        "shingles": shingles,
+        "against": signed_against(against),
+    }
     return {name: list(v) if isinstance(v, tuple) else v for name, v in held.items()}
 
 

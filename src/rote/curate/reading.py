@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import layers, sentences, words
+from rote.annotate.folded_words import FoldedWords, fold_joined_words
 from rote.core.annotation import Annotation
 from rote.core.column import LIMIT, Column
 from rote.core.document import Document, describe_absence
@@ -105,6 +106,7 @@ def lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> tuple[int, list[bytes]]
 
 REFERENCE = "reference"
 _LOOKED_AT = 2_000
+_NO_PLACES = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ class Read:
     sentence_ends: Offsets | None = None
     parts: Sequence[int] = ()
     """The part of the corpus that each shard is of."""
+    folded: FoldedWords | None = None
+    """The words as documents are compared by, where they were asked for."""
 
     def __len__(self) -> int:
         return len(self.last_parts)
@@ -164,6 +168,7 @@ class Piece:
     beside: dict[str, list[Any]]
     part: int = 0
     """The part of the corpus that the shard is of."""
+    folded: FoldedWords | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,8 @@ class Tokenizing:
     beside: tuple[str, ...] = ()
     """Fields whose values are kept beside the words."""
     sentences: bool = False
+    folded: bool = False
+    """Whether folded words are made, too; of the default tokenizer's words."""
 
     def __call__(self, shard: Shard) -> Piece:
         own = self.field is None or self.field == shard.fields.text
@@ -200,7 +207,12 @@ class Tokenizing:
             digests=digests,
             beside={n: [d.meta.get(n) for d in batch.documents] for n in self.beside},
             part=shard.part,
+            folded=self._fold(texts, word) if self.folded else None,
         )
+
+    def _fold(self, texts: list[str], word: Layer) -> FoldedWords:
+        own = word if self.tokenizer == words.DEFAULT else words.get()(texts)
+        return replace(fold_joined_words(own), places=_NO_PLACES)
 
     def _checked(self, batch: Batch) -> Batch:
         """The batch without records whose field holds no text; raises unless they are skipped."""
@@ -304,6 +316,9 @@ def read(
     numbers: dict[str, int] = {}
     digests: list[bytes] = []
     lines: list[NDArray[np.int64]] = []
+    folded_ids, folded_ends = Column(np.int32, limit, folder), Column(np.int64, limit, folder)
+    folded_numbers: dict[str, int] = {}
+    folded = 0
     fingerprint, problems, items = Fingerprint(), Problems(), 0
     known = UniqueIds(corpus) if unique else None
     labels: list[str] = []
@@ -316,12 +331,15 @@ def read(
             lines.append(np.array(batch.lines, np.int64))
             labels += [batch.label] * len(batch.lines)
             piece = kept(piece, np.isin(piece.batch.lines, batch.lines))
-            table = [numbers.setdefault(entry, len(numbers)) for entry in piece.layer.vocabulary]
-            ids.append(np.array(table, np.int32)[piece.layer.ids] if table else piece.layer.ids)
+            ids.append(renumber(piece.layer, numbers))
             part_ends.append(piece.layer.text_ends + items)
             counts.append(piece.counts)
             if piece.layer.sentence_ends is not None:
                 sentence_ends.append(piece.layer.sentence_ends + items)
+            if piece.folded is not None:
+                folded_ids.append(renumber(piece.folded, folded_numbers))
+                folded_ends.append(piece.folded.text_ends + folded)
+                folded += len(piece.folded.ids)
             for name, values in piece.beside.items():
                 beside.setdefault(name, []).extend(values)
             items += int(piece.layer.text_ends[-1]) if len(piece.layer.text_ends) else 0
@@ -341,7 +359,18 @@ def read(
         labels=labels,
         sentence_ends=np.concatenate(sentence_ends) if sentence_ends else None,
         parts=shards,
+        folded=FoldedWords(
+            folded_ids.finish(), tuple(folded_numbers), folded_ends.finish(), _NO_PLACES
+        )
+        if folded_numbers
+        else None,
     )
+
+
+def renumber(words: Layer | FoldedWords, numbers: dict[str, int]) -> Ids:
+    """The words by the numbers that they have, or get now."""
+    table = [numbers.setdefault(entry, len(numbers)) for entry in words.vocabulary]
+    return np.array(table, np.int32)[words.ids] if table else words.ids
 
 
 def fingerprint_of(corpus: Corpus, engine: Engine) -> str:
@@ -375,10 +404,17 @@ def kept(piece: Piece, kept: NDArray[np.bool_]) -> Piece:
             if ends is None
             else np.cumsum(words, dtype=np.int64)[ends - 1][words[ends - 1]],
         ),
+        folded=None if piece.folded is None else _texts_of(piece.folded, parts),
         counts=piece.counts[kept],
         digests=[found for found, stays in zip(piece.digests, kept) if stays],
         beside={n: [v for v, stays in zip(vs, kept) if stays] for n, vs in piece.beside.items()},
     )
+
+
+def _texts_of(words: FoldedWords, chosen: NDArray[np.bool_]) -> FoldedWords:
+    lengths = np.diff(words.text_ends, prepend=0)
+    ids = words.ids[np.repeat(chosen, lengths)]
+    return FoldedWords(ids, words.vocabulary, np.cumsum(lengths[chosen]), _NO_PLACES)
 
 
 def _without_spans(layer: Layer) -> Layer:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rote.annotate.folded_words import FoldedWords
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
@@ -68,6 +69,14 @@ class Stored:
             digests=[digests[i : i + _DIGEST] for i in range(0, len(digests), _DIGEST)],
             beside=told["beside"],
             part=self.part,
+            folded=FoldedWords(
+                arrays["folded_ids"],
+                tuple(told["folded"]),
+                arrays["folded_ends"],
+                np.empty(0, np.int64),
+            )
+            if "folded_ids" in arrays
+            else None,
         )
 
 
@@ -102,6 +111,7 @@ def _written(piece: Piece) -> bytes:
         "layer": layer.name,
         "vocabulary": layer.vocabulary,
         "beside": piece.beside,
+        "folded": piece.folded.vocabulary if piece.folded is not None else None,
         "problems": [
             (p.problem, {"file": p.file, "line": p.line, "field": p.field, "remedy": p.remedy})
             for p in batch.problems
@@ -117,6 +127,9 @@ def _written(piece: Piece) -> bytes:
     }
     if layer.sentence_ends is not None:
         arrays["sentence_ends"] = layer.sentence_ends
+    if piece.folded is not None:
+        arrays["folded_ids"] = piece.folded.ids
+        arrays["folded_ends"] = piece.folded.text_ends
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

@@ -1,10 +1,11 @@
 """A corpus without its repetitions, and a ledger of what went, where, and which copy stayed.
 
-Whole documents go if an earlier one that stays is at least --near similar (Jaccard over runs of
---shingle words, exact: none is missed and none is guessed). Of the others every run of --length
-words or more is cut that was kept before, so one copy of everything stays. The folder DIR gets the
-files in the formats they came in, removed.jsonl and a manifest.json with what each source shares
-with the others.
+Whole documents go if an earlier one that stays is at least --near similar: the Jaccard similarity
+of their runs of --shingle words, without case, punctuation and typography, computed in full (no
+pair is missed, and none is guessed). Of the others every run of --length words or more is cut that
+was kept before, punctuation included, so one copy of everything stays. --exact takes words as they
+are. The folder DIR gets the files in the formats they came in, removed.jsonl and a manifest.json
+with what each source shares with the others.
 
 \b
   rote dedup crawl/*.jsonl.zst -o clean
@@ -119,6 +120,8 @@ def _said_of_sets(rows: Rows, result: Result) -> str:
     return "As part of repeated runs of words." + (more if sets > _SETS else "")
 
 
+_WORDS = {"False": " (in lower case, without punctuation)", "True": " (as they are)"}
+
 STUDY = Study(
     name="dedup",
     title="Duplicates",
@@ -135,7 +138,8 @@ STUDY = Study(
     section="corpus",
     method=lambda settings: (
         (
-            f"Documents whose runs of {settings['shingle']} words are at least "
+            f"Documents whose runs of {settings['shingle']} words"
+            f"{_WORDS.get(str(settings['exact']), '')} are at least "
             f"{float(settings['near']):.0%} the same (Jaccard) as those of one before went"
             if float(settings["near"])
             else "Whole documents stayed"
